@@ -16,7 +16,7 @@ SDK_INTENTS = (
     | Intents.LOBBIES
     | Intents.LOBBY_DELETE
 )
-"""Intents that the SDK identifies with (sdk.md 5.3)."""
+"""Intents that the SDK identifies with (spec/sdk.md#5.3)."""
 SDK_CAPABILITIES = 69680
 """Capabilities that the SDK identifies with."""
 

@@ -1,4 +1,4 @@
-"""Authorizing a game through the agent, and authenticating with the token (rpc.md 7)."""
+"""Authorizing a game through the agent, and authenticating with the token (spec/rpc.md#7)."""
 
 import asyncio
 from typing import Any

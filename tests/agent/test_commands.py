@@ -1,4 +1,4 @@
-"""Local RPC commands: their scopes, responses and errors (rpc.md 6, 8, 10)."""
+"""Local RPC commands: their scopes, responses and errors (spec/rpc.md#6, 8, 10)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Unmodified @xhayper/discord-rpc against the agent (rpc.md 11)."""
+"""Unmodified @xhayper/discord-rpc against the agent (spec/rpc.md#11)."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Events that the agent sends to programs, and activity invites through the agent (rpc.md 9)."""
+"""Events that the agent sends to programs, and activity invites through the agent (spec/rpc.md#9)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Accepting an invite while the game is not running: the agent starts it with its registered command (sdk.md 10.2)."""
+"""Accepting an invite while the game is not running: the agent starts it with its registered command (spec/sdk.md#10.2)."""
 
 import asyncio
 import shlex

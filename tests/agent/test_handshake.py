@@ -1,4 +1,4 @@
-"""Sockets, frames and handshakes: accepted connections and reasons for closing (rpc.md 2 to 5)."""
+"""Sockets, frames and handshakes: accepted connections and reasons for closing (spec/rpc.md#2 to 5)."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""Activities of games on a machine, seen by a friend of the user (rpc.md 8)."""
+"""Activities of games on a machine, seen by a friend of the user (spec/rpc.md#8)."""
 
 import asyncio
 import sys

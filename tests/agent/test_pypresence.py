@@ -1,4 +1,4 @@
-"""Unmodified pypresence, `Presence` and `Client`, against the agent (rpc.md 11)."""
+"""Unmodified pypresence, `Presence` and `Client`, against the agent (spec/rpc.md#11)."""
 
 import asyncio
 from typing import Any

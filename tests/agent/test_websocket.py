@@ -1,4 +1,4 @@
-"""Web pages connecting to the agent over WebSocket: only from origins that the application registered (rpc.md 1, 4)."""
+"""Web pages connecting to the agent over WebSocket: only from origins that the application registered (spec/rpc.md#1, 4)."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Audit log entries of every operation that changes a guild.
 
 Each operation is called once with a reason. It must publish at least one of its declared events and write exactly the
-entries of its row in http.md 4. A second test produces the remaining kinds of entries."""
+entries of its row in spec/http.md#4. A second test produces the remaining kinds of entries."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -12,7 +12,7 @@ from tests.contract.tables import SOURCE, files, name_of, tree
 TESTS = Path(__file__).parents[1]
 
 PARTLY_DATED = {
-    # Three types came first and one has a date; the dates of the others are unknown (dated-changes.md 3).
+    # Three types came first and one has a date; the dates of the others are unknown (spec/dated-changes.md#3).
     "WEBHOOK_EVENTS",
     # Issuers are checked at the level they were saved under; redirects were never followed (decisions/0044).
     "OIDC_STRICT_ISSUER",
@@ -21,7 +21,7 @@ PARTLY_DATED = {
 
 
 DOCUMENTATION_ONLY = {
-    # dated-changes.md 2.8: a window of supported releases; no request is rejected because of it.
+    # spec/dated-changes.md#2.8: a window of supported releases; no request is rejected because of it.
     "SDK_SUPPORT_WINDOW",
     # Deprecated, and still granted (Authentication, 5): only the advice changed.
     "OIDC_REFRESH_DEPRECATED",

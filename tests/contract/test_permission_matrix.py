@@ -5,7 +5,7 @@ outsider, and the owner of another guild, with objects of this one. The matrix r
 a bot with ADMINISTRATOR takes the part of the owner. Operations of applications and of group DMs have their own tests.
 
 The required permissions are the operation's `needs`, which the dispatcher checks, and `HANDLER_PERMISSIONS`, which
-handlers check, after the rows of http.md 4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing
+handlers check, after the rows of spec/http.md#4. A rejection is 403 with 50013 (missing permissions) or 50001 (missing
 access); it is 50001 if the member cannot see the channel."""
 
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ from tests.contract.ready import MAKERS, Ready, Request
 from tests.world import Actor, ApiResponse, Guild, World
 
 HANDLER_PERMISSIONS = {
-    # Permissions that http.md 4 requires beyond `needs`; for objects of other users where own objects require less.
+    # Permissions that spec/http.md#4 requires beyond `needs`; for objects of other users where own objects require less.
     "create_message": P.SEND_MESSAGES,
     "trigger_typing_indicator": P.SEND_MESSAGES,
     "delete_message": P.MANAGE_MESSAGES,
@@ -88,7 +88,7 @@ OWNERS_ONLY = {"delete_guild", "set_guild_mfa_level"}
 """Operations that only the owner may call."""
 
 PUBLIC = {
-    # Public by design (http.md 4.4, 4.5): guild preview, widget, welcome screen and join requests.
+    # Public by design (spec/http.md#4.4, 4.5): guild preview, widget, welcome screen and join requests.
     "get_guild_preview",
     "get_guild_widget",
     "get_guild_widget_png",
@@ -111,7 +111,7 @@ UNCHECKED_MESSAGE = {"ack_message"}
 """Operations that store a message id without looking up the message (decisions/0057)."""
 
 TARGETED_INVITES = {"get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users"}
-"""Operations on a targeted invite, which other users see as unknown without a permission (http.md 4.5)."""
+"""Operations on a targeted invite, which other users see as unknown without a permission (spec/http.md#4.5)."""
 
 CALLER_STATE = {"assign_guild_role_connection", "update_self_voice_state"}
 """Operations that depend on the caller's account or voice state rather than on permissions."""
@@ -130,7 +130,7 @@ EXEMPT = {
     "get_call": CALL,
     "ring_call": CALL,
     "stop_ringing_call": CALL,
-    "batch_set_guild_application_command_permissions": "disabled for every caller (http.md 5)",
+    "batch_set_guild_application_command_permissions": "disabled for every caller (spec/http.md#5)",
     "create_guild_integration": UNSUPPORTED,
     "update_guild_integration": UNSUPPORTED,
     "sync_guild_integration": UNSUPPORTED,
@@ -214,7 +214,7 @@ def required_permissions(endpoint: Endpoint) -> int:
     bits = endpoint.operation.needs | HANDLER_PERMISSIONS.get(endpoint.name, 0)
     if "channel_id" in endpoint.operation.parameters:
         bits |= P.VIEW_CHANNEL
-    # http.md 2.2: in a voice channel, a member without CONNECT has no other permission.
+    # spec/http.md#2.2: in a voice channel, a member without CONNECT has no other permission.
     voice_paths = ("/voice-status", "/stage-instances", "/send-soundboard-sound")
     if endpoint.operation.method == "GET":
         return bits
@@ -360,7 +360,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
 
 @pytest.mark.parametrize("matrix", [Auth.USER], ids=["users"], indirect=True)
 async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
-    """http.md 2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
+    """spec/http.md#2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
     wrong: list[str] = []
     await matrix.builder.secure(matrix.prepared.guild.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)

@@ -71,7 +71,7 @@ class ClientState:
     def guild_create(self, d: Any) -> None:
         """Add a complete guild."""
         guild = dict(d)
-        # Only start-up has this key (gateway.md 4.4).
+        # Only start-up has this key (spec/gateway.md#4.4).
         guild.pop("unavailable", None)
         for part in BY_ID:
             guild[part] = {each["id"]: each for each in d[part]}
@@ -351,7 +351,7 @@ class ClientState:
         shown["members"] = {id: member | {"roles": sorted(member["roles"])} for id, member in guild["members"].items()}
         # The thread's member is among the guild members.
         shown["voice_states"] = {id: _without(state, "member") for id, state in guild["voice_states"].items()}
-        # A user receives no presence of their own (gateway.md 5.1).
+        # A user receives no presence of their own (spec/gateway.md#5.1).
         shown["presences"] = _without(guild["presences"], self.me)
         return shown
 
@@ -365,7 +365,7 @@ class ClientState:
         if "permission_overwrites" in shown:
             shown["permission_overwrites"] = {each["id"]: each for each in shown["permission_overwrites"]}
         if "recipients" in shown:
-            # gateway.md 10: user changes are published through guilds, so the users of private channels alone stay as
+            # spec/gateway.md#10: user changes are published through guilds, so the users of private channels alone stay as
             # they were.
             shown["recipients"] = sorted(each["id"] for each in shown["recipients"])
         if "member" in shown:

@@ -54,7 +54,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 async def short_timeout_server(tmp_path: Path) -> AsyncIterator[Server]:
-    """A server with short timeouts; the other one's are long enough for a busy machine."""
+    """A server with short timeouts; those of the other server are long enough for a busy machine."""
     flags = ["--http-read-timeout-ms", str(int(READ_TIMEOUT_S * 1000))]
     flags += ["--gateway-hello-timeout-ms", str(int(HELLO_TIMEOUT_S * 1000))]
     async with running(tmp_path, "dev", *flags) as server:
@@ -387,7 +387,7 @@ PARTS: dict[str, tuple[str, bytes]] = {
         "multipart/form-data; boundary=x",
         b'--x\r\nContent-Disposition: form-data; name="files[99999999999999999999]"; filename="a"\r\n\r\na\r\n--x--\r\n',
     ),
-    "a payload that is no JSON": (
+    "a payload that is not JSON": (
         "multipart/form-data; boundary=x",
         b'--x\r\nContent-Disposition: form-data; name="payload_json"\r\n\r\n' + b"[" * 100_000 + b"\r\n--x--\r\n",
     ),

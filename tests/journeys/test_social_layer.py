@@ -262,7 +262,7 @@ async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], mon
         await world.write(lambda call: accounts.ban(call, UserId(robert.id), reason="a test"))
         again = await a_ban_ends_everything(house, robert, mary, {party, lobby_id}, come)
         sent_id = await again.client.send_lobby_message(party, "it is me, rob")
-        # Messages of a banned user stay in the game (sdk.md 11.3).
+        # Messages of a banned user stay in the game (spec/sdk.md#11.3).
         await again.client.send_user_message(mary.id, "robert is banned")
         with pytest.raises(SdkError) as caught:
             await house.enter(browsers["nick"], bringing=again.family_token)
@@ -274,7 +274,7 @@ async def test_the_social_layer(platform: tuple[World, LoadBalancer | None], mon
         back = await come(house.enter(browsers["robert"], bringing=again.family_token), house.puddle)
         assert back.id == robert.id
         await the_merged_account_keeps_its_data(again, back, mary, [party, lobby_id], sent_id)
-        # Robert already has a conversation with Mary: new messages become a group of the two (sdk.md 8.5).
+        # Robert already has a conversation with Mary: new messages become a group of the two (spec/sdk.md#8.5).
         chat = mary.in_chat()
         channels = (await chat.get("/users/@me/channels")).ok()
         [group] = [each for each in channels if each["type"] == ChannelType.GROUP_DM]

@@ -1,4 +1,4 @@
-"""Events for objects that become visible: the object and its contents are sent (gateway.md 9)."""
+"""Events for objects that become visible: the object and its contents are sent (spec/gateway.md#9)."""
 
 from hubbub.protocol.permissions import Permissions
 from tests.world import World

@@ -1,4 +1,4 @@
-"""Messages between players who are not friends: relayed while both play, and never stored (sdk.md 11.3)."""
+"""Messages between players who are not friends: relayed while both play, and never stored (spec/sdk.md#11.3)."""
 
 import asyncio
 

@@ -268,7 +268,7 @@ async def test_a_provisional_friends_new_name_is_visible(world: World) -> None:
 
 
 async def seen_playing(world: World) -> tuple[Player, Player, CallbackRecorder]:
-    """Create two friends; the second sees the first one's activity."""
+    """Create two friends; the second sees the activity of the first."""
     mary, zoe = await friends(world)
     updated = zoe.record_event("user_updated")
     await mary.client.update_rich_presence(joinable_activity())

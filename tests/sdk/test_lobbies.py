@@ -206,7 +206,7 @@ async def test_a_player_joins_the_guild_of_the_linked_channel(world: World) -> N
     updated = zoe.record_event("lobby_updated")
     await mary.client.link_channel_to_lobby(lobby_id, guild.general)
     await updated.next()
-    url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is no provisional account"))
+    url = await zoe.client.join_linked_lobby_guild(lobby_id, lambda: pytest.fail("zoe is not a provisional account"))
 
     assert opened == [url]
     (await zoe.user.post(f"/invites/{url.rpartition('/')[2]}", json={})).ok()

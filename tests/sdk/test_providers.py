@@ -55,7 +55,7 @@ async def sign_in(stage: RehearsalWorld, client: Client, user_id: str = "hero-1"
         ),
         ("steam", AuthenticationExternalAuthType.STEAM_SESSION_TICKET, ExternalIdentityProviderType.STEAM, {}),
         ("unity", AuthenticationExternalAuthType.UNITY_SERVICES_ID_TOKEN, ExternalIdentityProviderType.UNITY, {}),
-        # These two have no enumerator of their own yet (sdk.md 2).
+        # These two have no enumerator of their own yet (spec/sdk.md#2).
         ("apple", AuthenticationExternalAuthType.APPLE_ID_TOKEN, ExternalIdentityProviderType.UNKNOWN, {}),
         (
             "playstation",

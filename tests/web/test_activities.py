@@ -21,8 +21,7 @@ from tests.web.conftest import Opener
 from tests.web.polling import wait_until
 from tests.world import NOW_MS, World, small_config
 
-# The behavior of the public SDK: it posts to its parent, and accepts messages from its own origin only (activities.md
-# 5).
+# The behavior of the public SDK: it posts to its parent, and accepts messages from its own origin only (spec/activities.md#5).
 ACTIVITY = """<!doctype html><title>Game</title><script type="module">
 const query = new URLSearchParams(location.search);
 const to = window.parent.opener ?? window.parent;

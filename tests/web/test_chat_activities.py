@@ -1,4 +1,4 @@
-"""Activities in the chat client: the frame, the RPC host, and the unmodified public SDK inside (activities.md 4 to 7)."""
+"""Activities in the chat client: the frame, the RPC host, and the unmodified public SDK inside (spec/activities.md#4 to 7)."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Activities set by games with SET_ACTIVITY: validation, and storage while the game is connected (rpc.md 8)."""
+"""Activities set by games with SET_ACTIVITY: validation, and storage while the game is connected (spec/rpc.md#8)."""
 
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple, Protocol
@@ -22,7 +22,7 @@ from hubbub.sdk.clock import Clock
 
 PLATFORMS_MAX: Final = 10
 SECONDS_DIGITS: Final = 3
-"""A timestamp with at least this many digits less than the current time in milliseconds is in seconds (rpc.md 8)."""
+"""A timestamp with at least this many digits less than the current time in milliseconds is in seconds (spec/rpc.md#8)."""
 SPECTATE_FLAG: Final = 1 << 2
 
 _TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)

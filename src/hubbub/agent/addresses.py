@@ -1,4 +1,4 @@
-"""Paths of the agent's sockets: the names that games look for, and the first free index (rpc.md 2)."""
+"""Paths of the agent's sockets: the names that games look for, and the first free index (spec/rpc.md#2)."""
 
 import os
 import socket

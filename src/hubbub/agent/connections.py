@@ -1,4 +1,4 @@
-"""Connection of one program: its scopes, its queue of commands and its event subscriptions (rpc.md 3 to 5).
+"""Connection of one program: its scopes, its queue of commands and its event subscriptions (spec/rpc.md#3 to 5).
 
 It is independent of the transport: a `Transport` sends its frames.
 """
@@ -129,7 +129,7 @@ class ProgramConnection:
         self._queue.put_nowait(request)
 
     async def _run_commands(self, handler: Callable[["ProgramConnection", rpc.Request], Awaitable[Any]]) -> None:
-        """Run commands and send responses in order: pypresence reads the next frame as its response (rpc.md 3)."""
+        """Run commands and send responses in order: pypresence reads the next frame as its response (spec/rpc.md#3)."""
         while True:
             request = await self._queue.get()
             try:
@@ -144,7 +144,7 @@ class ProgramConnection:
                     request.cmd, request.nonce, RpcError(RpcErrorCode.UNKNOWN, "Internal error of the agent")
                 )
             else:
-                # `evt` must be present as null, because pypresence indexes it (rpc.md 5).
+                # `evt` must be present as null, because pypresence indexes it (spec/rpc.md#5).
                 self._send({"cmd": request.cmd, "data": data, "evt": None, "nonce": request.nonce})
 
     # Sending

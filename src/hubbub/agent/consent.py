@@ -1,4 +1,4 @@
-"""Consent of the user to an application: on the terminal, in the browser, or decided in advance (rpc.md 7)."""
+"""Consent of the user to an application: on the terminal, in the browser, or decided in advance (spec/rpc.md#7)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

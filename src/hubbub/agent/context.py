@@ -117,7 +117,7 @@ class AgentContext:
         return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
 
     async def linked_games(self) -> set[str]:
-        """Return the IDs of the games that the user authorized for the social layer (sdk.md 6.4)."""
+        """Return the IDs of the games that the user authorized for the social layer (spec/sdk.md#6.4)."""
         try:
             grants = await self.account.request("GET", "/oauth2/tokens")
         except (ApiError, RpcError) as error:

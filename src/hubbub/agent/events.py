@@ -1,4 +1,4 @@
-"""Conversion of gateway events to RPC events for the connected programs (rpc.md 9)."""
+"""Conversion of gateway events to RPC events for the connected programs (spec/rpc.md#9)."""
 
 from typing import Any, Final
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Launching of a game whose invite the user accepted, if it is not running (sdk.md 10.2)."""
+"""Launching of a game whose invite the user accepted, if it is not running (spec/sdk.md#10.2)."""
 
 import asyncio
 import logging

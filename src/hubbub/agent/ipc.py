@@ -1,4 +1,4 @@
-"""RPC server on Unix sockets, for programs of the same operating system user only (rpc.md 2 to 4)."""
+"""RPC server on Unix sockets, for programs of the same operating system user only (spec/rpc.md#2 to 4)."""
 
 import asyncio
 import logging
@@ -111,7 +111,7 @@ class IpcServer:
         except PermissionError as error:
             log.warning("Rejected a connection: %s", error)
         except (EOFError, OSError):
-            # Programs connect and disconnect without a handshake to probe for the agent (rpc.md 2).
+            # Programs connect and disconnect without a handshake to probe for the agent (spec/rpc.md#2).
             pass
         except asyncio.CancelledError:
             transport.close(CloseCode.NORMAL, "The agent is shutting down")
@@ -129,7 +129,7 @@ class IpcServer:
             if opcode == Opcode.FRAME:
                 connection.receive(body)
             elif opcode == Opcode.PING:
-                # The sender compares the bytes, so return them unchanged (rpc.md 3).
+                # The sender compares the bytes, so return them unchanged (spec/rpc.md#3).
                 transport.send(Opcode.PONG, body)
             elif opcode == Opcode.CLOSE:
                 return

@@ -1,4 +1,4 @@
-"""Detection of the end of a process, with which its activity ends (rpc.md 8)."""
+"""Detection of the end of a process, with which its activity ends (spec/rpc.md#8)."""
 
 import asyncio
 import os

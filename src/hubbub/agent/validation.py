@@ -1,4 +1,4 @@
-"""Validation of command arguments, with error messages like `child_error "activity" fails because [...]` (rpc.md 8).
+"""Validation of command arguments, with error messages like `child_error "activity" fails because [...]` (spec/rpc.md#8).
 
 A check takes a value and its name and returns the converted value, or raises `InvalidValue`. A null counts as a missing value.
 """

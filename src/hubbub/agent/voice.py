@@ -1,4 +1,4 @@
-"""Voice settings of the user, which one application at a time may change (rpc.md 9).
+"""Voice settings of the user, which one application at a time may change (spec/rpc.md#9).
 
 The agent plays and records no audio: it stores the settings and sends change events. Mute and deaf are also sent to the
 platform while the user is in a voice channel.

@@ -1,4 +1,4 @@
-"""RPC server on a local WebSocket, for web pages whose origin the application registered; off by default (rpc.md 1)."""
+"""RPC server on a local WebSocket, for web pages whose origin the application registered; off by default (spec/rpc.md#1)."""
 
 import asyncio
 import logging

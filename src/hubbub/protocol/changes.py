@@ -1,4 +1,4 @@
-"""Dated behavior: every change of the specification that takes effect on a date (dated-changes.md).
+"""Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md).
 
 Code calls `changes.PERMISSION_SPLITS.active(call.now)` each time and does not cache the result, so that setting the
 clock back restores the old behavior.

@@ -6,7 +6,7 @@ Response models that must tolerate values of future versions use plain integers 
 from enum import IntEnum, StrEnum
 from typing import Final
 
-# Gateway (gateway.md 2 and 3; voice.md 6)
+# Gateway (spec/gateway.md#2 and 3; spec/voice.md#6)
 
 
 class GatewayOpcode(IntEnum):
@@ -343,7 +343,7 @@ class InviteType(IntEnum):
 
 
 class InGameMessages(IntEnum):
-    """Which direct messages games display to the user (sdk.md 9.3)."""
+    """Which direct messages games display to the user (spec/sdk.md#9.3)."""
 
     UNSET = 0
     """Not set; equivalent to ALL."""
@@ -360,7 +360,7 @@ class InviteTargetType(IntEnum):
     EMBEDDED_APPLICATION = 2
     ROLE_SUBSCRIPTIONS_PURCHASE = 3
     LOBBY = 5
-    """Guild of a lobby's linked channel; only lobbies create these invites (sdk.md 12.6)."""
+    """Guild of a lobby's linked channel; only lobbies create these invites (spec/sdk.md#12.6)."""
 
 
 class TargetUsersJobStatus(IntEnum):
@@ -696,7 +696,7 @@ class InteractionCallbackType(IntEnum):
 
 
 class LaunchFailureReason(IntEnum):
-    """Reason why an activity was not launched (activities.md 2); only the reasons that occur here."""
+    """Reason why an activity was not launched (spec/activities.md#2); only the reasons that occur here."""
 
     UNKNOWN_APPLICATION = 3
     UNKNOWN_CHANNEL = 4
@@ -1017,7 +1017,7 @@ class AutoModerationKeywordPresetType(IntEnum):
     SLURS = 3
 
 
-# Audit log (http.md 3.11)
+# Audit log (spec/http.md#3.11)
 
 
 class AuditLogAction(IntEnum):
@@ -1126,7 +1126,7 @@ LOCALES: Final = frozenset((
     "ru", "uk", "hi", "th", "zh-CN", "ja", "zh-TW", "ko",
 ))
 # fmt: on
-"""Locales of users, guilds and command translations (http.md 1.13)."""
+"""Locales of users, guilds and command translations (spec/http.md#1.13)."""
 
 LOCALE_FALLBACKS: Final = {"en-US": "en-GB", "en-GB": "en-US", "es-419": "es-ES"}
 """Locale to try next if a command has no translation in the first one."""

@@ -134,7 +134,7 @@ class prefix_error_paths:
             error.errors = {self._key: error.errors}
 
 
-# Generic errors: code 0, distinguished by status (http.md 1.7).
+# Generic errors: code 0, distinguished by status (spec/http.md#1.7).
 
 BAD_REQUEST: Final = ErrorCode(0, 400, "400: Bad Request")
 UNAUTHORIZED: Final = ErrorCode(0, 401, "401: Unauthorized")
@@ -369,7 +369,7 @@ INVITE_TO_GUILD_WITHOUT_BOT: Final = ErrorCode(
     50036, 403, "An invite was accepted to a guild the application's bot is not in"
 )
 INVALID_GUILD: Final = ErrorCode(50055, 400, "Invalid Guild")
-# The public status is 451, which client libraries do not map; we use 403 (http.md 1.9).
+# The public status is 451, which client libraries do not map; we use 403 (spec/http.md#1.9).
 GUILD_NOT_AVAILABLE_IN_LOCATION: Final = ErrorCode(50095, 403, "This server is not available in your location")
 MORE_BOOSTS_NEEDED: Final = ErrorCode(50101, 403, "This server needs more boosts to perform this action")
 OWNER_CANNOT_BE_PENDING: Final = ErrorCode(50131, 400, "Owner cannot be pending member")
@@ -529,7 +529,7 @@ def find(code: int, status: int | None = None) -> ErrorCode | None:
     return None if status is None else _GENERIC.get(status)
 
 
-# Form errors: the codes of http.md 1.7 with the platform's messages. The API reference publishes these docstrings.
+# Form errors: the codes of spec/http.md#1.7 with the platform's messages. The API reference publishes these docstrings.
 
 
 def required() -> FormError:

@@ -4,7 +4,7 @@ from typing import Final
 
 
 class ApplicationFlags:
-    """Flags of an application; bits above 30 are only in `flags_new` (http.md 3.1)."""
+    """Flags of an application; bits above 30 are only in `flags_new` (spec/http.md#3.1)."""
 
     AUTO_MODERATION_RULE_CREATE_BADGE: Final = 1 << 6
     """Uses auto moderation in many guilds."""
@@ -116,7 +116,7 @@ class UserFlags:
 
 
 class ChannelFlags:
-    """Flags of a channel (http.md 3.2)."""
+    """Flags of a channel (spec/http.md#3.2)."""
 
     PINNED: Final = 1 << 1
     """Post pinned to the top of its forum or media channel."""
@@ -259,7 +259,7 @@ class SystemChannelFlags:
 
 
 class ActivityFlags:
-    """Flags of a presence activity (gateway.md 8)."""
+    """Flags of a presence activity (spec/gateway.md#8)."""
 
     INSTANCE: Final = 1 << 0
     """Is a single match or session of a game."""

@@ -1,4 +1,4 @@
-"""Gateway intents: groups of events that a session subscribes to (gateway.md 5)."""
+"""Gateway intents: groups of events that a session subscribes to (spec/gateway.md#5)."""
 
 from typing import Final
 

@@ -66,7 +66,7 @@ class RateLimit:
 DEFAULT_LIMIT = RateLimit(5, 5.0)
 
 APPROVAL_WINDOW_SECONDS = 7200
-"""Window in seconds of the limits that apply before approval (sdk.md 16)."""
+"""Window in seconds of the limits that apply before approval (spec/sdk.md#16)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Operation(Generic[BodyT, ResultT]):
     scopes: tuple[str, ...] = ()
     """OAuth2 scopes, one of which a bearer token must have; empty if any bearer token is accepted."""
     accepts_publishers: bool = False
-    """Whether a publisher's own token is accepted (sdk.md 8.7).
+    """Whether a publisher's own token is accepted (spec/sdk.md#8.7).
 
     Otherwise such a token can only obtain tokens for the publisher's games.
     """

@@ -13,7 +13,7 @@ Rank = tuple[int, int]
 
 
 class Permissions(WideInt):
-    """A set of permission bits on the wire; its attributes are the bits as plain integers (http.md 2.1)."""
+    """A set of permission bits on the wire; its attributes are the bits as plain integers (spec/http.md#2.1)."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Releases of the specification's SDK and its support window (sdk.md 17).
+"""Releases of the specification's SDK and its support window (spec/sdk.md#17).
 
 Patch releases without a known date are not listed.
 """

@@ -1,4 +1,4 @@
-"""Local RPC: frames and codes (rpc.md). The scopes of commands are in `rpc_scopes.py`, which games do not load.
+"""Local RPC: frames and codes (spec/rpc.md). The scopes of commands are in `rpc_scopes.py`, which games do not load.
 
 A frame consists of an opcode and a length, both 32-bit little-endian integers, and a JSON payload of that length.
 """
@@ -13,7 +13,7 @@ VERSION: Final = 1
 SOCKET_PREFIX: Final = "hubbub"
 """Prefix of our own sockets, `hubbub-ipc-0` to `hubbub-ipc-9`."""
 COMPATIBLE_SOCKET_PREFIX: Final = "discord"
-"""Socket prefix that unmodified client libraries look for (rpc.md 2)."""
+"""Socket prefix that unmodified client libraries look for (spec/rpc.md#2)."""
 SOCKET_INDEXES: Final = range(10)
 WEBSOCKET_PORTS: Final = range(6463, 6473)
 
@@ -23,7 +23,7 @@ FRAME_BYTES_MAX: Final = 64 * 1024
 HANDSHAKE_TIMEOUT_SECONDS: Final = 10
 ACTIVITY_UPDATES_MAX: Final = 5
 ACTIVITY_UPDATES_WINDOW_SECONDS: Final = 20
-"""Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (rpc.md 8).
+"""Window in seconds for ACTIVITY_UPDATES_MAX updates per connection (spec/rpc.md#8).
 
 Of further updates only the last is applied, when the window ends.
 """
@@ -54,7 +54,7 @@ class CloseCode(IntEnum):
 
 
 INVALID_CLIENT_ID_MESSAGE: Final = "Invalid Client ID"
-"""Message for an unknown client ID; pypresence compares the exact text (rpc.md 4)."""
+"""Message for an unknown client ID; pypresence compares the exact text (spec/rpc.md#4)."""
 
 
 class RpcErrorCode(IntEnum):
@@ -110,7 +110,7 @@ class RpcError(Exception):
 
 
 class Request(msgspec.Struct, kw_only=True):
-    """An RPC command; unknown keys are ignored (rpc.md 5)."""
+    """An RPC command; unknown keys are ignored (spec/rpc.md#5)."""
 
     cmd: str
     """Name of the command."""
@@ -123,7 +123,7 @@ class Request(msgspec.Struct, kw_only=True):
 
 
 def encode_frame(opcode: int, payload: Any) -> bytes:
-    """Encode a frame as one piece; pypresence does not reassemble partial frames (rpc.md 3)."""
+    """Encode a frame as one piece; pypresence does not reassemble partial frames (spec/rpc.md#3)."""
     return pack_frame(opcode, msgspec.json.encode(payload))
 
 

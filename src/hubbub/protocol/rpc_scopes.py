@@ -1,4 +1,4 @@
-"""Local RPC: commands and events, and the scopes that allow them (rpc.md 6, 9)."""
+"""Local RPC: commands and events, and the scopes that allow them (spec/rpc.md#6, 9)."""
 
 from enum import StrEnum
 from typing import Final
@@ -7,7 +7,7 @@ from hubbub.protocol.enums import Scope
 
 
 class PseudoScope(StrEnum):
-    """Scope that a connection has by its origin, in addition to the scopes of its token (rpc.md 6)."""
+    """Scope that a connection has by its origin, in addition to the scopes of its token (spec/rpc.md#6)."""
 
     LOCAL = "rpc.local"
     """The connection has no browser `Origin`."""
@@ -90,7 +90,7 @@ COMMANDS: Final[dict[str, ScopeAlternatives]] = {
     "GIFT_CODE_BROWSER": _any(_PRIVATE),
     "CONNECTIONS_CALLBACK": _any(_PRIVATE),
 }
-"""Commands and the scopes that they require (rpc.md 6)."""
+"""Commands and the scopes that they require (spec/rpc.md#6)."""
 
 _ACTIVITY_EVENT: Final = _any(_RPC, _LOCAL)
 _VOICE_EVENT: Final = _any(_RPC, _VOICE_READ)
@@ -123,7 +123,7 @@ EVENTS: Final[dict[str, ScopeAlternatives]] = {
     "ENTITLEMENT_DELETE": _any(_AUTHENTICATED, _LOCAL),
     "AUTHORIZE_REQUEST": (),
 }
-"""Events that can be subscribed to, and the scopes that they require (rpc.md 9)."""
+"""Events that can be subscribed to, and the scopes that they require (spec/rpc.md#9)."""
 
 SUBSCRIPTION_ARGUMENTS: Final[dict[str, str]] = {
     "CURRENT_GUILD_MEMBER_UPDATE": "guild_id",

@@ -109,7 +109,7 @@ ALWAYS_PROMPTED_SCOPES: Final = frozenset({Scope.BOT.value, Scope.WEBHOOK_INCOMI
 """Scopes that require consent each time, because granting them has an effect each time."""
 
 TESTER_SCOPES: Final = frozenset({Scope.RPC.value, Scope.MESSAGES_READ.value})
-"""Scopes that an unapproved application may request from its owner and its testers (rpc.md 6)."""
+"""Scopes that an unapproved application may request from its owner and its testers (spec/rpc.md#6)."""
 
 SOCIAL_LAYER_FLAGS: Final = (
     ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED

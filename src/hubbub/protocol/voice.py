@@ -1,4 +1,4 @@
-"""Voice gateway: opcodes, encryption modes and payloads (voice.md 3). Its close codes are in `enums.VoiceCloseCode`."""
+"""Voice gateway: opcodes, encryption modes and payloads (spec/voice.md#3). Its close codes are in `enums.VoiceCloseCode`."""
 
 from enum import IntEnum, IntFlag
 from typing import Any, Final

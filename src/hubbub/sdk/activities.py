@@ -1,4 +1,4 @@
-"""Rich presence records: `Activity` and its parts, their limits, and their wire format (sdk.md 10.1)."""
+"""Rich presence records: `Activity` and its parts, their limits, and their wire format (spec/sdk.md#10.1)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, Final, TypeVar
@@ -129,7 +129,7 @@ class Activity(Record):
 
     @property
     def joinable(self) -> bool:
-        """Whether other users can join: party, join secret and platforms are set, and there is room (sdk.md 10.3)."""
+        """Whether other users can join: party, join secret and platforms are set, and there is room (spec/sdk.md#10.3)."""
         party, secrets = self.party, self.secrets
         if not party or not party.id or not secrets or not secrets.join or not self.supported_platforms:
             return False

@@ -26,7 +26,7 @@ TokenKind = Literal["bot", "user", "bearer"]
 
 TOKEN_PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters that have separate rate limits (http.md 1.14)."""
+"""Path parameters that have separate rate limits (spec/http.md#1.14)."""
 USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
 API_PATH: Final = "/api/v10"
 
@@ -223,7 +223,7 @@ def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[F
 
 
 def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
-    """Convert a flat model to name-value pairs, without absent and null fields (http.md 1.6)."""
+    """Convert a flat model to name-value pairs, without absent and null fields (spec/http.md#1.6)."""
     if model is None:
         return []
     fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=wire.encode_hook)
@@ -242,7 +242,7 @@ def _text(value: object) -> str:
 
 
 def _comma_lists(kind: type[msgspec.Struct]) -> set[str]:
-    """Return the names of the list fields that are sent as one comma-separated value (http.md 1.6)."""
+    """Return the names of the list fields that are sent as one comma-separated value (spec/http.md#1.6)."""
     info = msgspec.inspect.type_info(kind)
     if not isinstance(info, msgspec.inspect.StructType):
         return set()

@@ -27,7 +27,7 @@ from hubbub.sdk.payloads import (
 )
 
 CHANNEL_MESSAGES_MAX: Final = 25
-"""Maximum number of recent messages cached per channel (sdk.md 11.2)."""
+"""Maximum number of recent messages cached per channel (spec/sdk.md#11.2)."""
 HISTORY_MESSAGES_MAX: Final = 200
 FRIEND: Final = 1
 GUILD_TEXT: Final = 0
@@ -253,8 +253,7 @@ class Cache:
         if before is not None and (linked is None or linked.id != before.id):
             self._remove_linked_channel(before.id)
         if linked is not None:
-            # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (sdk.md
-            # 12.6).
+            # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (spec/sdk.md#12.6).
             self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
         if payload.members is not UNSET:
             known = lobby.members
@@ -316,7 +315,7 @@ class Cache:
             return payload.recipient_id
         if len(others) == 1:
             return others[0]
-        # An ephemeral conversation has no channel: its ID is the other user's (sdk.md 11.3).
+        # An ephemeral conversation has no channel: its ID is the other user's (spec/sdk.md#11.3).
         return payload.channel_id if payload.channel_id in self.users and channel is None else 0
 
     def add_message(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> CachedMessage:

@@ -1,4 +1,4 @@
-"""Signaling of lobby calls over the gateway: opcode 17 and the two voice events of lobbies (sdk.md 13.4, voice.md 1).
+"""Signaling of lobby calls over the gateway: opcode 17 and the two voice events of lobbies (spec/sdk.md#13.4, spec/voice.md#1).
 
 Opcode 17 replaces the list of calls that the client is in, so it is always sent with all of them.
 """

@@ -1,4 +1,4 @@
-"""The `Call` object of a game (sdk.md 13.2) and the state shared by its copies."""
+"""The `Call` object of a game (spec/sdk.md#13.2) and the state shared by its copies."""
 
 import asyncio
 from collections.abc import Callable

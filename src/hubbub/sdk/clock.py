@@ -66,7 +66,7 @@ class PlatformClock:
 
 
 def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
-    """Return the time of a response as the bucket's reset time minus its reset delay, exact to 1 ms (http.md 1.14)."""
+    """Return the time of a response as the bucket's reset time minus its reset delay, exact to 1 ms (spec/http.md#1.14)."""
     try:
         return round((float(headers["X-RateLimit-Reset"]) - float(headers["X-RateLimit-Reset-After"])) * 1000)
     except (KeyError, ValueError, OverflowError):

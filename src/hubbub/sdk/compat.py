@@ -24,7 +24,7 @@ from hubbub.sdk.records import Fields, Record
 from hubbub.sdk.spec_names import to_pascal_case
 
 READ_ONLY: Final = frozenset({"UserMessageSummary", "VADThresholdSettings"})
-"""Records without setters (sdk.md 1.1)."""
+"""Records without setters (spec/sdk.md#1.1)."""
 WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
 
 

@@ -1,4 +1,4 @@
-"""Connection, status and users of the client (sdk.md 4, 5)."""
+"""Connection, status and users of the client (spec/sdk.md#4, 5)."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

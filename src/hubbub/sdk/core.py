@@ -138,7 +138,7 @@ class Core:
         return held
 
     def reset(self) -> None:
-        """Drop every callback: of events, logs, queued completions and pending operations (sdk.md 1.2)."""
+        """Drop every callback: of events, logs, queued completions and pending operations (spec/sdk.md#1.2)."""
         with self.lock:
             self.callbacks.clear()
             for held in self._pending_callbacks:
@@ -185,7 +185,7 @@ class Core:
         *args: P.args,
         **kwargs: P.kwargs,
     ) -> Completion[T]:
-        """Run an operation that does not require a session (sdk.md 20); the parameters are those of `run_in_session`."""
+        """Run an operation that does not require a session (spec/sdk.md#20); the parameters are those of `run_in_session`."""
         return self._launch(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
 
     async def _run_when_ready(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:

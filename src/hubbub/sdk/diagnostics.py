@@ -1,4 +1,4 @@
-"""Logging operations of the client (sdk.md 14)."""
+"""Logging operations of the client (spec/sdk.md#14)."""
 
 from hubbub.sdk.core import Core
 from hubbub.sdk.enums import LoggingSeverity

@@ -1,4 +1,4 @@
-"""Enumerations of the specification, with its numbers (sdk.md 2).
+"""Enumerations of the specification, with its numbers (spec/sdk.md#2).
 
 Members have PEP 8 names; `label` and the `*_to_string` functions return the specification's names.
 """
@@ -114,7 +114,7 @@ class ErrorType(Enumeration):
 
 
 class HttpStatusCode(Enumeration):
-    """HTTP status of a response; the specification gives `IM_USED` the value 209, not 226 (sdk.md 2)."""
+    """HTTP status of a response; the specification gives `IM_USED` the value 209, not 226 (spec/sdk.md#2)."""
 
     NONE = 0
     CONTINUE = 100
@@ -316,7 +316,7 @@ class AuthenticationExternalAuthType(Enumeration):
 
     @property
     def wire(self) -> str:
-        """The value in requests (sdk.md 8.2)."""
+        """The value in requests (spec/sdk.md#8.2)."""
         return self.name.replace("PLAY_STATION", "PLAYSTATION")
 
 

@@ -23,7 +23,7 @@ T = TypeVar("T")
 EmittedEvents = Iterable[tuple[Any, ...]]
 
 INVITE_LIFETIME_MS: Final = 6 * 3600 * 1000
-"""Lifetime of an invite (sdk.md 10.4)."""
+"""Lifetime of an invite (spec/sdk.md#10.4)."""
 EXPIRY_CHECK_DELAY_SECONDS: Final = 0.01
 """Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
 DISCLOSURE_TEXT: Final = "Messages in this conversation can also be seen in the chat client."
@@ -54,7 +54,7 @@ class Events:
         self.accepted_message_ids: Final[set[int]] = set()
         """Message IDs of the invites that this client accepted; only acceptances on other devices are emitted."""
         self.is_disclosed = False
-        """Whether the player has been told that the chat client shows the same messages."""
+        """Whether the player has been notified that the chat client shows the same messages."""
         self.on_disclosed: Callable[[], None] = lambda: None
         """Called when the disclosure was shown to the player."""
         self.on_voice_state: Callable[[wire.VoiceStatePayload, wire.VoiceStatePayload | None], None] = lambda new, old: (
@@ -245,7 +245,7 @@ class Events:
         yield from self._hide_presence(payload.id)
 
     def _hide_presence(self, user_id: int) -> EmittedEvents:
-        """Remove the presence of a user who is no longer a friend, because only friends share it (sdk.md 9.3)."""
+        """Remove the presence of a user who is no longer a friend, because only friends share it (spec/sdk.md#9.3)."""
         if not self.cache.is_friend(user_id) and self.cache.presences.pop(user_id, None) is not None:
             yield "user_updated", user_id
 

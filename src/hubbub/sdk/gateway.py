@@ -1,4 +1,4 @@
-"""Gateway connection of a client: identify, heartbeat, resume and reconnect (sdk.md 5, gateway.md).
+"""Gateway connection of a client: identify, heartbeat, resume and reconnect (spec/sdk.md#5, spec/gateway.md).
 
 Of the events only READY and RESUMED are interpreted here; `events.py` handles the rest.
 """
@@ -37,7 +37,7 @@ INTENTS: Final = (
     | Intents.LOBBY_DELETE
 )
 TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
-"""Close codes after which the client does not reconnect (sdk.md 5.1)."""
+"""Close codes after which the client does not reconnect (spec/sdk.md#5.1)."""
 SESSION_LOST_CLOSE_CODES: Final = frozenset((4003, 4007, 4009))
 """Close codes after which the session cannot be resumed and a new one is started."""
 BACKOFF_MIN_SECONDS: Final = 1.0
@@ -285,7 +285,7 @@ class Gateway:
 
     async def _close_socket(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         leaving = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
-        # 1000 ends the session; any other code keeps it for a resume (gateway.md 3).
+        # 1000 ends the session; any other code keeps it for a resume (spec/gateway.md#3).
         closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
         try:
             # Destroying the client must not wait for a platform that does not respond.

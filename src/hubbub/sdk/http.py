@@ -59,7 +59,7 @@ class Reply(NamedTuple):
 
 
 class RateLimitWindow:
-    """The state of a rate limit bucket (http.md 1.14)."""
+    """The state of a rate limit bucket (spec/http.md#1.14)."""
 
     __slots__ = ("in_flight", "length_s", "limit", "remaining", "resets_at")
 

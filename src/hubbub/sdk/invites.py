@@ -1,4 +1,4 @@
-"""Activity invites and join requests (sdk.md 10.5)."""
+"""Activity invites and join requests (spec/sdk.md#10.5)."""
 
 import asyncio
 import os
@@ -145,7 +145,7 @@ class Invites:
             "application_id": str(self._core.application_id),
             "activity": {"type": int(kind), "session_id": self._gateway.session_id, "party_id": party_id},
         }
-        # A token with the presence scopes only may not send text (sdk.md 10.5).
+        # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body["content"] = content
         await self._core.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
@@ -182,7 +182,7 @@ class Invites:
 
 
 def _is_joinable(activity: ActivityPayload) -> bool:
-    """Return whether a user's activity is joinable (sdk.md 10.3); its secret is not visible, only the flag for it."""
+    """Return whether a user's activity is joinable (spec/sdk.md#10.3); its secret is not visible, only the flag for it."""
     size = (activity.party.size if activity.party else None) or []
     full = len(size) > 1 and 0 < size[1] <= size[0]
     return not full and (activity.flags is None or bool(activity.flags & ActivityFlags.JOIN))

@@ -1,4 +1,4 @@
-"""Desktop entries with the launch command of a game, written by the game and read by the chat client (sdk.md 10.2).
+"""Desktop entries with the launch command of a game, written by the game and read by the chat client (spec/sdk.md#10.2).
 
 The files follow the Desktop Entry Specification, so that the system launcher opens `hubbub-<application id>:` URLs with
 the game.

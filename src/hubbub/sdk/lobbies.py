@@ -1,4 +1,4 @@
-"""Lobbies and linked channels (sdk.md 12)."""
+"""Lobbies and linked channels (spec/sdk.md#12)."""
 
 import contextlib
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Direct messages and lobby messages (sdk.md 11)."""
+"""Direct messages and lobby messages (spec/sdk.md#11)."""
 
 import contextlib
 from collections.abc import Callable, Mapping

@@ -303,7 +303,7 @@ class FeatureFlagsPayload(Struct):
 
 
 class ReadyPayload(Struct):
-    """Payload of READY: the initial state of a session (sdk.md 5.4)."""
+    """Payload of READY: the initial state of a session (spec/sdk.md#5.4)."""
 
     user: UserPayload
     session_id: str

@@ -1,4 +1,4 @@
-"""Rich presence and online status (sdk.md 10.2)."""
+"""Rich presence and online status (spec/sdk.md#10.2)."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from hubbub.sdk.rpc import RpcClient
 
 UPDATES_MAX: Final = 5
 UPDATES_WINDOW_SECONDS: Final = 20.0
-"""At most `UPDATES_MAX` presence updates are accepted per `UPDATES_WINDOW_SECONDS` seconds (sdk.md 10.2)."""
+"""At most `UPDATES_MAX` presence updates are accepted per `UPDATES_WINDOW_SECONDS` seconds (spec/sdk.md#10.2)."""
 PRESENCE_OPCODE: Final = 3
 WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
@@ -110,7 +110,7 @@ class Presence:
     def _status_changed(self, status: ClientStatus) -> None:
         before, self._previous_status = self._previous_status, status
         if status is ClientStatus.CONNECTING and before is not ClientStatus.HTTP_WAIT:
-            # Connecting clears the previous activity (sdk.md 10.2), in the chat client as well.
+            # Connecting clears the previous activity (spec/sdk.md#10.2), in the chat client as well.
             self.activity = None
             if self._is_shown_locally:
                 self._core.run_in_background(self._clear_locally)
@@ -217,7 +217,7 @@ class Presence:
         presence = msgspec.convert(payload, PresencePayload, strict=False)
         presence.user_id = cache.current_user_id
         for activity in presence.activities:
-            # Other users see the application's name if the activity has none (sdk.md 10.1).
+            # Other users see the application's name if the activity has none (spec/sdk.md#10.1).
             activity.name = activity.name or self._core.application_name
         with self._core.lock:
             return cache.update_presence(presence)[1]

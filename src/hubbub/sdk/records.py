@@ -1,4 +1,4 @@
-"""Value records, except those of rich presence: plain attributes, copied and compared by value (sdk.md 1.1)."""
+"""Value records, except those of rich presence: plain attributes, copied and compared by value (spec/sdk.md#1.1)."""
 
 from collections.abc import Callable
 from inspect import get_annotations

@@ -1,4 +1,4 @@
-"""Friends and blocked users, on the platform and in the game (sdk.md 9)."""
+"""Friends and blocked users, on the platform and in the game (spec/sdk.md#9)."""
 
 from collections.abc import Callable
 from typing import Any, Final

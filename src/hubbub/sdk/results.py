@@ -11,11 +11,11 @@ from hubbub.sdk.http import ReceivedApiError
 from hubbub.sdk.objects import Copyable
 
 RETRYABLE_STATUSES: Final = frozenset((423, 429, 500, 502, 503, 504))
-"""HTTP statuses after which a retry may succeed; 423 means that an account merge is in progress (sdk.md 8.5)."""
+"""HTTP statuses after which a retry may succeed; 423 means that an account merge is in progress (spec/sdk.md#8.5)."""
 
 
 class ClientResult(Copyable):
-    """The outcome of an operation (sdk.md 3)."""
+    """The outcome of an operation (spec/sdk.md#3)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Getting, refreshing and revoking tokens (sdk.md 6.2, 7, 8); these operations do not require a session."""
+"""Getting, refreshing and revoking tokens (spec/sdk.md#6.2, 7, 8); these operations do not require a session."""
 
 import asyncio
 import contextlib
@@ -301,7 +301,7 @@ class Tokens:
 
     async def _provisional(self, body: dict[str, str]) -> TokenExchange:
         tokens = self._decode_exchange(await self._core.request("POST", "/partner-sdk/token", json=body, token=""))
-        # Tokens of provisional accounts cannot be refreshed, only requested again (sdk.md 8.1).
+        # Tokens of provisional accounts cannot be refreshed, only requested again (spec/sdk.md#8.1).
         return tokens._replace(refresh_token="")
 
     async def _unmerge(self, body: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Calls, audio devices and audio settings (sdk.md 13).
+"""Calls, audio devices and audio settings (spec/sdk.md#13).
 
 The voice connection is in `media`, whose libraries are imported when the first call starts.
 """

@@ -394,7 +394,7 @@ class App:
         await self.voice.start()
 
     async def stop(self) -> None:
-        """Drain and stop: sessions are told to reconnect elsewhere, requests finish, then everything closes."""
+        """Drain and stop: sessions receive Reconnect, requests finish, then everything closes."""
         self._draining = True
         if self.voice is not None:
             await self.voice.close()

@@ -1,4 +1,4 @@
-"""Tests of the optional request caps for applications without social layer approval (sdk.md 16)."""
+"""Tests of the optional request caps for applications without social layer approval (spec/sdk.md#16)."""
 
 from collections.abc import AsyncIterator
 
@@ -70,7 +70,7 @@ def test_each_route_of_the_table_has_its_cap() -> None:
 
     lobby_path = "/lobbies/{lobby_id}"
     assert caps == {
-        # The rows of the table in sdk.md 16.
+        # The rows of the table in spec/sdk.md#16.
         ("POST", "/lobbies"): 100,
         ("PUT", "/lobbies"): 100,
         ("PATCH", lobby_path): 100,

@@ -463,7 +463,7 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
 
 
 def test_only_checked_operations_declare_the_blocked_error() -> None:
-    """Messages by bots and webhooks are not checked (http.md 3.10)."""
+    """Messages by bots and webhooks are not checked (spec/http.md#3.10)."""
     blocked = errors.AUTO_MODERATION_BLOCKED_MESSAGE
     declared = {each.operation.path for each in EndpointTable(SLICES) if blocked in each.operation.raises}
     at = "/channels/{channel_id}"

@@ -74,7 +74,7 @@ async def test_a_user_who_is_not_a_member_can_be_banned(world: World) -> None:
     (await alice.put(f"/guilds/{guild.id}/bans/1")).refused(404, 10013)
 
 
-async def test_the_owner_oneself_and_members_with_an_equal_role_cannot_be_banned(world: World) -> None:
+async def test_the_owner_the_caller_and_members_with_an_equal_role_cannot_be_banned(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)

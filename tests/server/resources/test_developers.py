@@ -347,7 +347,7 @@ async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
     await world.write(join)
 
     assert (await alice.delete(f"/applications/{parent}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
-    # sdk.md 8.7: a publisher and its games are the same type of client.
+    # spec/sdk.md#8.7: a publisher and its games are the same type of client.
     other = await alice.patch(f"/applications/{child}", json={"public_client": True})
     assert other.errors("public_client") == ["APPLICATION_FAMILY_CLIENT_TYPE"]
     (await alice.delete(f"/applications/{child}")).ok()
@@ -656,7 +656,7 @@ async def test_owner_and_testers_can_use_unapproved_scopes(world: World) -> None
     (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
     ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope="
 
-    # rpc.md 6: before approval, rpc and messages.read are available to the owner and testers.
+    # spec/rpc.md#6: before approval, rpc and messages.read are available to the owner and testers.
     (await alice.get(f"{ask}rpc")).ok()
     assert (await bob.get(f"{ask}rpc")).json["error"] == "invalid_scope"
     (await bob.put(f"/users/@me/testing/{application}")).ok()

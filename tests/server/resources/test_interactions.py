@@ -317,7 +317,7 @@ async def test_a_command_can_have_attachments(stage: InteractionStage) -> None:
     body["data"]["attachments"] = []  # type: ignore[index]
     for filename in ("notes.exe", "png", "image", "notes.txt.exe"):
         assert (await send(filename)).errors("data.options.0.value") == ["BASE_TYPE_CHOICES"]
-    # http.md 1.11: only the file name is checked, ignoring case; the content is not an image.
+    # spec/http.md#1.11: only the file name is checked, ignoring case; the content is not an image.
     assert (await send("a.PNG")).status == 204
     assert (await stage.app_session.next("INTERACTION_CREATE"))["type"] == 2
 

@@ -1,4 +1,4 @@
-"""Tests of interactions on both sides of their dated changes (dated-changes.md)."""
+"""Tests of interactions on both sides of their dated changes (spec/dated-changes.md)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lobbies linked to channels: permissions, relayed messages, and invites to the guild (sdk.md 12.6)."""
+"""Lobbies linked to channels: permissions, relayed messages, and invites to the guild (spec/sdk.md#12.6)."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Lobbies: creation, joining and leaving, events for members, and expiry of idle lobbies (sdk.md 12)."""
+"""Lobbies: creation, joining and leaving, events for members, and expiry of idle lobbies (spec/sdk.md#12)."""
 
 from typing import Any
 

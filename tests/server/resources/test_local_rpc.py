@@ -1,4 +1,4 @@
-"""The API that the local agent uses: application data, RPC tokens, and activity invites of a user (rpc.md 7, 12)."""
+"""The API that the local agent uses: application data, RPC tokens, and activity invites of a user (spec/rpc.md#7, 12)."""
 
 import pytest
 

@@ -507,7 +507,7 @@ async def test_a_member_updates_their_own_profile(world: World) -> None:
     assert member["nick"] == "Botty"
     assert len(member["avatar"]) == len(member["banner"]) == 32
     assert int(member["permissions"]) == Permissions.DEFAULT_EVERYONE
-    # gateway.md 5: a session receives its own update without the members intent.
+    # spec/gateway.md#5: a session receives its own update without the members intent.
     assert (await session.next("GUILD_MEMBER_UPDATE"))["avatar"] == member["avatar"]
     cleared = (await bot.patch(path, json={"nick": None, "avatar": None, "banner": None, "bio": None})).ok()
     assert (cleared["nick"], cleared["avatar"], cleared["banner"]) == (None, None, None)

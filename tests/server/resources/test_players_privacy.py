@@ -1,4 +1,4 @@
-"""Effects of blocks, bans and scopes on messages between players, and their webhooks (sdk.md 9.3, 11.3, 11.5)."""
+"""Effects of blocks, bans and scopes on messages between players, and their webhooks (spec/sdk.md#9.3, 11.3, 11.5)."""
 
 from typing import Any
 
@@ -162,7 +162,7 @@ async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: Wor
     summaries = "/partner-sdk/users/@me/channels"
     assert (await alice.get(summaries)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
 
-    # An account merge leaves this state when both accounts had a channel with the same user (sdk.md 8.5).
+    # An account merge leaves this state when both accounts had a channel with the same user (spec/sdk.md#8.5).
     await world.write(lambda call: call.tx.run("UPDATE channels SET type = 3 WHERE id = ?", int(message["channel_id"])))
 
     assert (await alice.get(summaries)).ok() == []

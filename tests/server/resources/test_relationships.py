@@ -114,7 +114,7 @@ async def test_removing_a_friend_is_mutual_and_idempotent(world: World) -> None:
     (await alice.delete(f"{PLATFORM_PATH}/1")).refused(404, 10013)
 
 
-async def test_a_block_ends_platform_and_game_friendships_for_good(world: World) -> None:
+async def test_a_block_ends_platform_and_game_friendships_permanently(world: World) -> None:
     alice, bob = await create_users(world)
     game = await create_application(world)
     alice_plays, bob_plays = await world.bearer(alice, game.id), await world.bearer(bob, game.id)
@@ -291,7 +291,7 @@ async def test_platform_and_game_friendships_are_independent(world: World) -> No
         {bob.id: FRIEND},
         {bob.id: OUTGOING},
     )
-    # An access token of a game lists only friends (sdk.md 9.6).
+    # An access token of a game lists only friends (spec/sdk.md#9.6).
     assert await relationship_types(alice_plays) == {}
 
 

@@ -1,4 +1,4 @@
-"""Releases of the SDK (sdk.md 17)."""
+"""Releases of the SDK (spec/sdk.md#17)."""
 
 from datetime import UTC, datetime
 

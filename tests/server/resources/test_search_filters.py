@@ -149,7 +149,7 @@ async def test_every_filter_finds_exactly_the_matching_messages(world: World) ->
         ({"embed_type": ["sound", "article"]}, {"boxed", "heard"}),
         ({"embed_provider": "tube"}, {"filmed"}),
         ({"embed_provider": ["Tube", "Loops"]}, {"filmed", "moving"}),
-        # The provider of an embed cannot be set by the sender (http.md 3.4).
+        # The provider of an embed cannot be set by the sender (spec/http.md#3.4).
         ({"embed_provider": "Claimed"}, set()),
         ({"link_hostname": "example.com"}, {"see https://www.example.com/a"}),
         ({"link_hostname": "example.org"}, set()),

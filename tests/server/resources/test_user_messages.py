@@ -1,4 +1,4 @@
-"""Messages between players: recipients, storage, moderation metadata, and invites (sdk.md 10.5, 11)."""
+"""Messages between players: recipients, storage, moderation metadata, and invites (spec/sdk.md#10.5, 11)."""
 
 from typing import Any
 

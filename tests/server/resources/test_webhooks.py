@@ -1040,7 +1040,7 @@ async def test_other_github_events_are_ignored(world: World) -> None:
     ]
     for event, body in ignored:
         assert (await send_github_event(world, hook, event, **body)).status == 204
-    # http.md 4.11: the body of an unsupported event is not validated.
+    # spec/http.md#4.11: the body of an unsupported event is not validated.
     unknown = {"X-GitHub-Event": "security_advisory"}
     for body_variant in ({"action": "published"}, {"sender": GITHUB_USER, "release": "v1", "member": []}, []):
         assert (await world.request("POST", f"{hook.path}/github", json=body_variant, headers=unknown)).status == 204

@@ -265,7 +265,7 @@ async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify
     await alice.get_ticket(lobby)
     await refused(alice, code, **identify)
     if code == 4017:
-        # voice.md 1: a client that is rejected with a valid ticket leaves the call.
+        # spec/voice.md#1: a client that is rejected with a valid ticket leaves the call.
         await wait_left(alice, alice)
     else:
         await alice.open()

@@ -1,4 +1,4 @@
-"""Commands for activities, activity invites and join requests (rpc.md 8, sdk.md 15)."""
+"""Commands for activities, activity invites and join requests (spec/rpc.md#8, spec/sdk.md#15)."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The commands AUTHORIZE and AUTHENTICATE (rpc.md 7)."""
+"""The commands AUTHORIZE and AUTHENTICATE (spec/rpc.md#7)."""
 
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit

@@ -1,4 +1,4 @@
-"""Commands that open pages of the platform in the user's browser, and commands that need a screen (rpc.md 6)."""
+"""Commands that open pages of the platform in the user's browser, and commands that need a screen (spec/rpc.md#6)."""
 
 from typing import Any, Final
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""Commands that return guilds, channels and users, mostly from the cached state (rpc.md 6)."""
+"""Commands that return guilds, channels and users, mostly from the cached state (spec/rpc.md#6)."""
 
 import base64
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Commands for SKUs, entitlements and purchases (rpc.md 6)."""
+"""Commands for SKUs, entitlements and purchases (spec/rpc.md#6)."""
 
 import asyncio
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The commands SUBSCRIBE and UNSUBSCRIBE (rpc.md 9)."""
+"""The commands SUBSCRIBE and UNSUBSCRIBE (spec/rpc.md#9)."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ async def subscribe(context: AgentContext, connection: ProgramConnection, reques
         if channel is None:
             raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
         if subscription.event in MESSAGE_EVENTS:
-            # Channels of other applications require messages.read (rpc.md 9).
+            # Channels of other applications require messages.read (spec/rpc.md#9).
             own = channel.get("application_id") == connection.application_id
             require(own or Scope.MESSAGES_READ.value in connection.scopes)
     connection.subscriptions.add(subscription)

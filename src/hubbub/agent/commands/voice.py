@@ -1,4 +1,4 @@
-"""Commands for voice channels, voice settings and the soundboard (rpc.md 6, 9)."""
+"""Commands for voice channels, voice settings and the soundboard (spec/rpc.md#6, 9)."""
 
 from typing import Any, Final
 

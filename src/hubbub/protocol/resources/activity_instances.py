@@ -101,7 +101,7 @@ APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.NOT_FOUND),
 )
 
-# Routes of the chat client (activities.md 2 and 3).
+# Routes of the chat client (spec/activities.md#2 and 3).
 LAUNCH_ACTIVITY = Operation(
     "POST",
     "/activities/{channel_id}/{application_id}",
@@ -118,7 +118,7 @@ LAUNCH_ACTIVITY = Operation(
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
 
-# Deprecated: GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 carry the same data (activities.md 3).
+# Deprecated: GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 carry the same data (spec/activities.md#3).
 LIST_ACTIVITY_INSTANCES = Operation(
     "GET",
     "/activities/{application_id}/instances/{channel_id}",

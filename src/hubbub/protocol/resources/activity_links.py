@@ -19,7 +19,7 @@ MANAGED_LINKS_MAX = 100
 
 LINK_TYPE_MANAGED = 0
 LINK_TYPE_QUICK = 1
-"""Type of an activity link, the first part of its ID (activities.md 9)."""
+"""Type of an activity link, the first part of its ID (spec/activities.md#9)."""
 
 LinkTitle = Annotated[str, Meta(min_length=1, max_length=LINK_TITLE_MAX)]
 LinkDescription = Annotated[str, Meta(min_length=1, max_length=LINK_DESCRIPTION_MAX)]
@@ -102,7 +102,7 @@ class ResolvedActivityLink(Struct, kw_only=True):
     """ID of the user who shared the link; null if unknown."""
 
 
-# Routes of the SDK and the developer portal (activities.md 9).
+# Routes of the SDK and the developer portal (spec/activities.md#9).
 
 _ANY_CALLER = Auth.BOT | Auth.USER | Auth.BEARER | Auth.ANYONE
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)

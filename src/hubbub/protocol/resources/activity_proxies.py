@@ -12,7 +12,7 @@ URL_PREFIX_MAX = 256
 URL_TARGET_MAX = 512
 
 PROXY_TICKET_SECONDS = 1800
-"""Lifetime of a proxy ticket in seconds (activities.md 8: our choice)."""
+"""Lifetime of a proxy ticket in seconds (spec/activities.md#8: our choice)."""
 INSTANCE_ID_MAX = 128
 
 
@@ -46,7 +46,7 @@ class ProxyTicket(Struct, kw_only=True):
     """Ticket, passed to the activity as the URL parameter `discord_proxy_ticket`; valid for 30 minutes."""
 
 
-# Routes of the developer portal and the chat client (activities.md 8).
+# Routes of the developer portal and the chat client (spec/activities.md#8).
 
 _APPLICATION_ERRORS = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 

@@ -266,7 +266,7 @@ class ManageApplication(UpdateApplication, kw_only=True):
 
 
 class RpcApplication(Struct, kw_only=True):
-    """An application as the local agent reads it before accepting an RPC connection (rpc.md 12)."""
+    """An application as the local agent reads it before accepting an RPC connection (spec/rpc.md#12)."""
 
     id: ApplicationId
     """ID of the application."""

@@ -16,7 +16,7 @@ ATTACHMENTS_MAX: Final = 10
 ATTACHMENT_BYTES_MAX_BY_TIER: Final = (10 << 20, 10 << 20, 50 << 20, 100 << 20)
 """Maximum size of a file in bytes, by the guild's premium tier."""
 ATTACHMENT_BYTES_MAX_BY_PREMIUM: Final = {1: 50 << 20, 2: 500 << 20, 3: 50 << 20}
-"""Maximum size of a file in bytes, by the sender's premium type (http.md 1.11)."""
+"""Maximum size of a file in bytes, by the sender's premium type (spec/http.md#1.11)."""
 ATTACHMENT_BYTES_MAX: Final = max(*ATTACHMENT_BYTES_MAX_BY_TIER, *ATTACHMENT_BYTES_MAX_BY_PREMIUM.values())
 """Largest file that any user may send, in bytes; `http.max_upload_bytes` may lower it."""
 ATTACHMENT_DESCRIPTION_MAX: Final = 1024
@@ -32,7 +32,7 @@ FILE_TYPES: Final = {
     "video": (".mp4", ".mov", ".qt", ".webm"),
     "audio": (".mp3", ".m4a", ".wav", ".ogg", ".opus", ".flac"),
 }
-"""Groups that a file type filter can name, and the extensions of each (http.md 1.11)."""
+"""Groups that a file type filter can name, and the extensions of each (spec/http.md#1.11)."""
 _EXTENSION: Final = re.compile(r"(\.[\w+-]{1,16}){1,3}")
 
 

@@ -249,7 +249,7 @@ LIST_AUTO_MODERATION_RULES = Operation(
     raises=_GUILD_ERRORS,
 )
 
-# A rule with a timeout action also requires MODERATE_MEMBERS (http.md 3.10).
+# A rule with a timeout action also requires MODERATE_MEMBERS (spec/http.md#3.10).
 CREATE_AUTO_MODERATION_RULE = Operation(
     "POST",
     "/guilds/{guild_id}/auto-moderation/rules",

@@ -223,7 +223,7 @@ class AnyChannel(Struct, kw_only=True):
 
 
 class LinkedLobby(Struct, kw_only=True):
-    """The lobby whose messages are shared with a channel (sdk.md 12.3)."""
+    """The lobby whose messages are shared with a channel (spec/sdk.md#12.3)."""
 
     application_id: ApplicationId
     """ID of the application that owns the lobby."""
@@ -526,7 +526,7 @@ THREAD_UPDATE = Event("THREAD_UPDATE", Thread, intents=Intents.GUILDS)
 THREAD_DELETE = Event("THREAD_DELETE", ThreadDeleted, intents=Intents.GUILDS)
 """Sent when a thread is deleted that the current user can view."""
 THREAD_MEMBERS_UPDATE = Event("THREAD_MEMBERS_UPDATE", ThreadMembersUpdate, intents=Intents.GUILD_MEMBERS)
-"""Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user (gateway.md 5)."""
+"""Sent when users join or leave a thread; without GUILD_MEMBERS only about the current user (spec/gateway.md#5)."""
 
 GET_CHANNEL = Operation(
     "GET",
@@ -536,7 +536,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# The required permissions depend on the channel type (http.md 3.2, 3.3); the slice checks them.
+# The required permissions depend on the channel type (spec/http.md#3.2, 3.3); the slice checks them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",

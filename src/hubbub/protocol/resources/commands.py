@@ -28,7 +28,7 @@ COMMANDS_MAX: Final = {
 }
 """Maximum number of commands by type, among an application's global commands or its commands in one guild."""
 OLD_CONTEXT_MENU_COMMANDS_MAX: Final = 5
-"""Maximum number of commands of each context menu type before context_menu_limit_15 (dated-changes.md)."""
+"""Maximum number of commands of each context menu type before context_menu_limit_15 (spec/dated-changes.md)."""
 COMMAND_CREATES_LIMIT: Final = RateLimit(200, 86_400.0, bucket="command_creates", code=errors.MAX_DAILY_COMMAND_CREATES)
 """Limit on commands created per day, globally or in one guild; updates do not count."""
 
@@ -56,7 +56,7 @@ ChoiceValue = str | int | float
 
 
 def all_channels_id(guild_id: int) -> Snowflake:
-    """Return the ID that stands for all channels of a guild in command permissions (http.md 1.2)."""
+    """Return the ID that stands for all channels of a guild in command permissions (spec/http.md#1.2)."""
     return Snowflake(guild_id - 1)
 
 
@@ -363,7 +363,7 @@ GET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     raises=(*_GUILD_ERRORS, errors.UNKNOWN_APPLICATION_COMMAND_PERMISSIONS),
 )
 
-# For users only, with their own token or an OAuth2 access token; bots are rejected with 20001 (http.md 4.1).
+# For users only, with their own token or an OAuth2 access token; bots are rejected with 20001 (spec/http.md#4.1).
 SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/{command_id}/permissions",
@@ -383,7 +383,7 @@ SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     audits=(AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,),
 )
 
-# The older form, for all commands at once, is disabled for every caller (http.md 5).
+# The older form, for all commands at once, is disabled for every caller (spec/http.md#5).
 BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS = Operation(
     "PUT",
     "/applications/{application_id}/guilds/{guild_id}/commands/permissions",

@@ -28,7 +28,7 @@ APPROVAL_REASON_MAX: Final = 2000
 INTENT_GRANT_DAYS: Final = 365
 """Days until granted privileged intents must be renewed; from 10,000 users on they require a review (spec, Limits)."""
 INTENT_GRACE_DAYS: Final = 90
-"""Days that an application has to request a review after it exceeds the limit (http.md 4)."""
+"""Days that an application has to request a review after it exceeds the limit (spec/http.md#4)."""
 
 _APPLICATION_ERRORS: Final = (errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION)
 

@@ -74,7 +74,7 @@ CREATE_DM = Operation(
     limit=RateLimit(10, 600.0, bucket="direct messages", code=errors.OPENING_DMS_TOO_FAST),
 )
 
-# Older URL of CREATE_DM, for users only (http.md 5).
+# Older URL of CREATE_DM, for users only (spec/http.md#5).
 CREATE_DM_BY_USER = Operation(
     "POST",
     "/users/{user_id}/channels",
@@ -86,10 +86,10 @@ CREATE_DM_BY_USER = Operation(
     limit=CREATE_DM.limit,
 )
 
-# Not in the OpenAPI file; bots receive an empty list (http.md 5).
+# Not in the OpenAPI file; bots receive an empty list (spec/http.md#5).
 LIST_MY_CHANNELS = Operation("GET", "/users/@me/channels", result=list[PrivateChannel])
 
-# The status is 201 with the channel for a new recipient, and 204 for a user who is already in the group (http.md 4.2).
+# The status is 201 with the channel for a new recipient, and 204 for a user who is already in the group (spec/http.md#4.2).
 ADD_GROUP_DM_USER = Operation(
     "PUT",
     "/channels/{channel_id}/recipients/{user_id}",

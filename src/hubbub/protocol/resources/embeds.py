@@ -166,7 +166,7 @@ class EmbedMediaRequest(Struct, kw_only=True):
     """Alternative text of the image."""
 
 
-# Senders cannot set the type (always rich), provider, video or sizes, so these fields are not read (http.md 3.4).
+# Senders cannot set the type (always rich), provider, video or sizes, so these fields are not read (spec/http.md#3.4).
 class EmbedRequest(Struct, kw_only=True):
     """An embed to send; its texts and those of the message's other embeds have at most 6000 characters together."""
 
@@ -188,8 +188,8 @@ class EmbedRequest(Struct, kw_only=True):
     """Thumbnail."""
     author: EmbedAuthorRequest | None | UnsetType = UNSET
     """Author line."""
-    # The handler checks the length (http.md 1.7): before 19 December 2023 further fields were dropped, not rejected
-    # (dated-changes.md 3).
+    # The handler checks the length (spec/http.md#1.7): before 19 December 2023 further fields were dropped, not rejected
+    # (spec/dated-changes.md#3).
     fields: (
         Annotated[list[EmbedFieldRequest], Meta(extra_json_schema={"maxItems": EMBED_FIELDS_MAX})] | None | UnsetType
     ) = UNSET

@@ -40,7 +40,7 @@ MEMBERS_MAX = 500_000
 VIDEO_USERS_MAX = 25
 STAGE_VIDEO_USERS_MAX = 50
 LARGE_GUILD_MEMBERS = 75_000
-"""Member count above which GUILD_CREATE contains only the current member and members in voice (gateway.md 4.4)."""
+"""Member count above which GUILD_CREATE contains only the current member and members in voice (spec/gateway.md#4.4)."""
 
 GuildName = Annotated[str, Meta(min_length=GUILD_NAME_MIN, max_length=GUILD_NAME_MAX)]
 

@@ -39,7 +39,7 @@ Credential = Annotated[str, Meta(min_length=1, max_length=CREDENTIAL_MAX)]
 GlobalName = Annotated[str, Meta(min_length=1, max_length=GLOBAL_NAME_MAX)]
 
 PROVISIONAL_SCOPES: Final = (Scope.OPENID.value, Scope.SDK_SOCIAL_LAYER.value)
-"""Scopes of a provisional account's token, which may also change the account's display name (sdk.md 7.5)."""
+"""Scopes of a provisional account's token, which may also change the account's display name (spec/sdk.md#7.5)."""
 
 
 class ProvisionalToken(Struct, kw_only=True):

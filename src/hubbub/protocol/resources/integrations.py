@@ -155,7 +155,7 @@ LIST_GUILD_INTEGRATIONS = Operation(
     raises=_MANAGE_ERRORS,
 )
 
-# http.md 5: integrations of external accounts. Only applications can be integrated (decisions/0035), so users get
+# spec/http.md#5: integrations of external accounts. Only applications can be integrated (decisions/0035), so users get
 # UNKNOWN_INTEGRATION; bots are rejected.
 CREATE_GUILD_INTEGRATION = Operation(
     "POST",

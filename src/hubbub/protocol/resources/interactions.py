@@ -43,7 +43,7 @@ TOKEN_LIFETIME_MS: Final = 15 * 60_000
 USER_INSTALL_FOLLOW_UPS_MAX: Final = 5
 """Maximum number of follow-ups by an application that only the user installed."""
 PRIVATE_CHANNEL_PERMISSIONS: Final = Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE
-"""Permissions of an application's responses outside guilds (webhooks-and-interactions.md 2.1)."""
+"""Permissions of an application's responses outside guilds (spec/webhooks-and-interactions.md#2.1)."""
 AUTOCOMPLETE_VALUE_MAX: Final = 100
 """Maximum length of a text value in an autocomplete choice."""
 NONCE_MAX: Final = 64
@@ -590,7 +590,7 @@ CREATE_INTERACTION = Operation(
     uploads=_UPLOADS,
 )
 
-# 204, or 200 `with_response`. No bucket: hikari warns about bucket headers on this route (http.md 1.4).
+# 204, or 200 `with_response`. No bucket: hikari warns about bucket headers on this route (spec/http.md#1.4).
 CREATE_INTERACTION_RESPONSE = Operation(
     "POST",
     "/interactions/{interaction_id}/{interaction_token}/callback",

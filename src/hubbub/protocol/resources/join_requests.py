@@ -206,7 +206,7 @@ UPDATE_GUILD_MEMBER_VERIFICATION = Operation(
     ),
 )
 
-# KICK_MEMBERS returns the requests, MANAGE_GUILD alone only the total; the guild must have both features (http.md 3.5).
+# KICK_MEMBERS returns the requests, MANAGE_GUILD alone only the total; the guild must have both features (spec/http.md#3.5).
 GET_GUILD_JOIN_REQUESTS = Operation(
     "GET",
     "/guilds/{guild_id}/requests",

@@ -1,4 +1,4 @@
-"""Lobbies: groups of players of a game, each optionally linked to a guild channel (sdk.md 12)."""
+"""Lobbies: groups of players of a game, each optionally linked to a guild channel (spec/sdk.md#12)."""
 
 from typing import Annotated, Final
 
@@ -22,7 +22,7 @@ LOBBY_MEMBERS_MAX: Final = 1000
 LOBBY_MEMBERS_PER_REQUEST_MAX: Final = 25
 LOBBIES_PER_USER_MAX: Final = 100
 """Maximum number of lobbies per user and application.
-Open in the spec: 100 in the guide, 200 in the header (sdk.md 18).
+Open in the spec: 100 in the guide, 200 in the header (spec/sdk.md#18).
 """
 LOBBY_SECRET_MAX: Final = 250
 LOBBY_SECRET_LIFETIME_MS: Final = 30 * 24 * 3_600_000
@@ -33,7 +33,7 @@ LOBBY_IDLE_SECONDS_MAX: Final = 604_800
 LOBBY_METADATA_KEYS_MAX: Final = 25
 LOBBY_METADATA_VALUE_MAX: Final = 1024
 LOBBY_METADATA_TOTAL_MAX: Final = 1000
-"""Maximum total length of all keys and values: the guide's limit, in addition to the schema's (sdk.md 18)."""
+"""Maximum total length of all keys and values: the guide's limit, in addition to the schema's (spec/sdk.md#18)."""
 LOBBY_MESSAGES_MAX: Final = 200
 """Maximum number of messages that can be listed."""
 LOBBY_HISTORY_MS: Final = 72 * 3_600_000
@@ -363,7 +363,7 @@ _LOBBY_ERRORS: Final = (errors.UNKNOWN_LOBBY, errors.MISSING_ACCESS)
 """Errors of every operation on a lobby: it does not exist, or belongs to another application."""
 _PLAYER_SCOPES: Final = (Scope.LOBBIES_WRITE,)
 
-# sdk.md 16: calls per route in two hours before the application is approved.
+# spec/sdk.md#16: calls per route in two hours before the application is approved.
 _JOIN_CAP: Final = 100
 _UPDATE_CAP: Final = 100
 _LINK_CAP: Final = 20

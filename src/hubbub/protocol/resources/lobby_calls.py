@@ -1,4 +1,4 @@
-"""Lobby calls: voice calls among the members of a lobby (voice.md 1, sdk.md 13.4)."""
+"""Lobby calls: voice calls among the members of a lobby (spec/voice.md#1, spec/sdk.md#13.4)."""
 
 from typing import Annotated, Final
 
@@ -11,7 +11,7 @@ from hubbub.protocol.operation import Command, Event
 from hubbub.protocol.resources.lobbies import LobbyVoiceState
 
 LOBBY_CALL_PARTICIPANTS_MAX: Final = 99
-"""Maximum number of participants in a call, as in a voice channel. The guide recommends at most 25 (sdk.md 12.4)."""
+"""Maximum number of participants in a call, as in a voice channel. The guide recommends at most 25 (spec/sdk.md#12.4)."""
 LOBBY_CALLS_PER_SESSION_MAX: Final = 25
 """Maximum number of lobby calls that one session can be in."""
 

@@ -204,7 +204,7 @@ class PreviewPrune(Struct, kw_only=True):
     days: PruneDays = PRUNE_DAYS_DEFAULT
     """Number of days without activity after which a member is counted."""
     include_roles: str | UnsetType = UNSET
-    """IDs of roles, separated by commas (http.md 1.6). Members who have no other roles are counted too."""
+    """IDs of roles, separated by commas (spec/http.md#1.6). Members who have no other roles are counted too."""
 
 
 class PruneGuild(Struct, kw_only=True):
@@ -244,7 +244,7 @@ GET_MY_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD,),
 )
 
-# A bot whose application has not enabled the members intent is rejected with 50001 (http.md 3.5).
+# A bot whose application has not enabled the members intent is rejected with 50001 (spec/http.md#3.5).
 LIST_GUILD_MEMBERS = Operation(
     "GET",
     "/guilds/{guild_id}/members",

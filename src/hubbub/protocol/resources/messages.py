@@ -61,7 +61,7 @@ ANNOUNCEMENT_EDIT_LIMIT: Final = RateLimit(10, 3600.0, per="channel_id", code=er
 FORWARD_LIMIT: Final = RateLimit(5, 10.0, bucket="forwards")
 """Limit on forwards per user, counted in addition to the limit of CREATE_MESSAGE."""
 
-# http.md 3.4: 0 default, 19 reply, 20 and 23 command responses can be forwarded; all but 1 to 5 and 21 can be deleted.
+# spec/http.md#3.4: 0 default, 19 reply, 20 and 23 command responses can be forwarded; all but 1 to 5 and 21 can be deleted.
 FORWARDABLE_TYPES: Final = frozenset({0, 19, 20, 23})
 UNDELETABLE_TYPES: Final = frozenset({1, 2, 3, 4, 5, 21})
 
@@ -249,7 +249,7 @@ class SharedClientTheme(Struct, kw_only=True):
 class Message(MessageContent, kw_only=True):
     """A message in a channel.
 
-    Missing parts such as `poll`, `interaction` and `thread` are absent, never null (clients.md).
+    Missing parts such as `poll`, `interaction` and `thread` are absent, never null (spec/clients.md).
     """
 
     id: MessageId
@@ -403,7 +403,7 @@ class CreateMessageContent(Struct, kw_only=True):
 class CreateMessage(CreateMessageContent, kw_only=True):
     """A message to send."""
 
-    # An int or a string. Type and length are not declared, because their form errors have other codes (http.md 1.7).
+    # An int or a string. Type and length are not declared, because their form errors have other codes (spec/http.md#1.7).
     nonce: Any = UNSET
     """Integer or string of at most 25 characters that is returned in the message, to detect it in events."""
     enforce_nonce: bool | None | UnsetType = UNSET
@@ -612,7 +612,7 @@ DELETE_MESSAGE = Operation(
         errors.THREAD_ARCHIVED,
     ),
     emits=(MESSAGE_DELETE,),
-    # http.md 1.14: very recent messages, and messages older than two weeks, have buckets of their own.
+    # spec/http.md#1.14: very recent messages, and messages older than two weeks, have buckets of their own.
     limit=RateLimit(5, 1.0, age_thresholds_seconds=(10.0, 14 * 86_400.0)),
     audits=(AuditLogAction.MESSAGE_DELETE,),
 )
@@ -637,7 +637,7 @@ BULK_DELETE_MESSAGES = Operation(
     audits=(AuditLogAction.MESSAGE_BULK_DELETE,),
 )
 
-# http.md 4.2: messages of other authors also require MANAGE_MESSAGES.
+# spec/http.md#4.2: messages of other authors also require MANAGE_MESSAGES.
 CROSSPOST_MESSAGE = Operation(
     "POST",
     "/channels/{channel_id}/messages/{message_id}/crosspost",

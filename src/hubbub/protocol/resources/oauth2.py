@@ -103,7 +103,7 @@ class AuthorizeQuery(Struct, kw_only=True):
     disable_guild_select: bool | UnsetType = UNSET
     """Whether the user cannot choose another guild than `guild_id`."""
     rpc_token: str | UnsetType = UNSET
-    """One-time token of the application's backend, with which the local agent skips consent (rpc.md 7)."""
+    """One-time token of the application's backend, with which the local agent skips consent (spec/rpc.md#7)."""
 
 
 class AuthorizeDecision(Struct, kw_only=True):
@@ -295,7 +295,7 @@ EXCHANGE_OAUTH2_TOKEN = Operation(
     form=True,
     headers=("Authorization",),
     raises=(
-        # A rejected merge uses the platform's error format (webhooks-and-interactions.md 8.3).
+        # A rejected merge uses the platform's error format (spec/webhooks-and-interactions.md#8.3).
         errors.INVALID_OAUTH2_ACCESS_TOKEN,
         errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED,
         errors.MERGE_SOURCE_NOT_PROVISIONAL,

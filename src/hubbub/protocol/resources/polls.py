@@ -204,7 +204,7 @@ GET_ANSWER_VOTERS = Operation(
     ),
 )
 
-# First-party: applications cannot vote (http.md 3.4), so the published API has no such route (decisions/0023).
+# First-party: applications cannot vote (spec/http.md#3.4), so the published API has no such route (decisions/0023).
 VOTE_IN_POLL = Operation(
     "PUT",
     "/channels/{channel_id}/polls/{message_id}/answers/@me",

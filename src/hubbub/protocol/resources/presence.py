@@ -237,9 +237,9 @@ class SetPresence(Struct, kw_only=True):
     afk: bool = False
     """Whether the client is away from the keyboard."""
     showing_chat: bool | None = None
-    """Whether a game shows chat, so that the user's other clients suppress notifications (sdk.md 20)."""
+    """Whether a game shows chat, so that the user's other clients suppress notifications (spec/sdk.md#20)."""
     game: SetActivity | None = None
-    """Single activity under the deprecated key, which discord.py still sends in Identify (gateway.md 4.1)."""
+    """Single activity under the deprecated key, which discord.py still sends in Identify (spec/gateway.md#4.1)."""
 
     @property
     def all_activities(self) -> list[SetActivity]:

@@ -1,6 +1,6 @@
 """Read states: the last message a user has read in each channel, synchronized between their clients.
 
-MESSAGE_ACK is described in gateway.md 10, the rest in decisions/0057.
+MESSAGE_ACK is described in spec/gateway.md#10, the rest in decisions/0057.
 """
 
 from typing import Annotated, Final

@@ -1,4 +1,4 @@
-"""Relationships: friends, friend requests and blocks, on the platform or in the games of one family (sdk.md 9)."""
+"""Relationships: friends, friend requests and blocks, on the platform or in the games of one family (spec/sdk.md#9)."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Releases of the SDK and their files (sdk.md 17)."""
+"""Releases of the SDK and their files (spec/sdk.md#17)."""
 
 from msgspec import Struct
 

@@ -88,7 +88,7 @@ class RecurrenceRule(Struct, kw_only=True):
 
 
 class SetRecurrenceRule(Struct, kw_only=True):
-    """The recurrence to set; only some combinations are valid (http.md 3.9)."""
+    """The recurrence to set; only some combinations are valid (spec/http.md#3.9)."""
 
     start: datetime
     """Start of the recurrence."""

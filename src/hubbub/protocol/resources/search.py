@@ -230,7 +230,7 @@ class FoundThreads(Struct, kw_only=True):
     """First message of each forum post on this page."""
 
 
-# The slice checks READ_MESSAGE_HISTORY in any channel and the message content intent, and raises 50001 (http.md 3.4).
+# The slice checks READ_MESSAGE_HISTORY in any channel and the message content intent, and raises 50001 (spec/http.md#3.4).
 GUILD_SEARCH = Operation(
     "GET",
     "/guilds/{guild_id}/messages/search",

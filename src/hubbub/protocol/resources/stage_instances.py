@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 
 STAGE_TOPIC_MAX: Final = 120
 STAGE_MODERATOR_PERMISSIONS: Final = Permissions.MANAGE_CHANNELS | Permissions.MUTE_MEMBERS | Permissions.MOVE_MEMBERS
-"""Permissions of a stage moderator; all three are required (http.md 3.9)."""
+"""Permissions of a stage moderator; all three are required (spec/http.md#3.9)."""
 STAGE_IDLE_MS: Final = 5 * 60_000
 """Time after which a stage without speakers closes. Open in the spec: "minutes" (decisions/0021)."""
 

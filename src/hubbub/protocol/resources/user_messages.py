@@ -1,4 +1,4 @@
-"""Direct messages between players, sent from games, and the activity invites among them (sdk.md 10.5, 11)."""
+"""Direct messages between players, sent from games, and the activity invites among them (spec/sdk.md#10.5, 11)."""
 
 from typing import Annotated, Final
 
@@ -30,7 +30,7 @@ USER_MESSAGES_MAX: Final = 200
 USER_HISTORY_MS: Final = LOBBY_HISTORY_MS
 """Maximum age of messages that can be listed."""
 INVITE_LIFETIME_MS: Final = 6 * 3_600_000
-"""Time after which an activity invite expires (sdk.md 10.4)."""
+"""Time after which an activity invite expires (spec/sdk.md#10.4)."""
 DISCLOSURE_MESSAGE_DATA_VISIBLE: Final = 3
 """Disclosure that messages sent in the game are visible on the platform."""
 
@@ -200,7 +200,7 @@ SEND_USER_MESSAGE = Operation(
     ),
     emits=(MESSAGE_CREATE, CHANNEL_CREATE, ACTIVITY_INVITE_CREATE),
     limit=_MESSAGE_LIMIT,
-    # sdk.md 16.
+    # spec/sdk.md#16.
     unapproved_calls_max=100,
 )
 

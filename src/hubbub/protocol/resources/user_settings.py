@@ -1,4 +1,4 @@
-"""User settings: who can contact the user, and join their activities (sdk.md 9.3, 10.3, 11.3)."""
+"""User settings: who can contact the user, and join their activities (spec/sdk.md#9.3, 10.3, 11.3)."""
 
 from typing import Annotated, Final
 

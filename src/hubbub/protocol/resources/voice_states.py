@@ -165,7 +165,7 @@ VOICE_SERVER_UPDATE = Event("VOICE_SERVER_UPDATE", VoiceServer)
 CHANNEL_INFO = Event("CHANNEL_INFO", ChannelInfo)
 """Sent in response to REQUEST_CHANNEL_INFO."""
 
-# The specification leaves these two names open; gateway.md 6.2 chooses them.
+# The specification leaves these two names open; spec/gateway.md#6.2 chooses them.
 VOICE_CHANNEL_STATUS_UPDATE = Event("VOICE_CHANNEL_STATUS_UPDATE", VoiceChannelStatus, intents=Intents.GUILDS)
 """Sent when the status of a voice channel changes."""
 VOICE_CHANNEL_START_TIME_UPDATE = Event(

@@ -342,7 +342,7 @@ GET_GUILD_WEBHOOKS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS),
 )
 
-# http.md 4.11: requires MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, or the application that owns it.
+# spec/http.md#4.11: requires MANAGE_WEBHOOKS and VIEW_CHANNEL in the webhook's channel, or the application that owns it.
 GET_WEBHOOK = Operation(
     "GET",
     "/webhooks/{webhook_id}",

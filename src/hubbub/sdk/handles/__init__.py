@@ -1,4 +1,4 @@
-"""Live handles, which read the client's cache on every access (sdk.md 1.1).
+"""Live handles, which read the client's cache on every access (spec/sdk.md#1.1).
 
 A handle holds no data, so later changes are visible through it. After its client is destroyed a handle returns default
 values.

@@ -1,4 +1,4 @@
-"""Handles of lobbies, lobby members and call participants (sdk.md 12.1)."""
+"""Handles of lobbies, lobby members and call participants (spec/sdk.md#12.1)."""
 
 from typing import Final
 

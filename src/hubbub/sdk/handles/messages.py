@@ -1,4 +1,4 @@
-"""Handles of messages and channels (sdk.md 11.1)."""
+"""Handles of messages and channels (spec/sdk.md#11.1)."""
 
 import re
 from datetime import datetime

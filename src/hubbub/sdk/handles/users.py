@@ -1,4 +1,4 @@
-"""Handles of users, relationships and application profiles (sdk.md 9.1)."""
+"""Handles of users, relationships and application profiles (spec/sdk.md#9.1)."""
 
 import json
 from typing import Final

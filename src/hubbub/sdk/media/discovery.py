@@ -1,4 +1,4 @@
-"""UDP socket to the voice server, and discovery of the client's external address (voice.md 7)."""
+"""UDP socket to the voice server, and discovery of the client's external address (spec/voice.md#7)."""
 
 import asyncio
 import ipaddress

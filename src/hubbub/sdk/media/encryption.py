@@ -1,4 +1,4 @@
-"""End-to-end encryption of a call with davey (voice.md 8 to 10).
+"""End-to-end encryption of a call with davey (spec/voice.md#8 to 10).
 
 The network thread processes the MLS messages of the group; the voice thread encrypts and decrypts frames. A lock
 serializes them.

@@ -1,4 +1,4 @@
-"""Processing of the MLS group messages of a call (voice.md 10)."""
+"""Processing of the MLS group messages of a call (spec/voice.md#10)."""
 
 from collections.abc import Callable, Collection
 

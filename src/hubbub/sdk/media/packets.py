@@ -1,4 +1,4 @@
-"""UDP packets of the voice server: address discovery, RTP and its encryption (voice.md 7)."""
+"""UDP packets of the voice server: address discovery, RTP and its encryption (spec/voice.md#7)."""
 
 import struct
 from typing import Final, NamedTuple, Protocol
@@ -19,7 +19,7 @@ else:
 PACKET_BYTES_MAX: Final = 2048
 OPUS_PAYLOAD_TYPE: Final = 0x78
 SILENCE_FRAME: Final = b"\xf8\xff\xfe"
-"""Opus silence frame that ends a speaker's transmission; it may be sent unencrypted (voice.md 7)."""
+"""Opus silence frame that ends a speaker's transmission; it may be sent unencrypted (spec/voice.md#7)."""
 _HEADER: Final = struct.Struct(">BBHII")
 _DISCOVERY: Final = struct.Struct(">HHI64sH")
 _COUNTER: Final = struct.Struct(">I")

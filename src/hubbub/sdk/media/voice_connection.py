@@ -1,4 +1,4 @@
-"""Voice connection of one call: connects with a ticket and reconnects after a loss (sdk.md 13.3, voice.md 4 to 6).
+"""Voice connection of one call: connects with a ticket and reconnects after a loss (spec/sdk.md#13.3, spec/voice.md#4 to 6).
 
 It runs on the network loop. After a loss it first resumes, then identifies with the same ticket, then requests a new
 ticket.
@@ -34,7 +34,7 @@ from hubbub.sdk.media.voice_socket import (
 )
 
 TICKET_TIMEOUT_SECONDS: Final = 30.0
-"""Maximum time to wait for a ticket from the platform (sdk.md 20)."""
+"""Maximum time to wait for a ticket from the platform (spec/sdk.md#20)."""
 CONNECT_TIMEOUT_SECONDS: Final = 20.0
 """Maximum time from opening a connection to the status Connected."""
 RECONNECT_TIMEOUT_SECONDS: Final = 120.0

@@ -1,4 +1,4 @@
-"""Voice activity detection and push-to-talk: decides which microphone frames are sent (sdk.md 13.2)."""
+"""Voice activity detection and push-to-talk: decides which microphone frames are sent (spec/sdk.md#13.2)."""
 
 from typing import Final, Protocol
 

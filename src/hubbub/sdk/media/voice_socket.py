@@ -1,4 +1,4 @@
-"""WebSocket connection to the voice gateway, version 8, with heartbeats and sequence numbers (voice.md 3 to 6)."""
+"""WebSocket connection to the voice gateway, version 8, with heartbeats and sequence numbers (spec/voice.md#3 to 6)."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""A self-issued certificate for the voice server of a rehearsal, because clients require TLS (voice.md 2)."""
+"""A self-issued certificate for the voice server of a rehearsal, because clients require TLS (spec/voice.md#2)."""
 
 import ipaddress
 import os

@@ -21,7 +21,7 @@ SNAPSHOTS_MAX: Final = 64
 FORKS_MAX: Final = 32
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The complete state of a world, without its connections."""
 
     image: bytes
@@ -37,7 +37,7 @@ class Snapshots:
     def __init__(self, control: "Control") -> None:
         self._control = control
         self._app = control.app
-        self._snapshots: dict[str, Snapshot] = {}
+        self._snapshots: dict[str, WorldSnapshot] = {}
         self._forks: dict[str, tuple[App, Control]] = {}
         self._numbers = itertools.count(1)
 
@@ -124,7 +124,7 @@ class Snapshots:
         await control.close()
         await app.stop()
 
-    def _find(self, snapshot_id: str) -> Snapshot:
+    def _find(self, snapshot_id: str) -> WorldSnapshot:
         found = self._snapshots.get(snapshot_id)
         if found is None:
             raise errors.NOT_FOUND(message=f"Unknown snapshot {snapshot_id}")
@@ -135,11 +135,11 @@ class Snapshots:
         size = len(snapshot.image) + sum(len(data) for data, _ in snapshot.files.values())
         return SnapshotState(id=snapshot_id, at=wire.timestamp(snapshot.now_ms), bytes=size)
 
-    async def _take(self) -> Snapshot:
+    async def _take(self) -> WorldSnapshot:
         app, clock = self._app, self._control.clock
         # The database first: a file exists before the row that refers to it.
         image = await _in_memory(app).serialize()
-        return Snapshot(
+        return WorldSnapshot(
             image=image,
             files=await app.files.export(),
             now_ms=clock.now_ms(),
@@ -147,7 +147,7 @@ class Snapshots:
             built=self._control.built,
         )
 
-    async def _apply(self, app: App, snapshot: Snapshot) -> None:
+    async def _apply(self, app: App, snapshot: WorldSnapshot) -> None:
         await _in_memory(app).restore(snapshot.image)
         await app.files.replace(snapshot.files)
         app.auth.clear_cache()

@@ -1,7 +1,7 @@
 """Permission checks: load a caller's standing once per call and compute their permissions.
 
 `guild` and `channel` return the standing or raise; `require_guild` and `require_channel` also require permission bits.
-A caller outside the guild gets MISSING_ACCESS if the guild exists and UNKNOWN_GUILD if it does not (http.md 1.3). A
+A caller outside the guild gets MISSING_ACCESS if the guild exists and UNKNOWN_GUILD if it does not (spec/http.md#1.3). A
 channel that the caller cannot see is MISSING_ACCESS, one that does not exist UNKNOWN_CHANNEL.
 """
 
@@ -60,7 +60,7 @@ class GuildAccess(msgspec.Struct, kw_only=True):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether a restriction applies; administrators are exempt (http.md 2.2)."""
+        """Whether a restriction applies; administrators are exempt (spec/http.md#2.2)."""
         return self.restricted and not self.permissions & Permissions.ADMINISTRATOR
 
     @property
@@ -396,7 +396,7 @@ def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess
     """Return the caller's standing in a channel. Raise unless they have all of these bits."""
     access = channel(call, channel_id)
     if access.guild is None and not access.can(bits):
-        # http.md 1.9: no user can have these permissions in a private channel, so the channel type is the error.
+        # spec/http.md#1.9: no user can have these permissions in a private channel, so the channel type is the error.
         raise errors.CANNOT_EXECUTE_ON_DM()
     access.require(bits)
     if access.guild is not None:

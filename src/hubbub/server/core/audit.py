@@ -38,7 +38,7 @@ def record(
         user_id=None if user_id is None else UserId(user_id),
         action_type=int(action),
         changes=list(changes) or UNSET,
-        # Spec, http.md 3.11: option values are strings, even counts.
+        # Spec, spec/http.md#3.11: option values are strings, even counts.
         options={key: str(value) for key, value in options.items()} if options else UNSET,
         reason=reason or UNSET,
     )
@@ -54,7 +54,7 @@ def record(
         None if entry.options is UNSET else wire.encode(entry.options).decode(),
         reason,
     )
-    # Spec, http.md 3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
+    # Spec, spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
     # shrinks.
     call.tx.run(
         "DELETE FROM audit_log WHERE guild_id = ? AND id IN "

@@ -35,7 +35,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
     scopes: frozenset[str] = frozenset()
     token_id: int = 0
     obfuscates_channels: bool = False
-    """Whether the application opted in early to "Private Channel Obfuscation" (gateway.md 9)."""
+    """Whether the application opted in early to "Private Channel Obfuscation" (spec/gateway.md#9)."""
 
     @property
     def is_bot(self) -> bool:

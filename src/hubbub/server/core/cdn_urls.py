@@ -1,4 +1,4 @@
-"""URLs of files. A signature in the URL of an attachment grants access to it (http.md 1.12).
+"""URLs of files. A signature in the URL of an attachment grants access to it (spec/http.md#1.12).
 
 The API signs URLs whenever it returns a message, and the CDN verifies them. The key is in the store, so all nodes share
 it and it survives a restart.
@@ -15,14 +15,14 @@ import msgspec
 from hubbub.server.core.store import Tx
 
 VALID_SECONDS: Final = 86_400
-"""How long a signed URL is valid. Not specified publicly; one day (http.md 1.12)."""
+"""How long a signed URL is valid. Not specified publicly; one day (spec/http.md#1.12)."""
 
 ATTACHMENTS_PATH: Final = "attachments"
 EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
 """The path of attachments of ephemeral messages, which only some users may see."""
 
 MEDIA_PROXY_PATH: Final = "/media"
-"""The path below the CDN's base URL with the same files, where images are available in other sizes (http.md 1.12)."""
+"""The path below the CDN's base URL with the same files, where images are available in other sizes (spec/http.md#1.12)."""
 
 _KEY: Final = "cdn_key"
 

@@ -32,9 +32,9 @@ Role = Literal["api", "gateway", "voice", "worker"]
 ROLES: Final[tuple[Role, ...]] = ("api", "gateway", "voice", "worker")
 
 LARGE_BOT_STARTS_MIN: Final = 2000
-"""Minimum number of sessions that a large bot may start per day (gateway.md 4.1)."""
+"""Minimum number of sessions that a large bot may start per day (spec/gateway.md#4.1)."""
 LARGE_BOT_STARTS_PER_1000: Final = 5
-"""Number of sessions that a large bot may start per day for every 1,000 guilds (gateway.md 4.1)."""
+"""Number of sessions that a large bot may start per day for every 1,000 guilds (spec/gateway.md#4.1)."""
 
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
@@ -81,7 +81,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_upload_bytes: Bytes = 102 * MIB
     """The maximum size of a multipart body, or of a JSON body with images.
 
-    Spec, http.md: ten files of the usual limit, or one of a guild of the third tier, plus the message itself."""
+    Spec, spec/http.md: ten files of the usual limit, or one of a guild of the third tier, plus the message itself."""
     max_file_bytes: Bytes = 10 * MIB
     """The maximum size of a file for a caller without a raised limit."""
     max_depth: Annotated[int, Meta(ge=8, le=500)] = 64
@@ -144,7 +144,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
         return 0 < self.large_bot_guilds <= guilds
 
     def session_start_limits(self, guilds: int) -> tuple[int, int]:
-        """Return how many sessions a bot of this size may start per day and per five seconds (gateway.md 4.1)."""
+        """Return how many sessions a bot of this size may start per day and per five seconds (spec/gateway.md#4.1)."""
         if not self.is_large(guilds):
             return self.session_starts, self.max_concurrency
         total = max(LARGE_BOT_STARTS_MIN, guilds * LARGE_BOT_STARTS_PER_1000 // 1000, self.session_starts)
@@ -256,10 +256,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
     """The number of this process among all that share a database; it makes ids unique."""
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
-    """Connection types that are hidden from 10 July 2026; those of the new scheme always are (dated-changes.md 2.7)."""
+    """Connection types that are hidden from 10 July 2026; those of the new scheme always are (spec/dated-changes.md#2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
     approval_caps: Literal["off", "real", "report"] = "off"
-    """Limits per two hours for applications that are not approved for the social layer (sdk.md 16)."""
+    """Limits per two hours for applications that are not approved for the social layer (spec/sdk.md#16)."""
     seed: int | None = None
     """Makes the ids and tokens of a world reproducible."""
     world: str | None = None

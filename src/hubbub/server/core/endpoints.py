@@ -75,7 +75,7 @@ class Endpoint:
     """The index of the handler argument that the guard checks."""
 
     def admit(self, actor: Actor | None) -> Actor | None:
-        """Return the caller as this operation sees it, or raise if the caller is not allowed (http.md 1.3)."""
+        """Return the caller as this operation sees it, or raise if the caller is not allowed (spec/http.md#1.3)."""
         if actor is None:
             if self.anonymous:
                 return None
@@ -286,7 +286,7 @@ class EndpointTable:
             else:
                 node = node.children.setdefault(segment, _Node())
         if operation.path.endswith("/"):
-            # activities.md 9: clients call some list operations with a trailing slash and some without.
+            # spec/activities.md#9: clients call some list operations with a trailing slash and some without.
             node.children.setdefault("", _Node()).endpoints[operation.method] = endpoint
         taken = node.endpoints.setdefault(operation.method, endpoint)
         if taken is not endpoint:

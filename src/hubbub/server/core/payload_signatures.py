@@ -1,4 +1,4 @@
-"""Signed requests to applications, so that they can verify the sender (webhooks-and-interactions.md 1.2).
+"""Signed requests to applications, so that they can verify the sender (spec/webhooks-and-interactions.md#1.2).
 
 The signature covers the timestamp and the body as sent; the application verifies it with its `verify_key`. An endpoint
 must reject invalid signatures, so before a URL is saved it receives a valid ping and a forged one.

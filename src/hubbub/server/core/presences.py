@@ -1,7 +1,7 @@
 """Presences: the status of every session, merged into one presence per user and known to every node.
 
 A user has one presence for all viewers, and one for each family of applications whose games they play: friends in that
-family only see just that one (sdk.md 9.3)."""
+family only see just that one (spec/sdk.md#9.3)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -206,7 +206,7 @@ def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence |
     return Presence(
         user_id=user_id,
         status=latest.status,
-        # All shards of a bot report the same presence, so the latest wins (gateway.md 8).
+        # All shards of a bot report the same presence, so the latest wins (spec/gateway.md#8).
         activities=latest.activities if latest.bot else _merge_activities(reversed(sessions)),
         client_status={session.device: session.status for session in sessions},
     )
@@ -245,7 +245,7 @@ def presence_update(
 def oauth2_presence_updates(
     user_id: int, presence: Presence | None, families: Iterable[int]
 ) -> dict[int, dict[str, Any]]:
-    """Build PRESENCE_UPDATE for OAuth2 sessions by family; the given ones have `has_played_game` true (sdk.md 9.6)."""
+    """Build PRESENCE_UPDATE for OAuth2 sessions by family; the given ones have `has_played_game` true (spec/sdk.md#9.6)."""
     played = presence_update(user_id, presence, has_played_game=True)
     return {0: presence_update(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
 

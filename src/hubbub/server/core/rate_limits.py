@@ -1,4 +1,4 @@
-"""Rate limits (http.md 1.14): buckets by caller and major parameter, global limit and limit of invalid requests.
+"""Rate limits (spec/http.md#1.14): buckets by caller and major parameter, global limit and limit of invalid requests.
 
 A window is fixed: it starts with the first request and is reset as a whole when it ends, which is what the X-RateLimit
 headers can express. The time is that of the platform's clock, so a controlled clock moves the windows too. Counting
@@ -16,7 +16,7 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Operation
 
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""The path parameters that separate buckets; the first one in the path applies (http.md 1.14)."""
+"""The path parameters that separate buckets; the first one in the path applies (spec/http.md#1.14)."""
 
 GLOBAL_CALLS: Final = 50
 GLOBAL_WINDOW_MS: Final = 1000

@@ -1,4 +1,4 @@
-"""URL maps of activities: the mapping of path prefixes to targets (activities.md 8).
+"""URL maps of activities: the mapping of path prefixes to targets (spec/activities.md#8).
 
 A prefix consists of whole segments: `/api` matches `/api` and `/api/x`, but not `/apis`. A `{name}` in it matches one
 word, which is inserted in the target. Paths are matched as sent, without percent-decoding.

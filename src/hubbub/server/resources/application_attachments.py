@@ -1,4 +1,4 @@
-"""Files that an application puts on the CDN for a while."""
+"""HTTP handler for temporary files that an application uploads to the CDN."""
 
 import sys
 
@@ -15,7 +15,9 @@ from hubbub.server.resources import applications, attachments
 
 @handles(wire.UPLOAD_APPLICATION_ATTACHMENT)
 def upload_application_attachment(call: Call, application_id: ApplicationId) -> wire.ApplicationAttachment:
-    """Put a file on the CDN; its address works for a day, and is the only trace of it."""
+    """Upload an attachment of an application.
+
+    The returned URL is valid for 24 hours. The attachment is not listed anywhere."""
     if call.actor.kind == "bearer" and call.actor.application_id != application_id:
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     applications.require_own(call, application_id)
@@ -23,7 +25,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
         raise errors.invalid("file", *errors.required())
     stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
     cdn_urls.get_key(call.tx)
-    # The application's id stands where a channel's would (decisions/0025).
+    # The URL contains the application id in place of a channel id (decisions/0025).
     shown = attachments.AttachmentSigner(call).attachment(application_id, stored)
     shown.ephemeral = True
     shown.description = UNSET

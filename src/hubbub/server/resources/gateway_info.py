@@ -1,4 +1,4 @@
-"""Where the gateway is, and how a bot should spread over it."""
+"""HTTP handlers for the gateway URL and the recommended number of shards."""
 
 import sys
 from urllib.parse import urlsplit
@@ -12,20 +12,20 @@ from hubbub.server.core.slices import Slice, handles
 from hubbub.server.resources import guilds
 
 GUILDS_PER_SHARD = 1000
-"""Spec, gateway.md 4.1: the recommended number of shards is one per so many guilds."""
+"""Guilds per recommended shard (spec/gateway.md#4.1)."""
 
 
 class SessionStartsAsked(msgspec.Struct, kw_only=True):
-    """Told to learn how many sessions a bot may still begin: a gateway in this process puts what is left in `limit`."""
+    """Signal that asks for the remaining session starts of a bot; a gateway in this process replaces `limit`."""
 
     user_id: int
     guilds: int
-    """How many guilds it is in."""
+    """Number of guilds the bot is a member of."""
     limit: wire.SessionStartLimit
 
 
 def gateway_url(config: Config) -> str:
-    """The address of the socket, without a query: clients add their own."""
+    """Return the WebSocket URL without a query; clients add their own."""
     parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
     scheme = "wss" if parts.scheme == "https" else "ws"
     return f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/gateway"
@@ -33,21 +33,21 @@ def gateway_url(config: Config) -> str:
 
 @handles(wire.GET_GATEWAY)
 def get_gateway(call: Call) -> wire.GatewayUrl:
-    """The address, for anybody."""
+    """Get the gateway URL."""
     return wire.GatewayUrl(url=gateway_url(call.config))
 
 
 @handles(wire.GET_BOT_GATEWAY)
 def get_bot_gateway(call: Call) -> wire.BotGateway:
-    """The address, the recommended shards, and how many sessions may begin."""
+    """Get the gateway URL, the recommended number of shards and the session start limit of a bot."""
     served = guilds.count_of_user(call.tx, call.user_id)
     settings = call.config.gateway
     total, concurrency = settings.session_start_limits(served)
     shards = max(1, -(-served // GUILDS_PER_SHARD))
     if settings.is_large(served):
-        # A large bot's shards come in this multiple, and anything else is refused (gateway.md 4.1).
+        # The shard count of a large bot must be a multiple of this number (spec/gateway.md#4.1).
         shards += -shards % settings.large_bot_concurrency
-    # Each gateway node counts the starts it sees; a process without a gateway tells the allowance (decisions/0014).
+    # Each gateway node counts its own session starts; a process without a gateway reports the full limit (decisions/0014).
     allowance = wire.SessionStartLimit(
         total=total,
         remaining=total,

@@ -1,4 +1,4 @@
-"""What the gateway holds of a guild: read here, above guilds, roles, members and channels, because it is made of all of them."""
+"""Reads the guild state that gateway nodes cache, composed of guilds, roles, members and channels."""
 
 from collections.abc import Iterable
 
@@ -13,7 +13,7 @@ from hubbub.server.resources import channels, guilds, members, roles, soundboard
 
 
 def state(tx: Tx, guild_id: int) -> GuildState | None:
-    """A guild as the gateway filters and tells it, or None when it is gone."""
+    """Return the state of a guild for filtering and GUILD_CREATE, or None if the guild does not exist."""
     row = guilds.find(tx, guild_id)
     if row is None:
         return None
@@ -49,13 +49,13 @@ def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) 
 
 
 def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-    """The named users' membership; those who are not members are left out."""
+    """Return the membership of these users; users who are not members are omitted."""
     rows = members.find_rows(tx, guild_id, users)
-    worn = members.find_roles(tx, guild_id, rows)
+    role_ids = members.find_roles(tx, guild_id, rows)
     return {
         user_id: MemberState(
             user_id=user_id,
-            roles=worn.get(user_id, ()),
+            roles=role_ids.get(user_id, ()),
             timed_out_until_ms=row.timed_out_until_ms,
             restricted=access.is_restricted(row.pending, row.flags),
             joined_at=wire.timestamp(row.joined_ms),
@@ -65,5 +65,5 @@ def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, Memb
 
 
 def guild_ids(tx: Tx, user_id: int) -> list[int]:
-    """The guilds a user is in."""
+    """Return the ids of the guilds of a user."""
     return guilds.ids_of_user(tx, user_id)

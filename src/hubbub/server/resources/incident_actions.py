@@ -1,4 +1,4 @@
-"""Incident actions over HTTP: invites and direct messages switched off for a while."""
+"""HTTP handler for incident actions, which disable invites and direct messages temporarily."""
 
 import sys
 from datetime import datetime
@@ -21,7 +21,9 @@ HOUR_MS: Final = 3_600_000
 
 @handles(wire.UPDATE_GUILD_INCIDENT_ACTIONS)
 def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetIncidentActions) -> IncidentsData:
-    """Switch something off, or on again."""
+    """Update the incident actions of a guild.
+
+    Invites and direct messages can be disabled for at most 24 hours."""
     before = guilds.find(call.tx, guild_id)
     if before is None:
         raise errors.UNKNOWN_GUILD()
@@ -44,9 +46,9 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
 def _until(
     call: Call, field: str, wanted: datetime | UnsetType | None, known: Timestamp | None, form: FormErrors
 ) -> Timestamp | None:
-    """Until when; a moment that is past is none (decisions/0021)."""
+    """Return the end of an incident action, or None if it is not active or already past (decisions/0021)."""
     if wanted is UNSET:
-        # All are written in the one form of wire.timestamp, so that text compares as time.
+        # Stored timestamps have the format of wire.timestamp, so comparing the text compares the time.
         return known if known is not None and known > json.timestamp(call.now) else None
     if wanted is None:
         return None

@@ -1,4 +1,4 @@
-"""Releases of the SDK over HTTP: those that came out by the platform's clock (sdk.md 17)."""
+"""HTTP handlers for SDK releases; a release is listed from its date on (spec/sdk.md#17)."""
 
 import sys
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ OUT_MS: Final = {
 
 @handles(wire.LIST_SOCIAL_SDK_RELEASES)
 def list_social_sdk_releases(call: Call) -> wire.Releases:
-    """All that came out, the newest first."""
+    """List SDK releases, newest first."""
     out = [version for version, at_ms in OUT_MS.items() if at_ms <= call.now]
     return wire.Releases(
         releases=[
@@ -30,7 +30,9 @@ def list_social_sdk_releases(call: Call) -> wire.Releases:
 
 @handles(wire.GET_SOCIAL_SDK_RELEASE)
 def get_social_sdk_release(call: Call, version: str) -> wire.ReleaseDetails:
-    """One of them. It has no files: our SDK comes with the platform, and we hand out nobody else's."""
+    """Get an SDK release.
+
+    `artifacts` is always empty: the SDK is installed as a Python package."""
     at_ms = OUT_MS.get(version)
     if at_ms is None or at_ms > call.now:
         raise errors.UNKNOWN_BUILD()

@@ -1,4 +1,4 @@
-"""The typing indicator: nothing is kept, only told."""
+"""HTTP handler for the typing indicator, which is published but not stored."""
 
 import sys
 
@@ -12,7 +12,9 @@ from hubbub.server.resources import members, messages
 
 @handles(wire.TRIGGER_TYPING_INDICATOR)
 def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
-    """Say that the caller is typing; only who could send what they type is shown doing so."""
+    """Trigger the typing indicator in a channel.
+
+    The caller must be able to send messages in the channel."""
     here = access.channel(call, channel_id)
     messages.require_send(call, here)
     payload = wire.TypingStarted(channel_id=here.channel.id, user_id=call.user_id, timestamp=call.now // 1000)

@@ -1,4 +1,4 @@
-"""Voice regions over HTTP. A platform that one runs oneself stands in one place (decisions/0021)."""
+"""HTTP handlers for voice regions. A server has exactly one region (decisions/0021)."""
 
 import sys
 from typing import Final
@@ -14,13 +14,13 @@ REGIONS: Final = [wire.VoiceRegion(id="local", name="Local", optimal=True)]
 
 @handles(wire.LIST_VOICE_REGIONS)
 def list_voice_regions(call: Call) -> list[wire.VoiceRegion]:
-    """Every region."""
+    """List voice regions."""
     return REGIONS
 
 
 @handles(wire.LIST_GUILD_VOICE_REGIONS)
 def list_guild_voice_regions(call: Call, guild_id: GuildId) -> list[wire.VoiceRegion]:
-    """The regions that a guild's channels may use."""
+    """List the voice regions of a guild."""
     access.guild(call, guild_id)
     return REGIONS
 

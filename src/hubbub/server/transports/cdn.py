@@ -26,7 +26,7 @@ from hubbub.server.core.images import ImageConverter, InvalidImageError
 from hubbub.server.transports import media_proxy
 from hubbub.server.transports.media_proxy import MediaProxy
 
-# http.md 1.12: kinds of images whose URL consists of an owner id and a hash.
+# spec/http.md#1.12: kinds of images whose URL consists of an owner id and a hash.
 HASHED_IMAGE_KINDS: Final = (
     "icons",
     "splashes",
@@ -49,7 +49,7 @@ SIZES: Final = frozenset(
         *(20, 22, 24, 28, 40, 44, 48, 56, 60, 80, 96, 100, 160, 240, 300, 320, 480, 600, 640, 1280, 1536, 3072),
     }
 )
-"""Allowed values of the query parameter `size` (http.md 1.12)."""
+"""Allowed values of the query parameter `size` (spec/http.md#1.12)."""
 
 _TYPES: Final = {
     "png": "image/png",
@@ -196,7 +196,7 @@ class Cdn:
         if isinstance(found, bytes):
             return _bundled_file(found, _TYPES.get(extension or ""))
         name = found.rpartition("/")[2]
-        # http.md 1.12: a sticker has one size.
+        # spec/http.md#1.12: a sticker has one size.
         sized = request.match_info["kind"] != "stickers"
         return await self._serve_as(request, found, name, extension, cache=_CACHE_FOR_A_DAY, sized=sized)
 
@@ -237,7 +237,7 @@ class Cdn:
         wanted = _ImageRequest(
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
-            # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
+            # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
             moving=extension in (None, "gif") or (extension == "webp" and animated == "true"),
         )
         if extension == "gif" and not name.startswith("a_"):

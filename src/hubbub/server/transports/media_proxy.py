@@ -1,4 +1,4 @@
-"""Resized and converted attachment images (http.md 1.12: `width`, `height`, `format` of the media proxy).
+"""Resized and converted attachment images (spec/http.md#1.12: `width`, `height`, `format` of the media proxy).
 
 Results are not stored: there are too many possible sizes, and nothing may remain once a message and its files are
 deleted. One image is converted at a time, which leaves an image worker process for all other images.
@@ -54,7 +54,7 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
         raise ValueError
     if width is None and height is None and kind is None:
         return None
-    # http.md 1.12: only GIF, and WebP with `animated=true`, keep the animation.
+    # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
     moving = kind in (None, "gif") or (kind == "webp" and animated == "true")
     return ImageRequest(_side(width), _side(height), kind, moving)
 

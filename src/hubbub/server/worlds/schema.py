@@ -97,7 +97,7 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The targets of its activity's paths, by prefix; an application with a URL map has activities."""
 
 
-class Provider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
+class WorldProvider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """An identity provider of an application."""
 
     clients: Annotated[list[ClientId], Meta(min_length=1)]
@@ -323,7 +323,7 @@ def _check_application(world: World, application: Application, path: tuple[str, 
             raise WorldError(
                 (*path, "parent"), f'"{application.parent}" is a game of a publisher and cannot be a publisher'
             )
-    application.providers = _table(application.providers, Provider, (*path, "providers"))
+    application.providers = _table(application.providers, WorldProvider, (*path, "providers"))
     for name, provider in application.providers.items():
         at = (*path, "providers", name)
         _require_known(name, get_args(ProviderType), at, "provider")

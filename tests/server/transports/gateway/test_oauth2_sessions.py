@@ -13,7 +13,7 @@ from tests.world import Actor, World, befriend, small_config
 
 SDK_INTENTS = 416_026_624
 SDK_CAPABILITIES = 69_680
-"""Intents and capabilities as captured from the SDK (sdk.md 5.3)."""
+"""Intents and capabilities as captured from the SDK (spec/sdk.md#5.3)."""
 MINIMAL_SCOPES = "identify gateway.connect"
 
 

@@ -1,4 +1,4 @@
-"""Obfuscation of channels that a session cannot view (gateway.md 9)."""
+"""Obfuscation of channels that a session cannot view (spec/gateway.md#9)."""
 
 from typing import Any
 

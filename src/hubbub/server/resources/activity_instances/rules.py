@@ -38,7 +38,7 @@ class LaunchRejected(errors.ApiError):
 
 
 def require_launchable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
-    """Return the application if the caller may launch its activity in this channel (activities.md 2)."""
+    """Return the application if the caller may launch its activity in this channel (spec/activities.md#2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -65,7 +65,7 @@ def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
 
 
 def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
-    """Reject a new participant if the activity is full (activities.md 3: -1 and null mean no limit)."""
+    """Reject a new participant if the activity is full (spec/activities.md#3: -1 and null mean no limit)."""
     limit = applications.settings(application).max_participants
     if limit is None or limit < 0:
         return
@@ -82,7 +82,7 @@ def require_session(call: Call, session_id: str) -> str:
 
 
 def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
-    """Return a running activity by its composite id, or raise 404 (activities.md 3)."""
+    """Return a running activity by its composite id, or raise 404 (spec/activities.md#3)."""
     row = find_instance(call.tx, application_id, composite_id)
     if row is None:
         raise errors.NOT_FOUND()

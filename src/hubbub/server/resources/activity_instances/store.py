@@ -24,7 +24,7 @@ class InstanceRow(NamedTuple):
 
     @property
     def composite_id(self) -> str:
-        """The instance id that applications see (activities.md 3)."""
+        """The instance id that applications see (spec/activities.md#3)."""
         return f"i-{self.id}-{self.location_id}"
 
 

@@ -1,4 +1,4 @@
-"""Proxy tickets: proofs of participation in an activity, signed with the application's key (activities.md 8).
+"""Proxy tickets: proofs of participation in an activity, signed with the application's key (spec/activities.md#8).
 
 A ticket consists of the payload sent to the application's server and its signature, so nothing is stored. It is valid
 for half an hour, and only while its user takes part in the activity.

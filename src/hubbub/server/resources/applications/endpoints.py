@@ -95,7 +95,7 @@ def interactions_ping(application_id: int, now: int) -> bytes:
             "token": secrets.token_urlsafe(32),
             "entitlements": [],
             "authorizing_integration_owners": {},
-            # webhooks-and-interactions.md 2.1: always present; outside a channel it has the permissions of a private
+            # spec/webhooks-and-interactions.md#2.1: always present; outside a channel it has the permissions of a private
             # channel.
             "app_permissions": Permissions(PRIVATE_CHANNEL_PERMISSIONS),
         }

@@ -32,7 +32,7 @@ def get_my_application(call: Call) -> wire.Application:
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
 def get_my_oauth2_application(call: Call) -> wire.Application:
-    """Get the current application.
+    """Get the current application with an OAuth2 route.
 
     Client libraries use this route at login."""
     return views.application(call.tx, _require_current(call), call.now)

@@ -23,7 +23,7 @@ FREE_INTENT_USERS = 10_000
 
 
 FREE_INTENT_GUILDS = 100
-"""Limit used before 10 June 2026, when guilds were counted instead of users (dated-changes.md 3)."""
+"""Limit used before 10 June 2026, when guilds were counted instead of users (spec/dated-changes.md#3)."""
 
 CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
 """Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
@@ -105,7 +105,7 @@ def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplicatio
 
 
 def require_install_params(params: InstallParams) -> None:
-    """Reject install parameters with scopes that are not for installation (http.md 3.1)."""
+    """Reject install parameters with scopes that are not for installation (spec/http.md#3.1)."""
     form = FormErrors()
     _check_scopes(form, ("install_params",), params, INSTALL_SCOPES)
     form.raise_if_any()
@@ -130,7 +130,7 @@ def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams
 
 
 def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
-    """Reject a client type that differs from the rest of the application's family (sdk.md 8.7)."""
+    """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
     if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
         raise errors.invalid(
             "public_client",

@@ -103,7 +103,7 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
 def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
     """Build the application for the local agent."""
     flags, flags_new = wire.wire_flags(row.flags, now)
-    # dated-changes.md 3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
+    # spec/dated-changes.md#3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
     types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else INITIAL_ACTIVITY_TYPES
     return wire.RpcApplication(
         id=ApplicationId(row.id),

@@ -17,7 +17,7 @@ def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wir
     for index, url in enumerate(body.attachment_urls):
         parsed = cdn_urls.parse(base, url)
         # A URL with our signature, even an expired one, was issued to a user who could see it. Without a signature
-        # (http.md 1.12 allows that) the caller must be able to see the channel (decisions/0013).
+        # (spec/http.md#1.12 allows that) the caller must be able to see the channel (decisions/0013).
         if parsed is None or key is None or not (parsed.was_signed(key) or _sees(call, parsed.channel_id)):
             form.add(("attachment_urls", index), *errors.bad_url())
         else:

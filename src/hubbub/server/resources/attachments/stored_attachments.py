@@ -32,7 +32,7 @@ class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
     waveform: str | None = None
     flags: int = 0
     embedded: bool = False
-    """Whether an embed shows the file. Embedded files are not in the message's list of attachments (http.md 1.11)."""
+    """Whether an embed shows the file. Embedded files are not in the message's list of attachments (spec/http.md#1.11)."""
 
 
 def clean_filename(name: str) -> str:
@@ -78,7 +78,7 @@ def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *,
     if request.description is not UNSET:
         stored.description = request.description or None
     if request.is_spoiler is not UNSET and spoiler_flag:
-        # http.md 1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
+        # spec/http.md#1.11: the flag alone marks a spoiler; the filename prefix still marks one as well.
         if request.is_spoiler or stored.filename.startswith(SPOILER_PREFIX):
             stored.flags |= AttachmentFlags.IS_SPOILER
         else:
@@ -96,7 +96,7 @@ class AttachmentSigner:
         self._now = call.now
 
     def proxy_url(self, url: str) -> str:
-        """Return the media proxy URL of a file, with the same signature (http.md 1.12)."""
+        """Return the media proxy URL of a file, with the same signature (spec/http.md#1.12)."""
         return f"{self._base}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._base)}"
 
     def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:

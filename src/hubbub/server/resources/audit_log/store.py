@@ -34,7 +34,7 @@ def page(
 ) -> list[EntryRow]:
     """Return a page of a guild's log.
 
-    Newest first; ascending with `after`. `before` takes precedence over `after` (http.md 1.10)."""
+    Newest first; ascending with `after`. `before` takes precedence over `after` (spec/http.md#1.10)."""
     ascending = after is not None and before is None
     where = ["guild_id = ?", "id >= ?"]
     values: list[Any] = [guild_id, oldest_entry_id(now)]

@@ -191,7 +191,7 @@ def _record_execution(
         message_id=UNSET if incident.message_id is None else incident.message_id,
         alert_system_message_id=UNSET if alert is None else alert,
     )
-    # gateway.md 5.2: without the MESSAGE_CONTENT intent the content fields are empty.
+    # spec/gateway.md#5.2: without the MESSAGE_CONTENT intent the content fields are empty.
     redacted = copy.copy(execution)
     redacted.content, redacted.matched_content = "", None
     call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _managers(incident.guild_id), redacted=redacted)

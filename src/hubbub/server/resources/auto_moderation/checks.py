@@ -20,7 +20,7 @@ from hubbub.server.resources.auto_moderation.keyword_matcher import Hit, Matcher
 from hubbub.server.resources.auto_moderation.store import RuleRow
 
 EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
-"""Members with one of these permissions are never checked (http.md 3.10)."""
+"""Members with one of these permissions are never checked (spec/http.md#3.10)."""
 
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000

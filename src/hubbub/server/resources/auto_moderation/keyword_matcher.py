@@ -77,7 +77,7 @@ def _is_word(character: str) -> bool:
 
 
 def parse_keyword(written: str) -> Keyword:
-    """Parse a list entry: a star at either end removes the boundary condition there (http.md 3.10)."""
+    """Parse a list entry: a star at either end removes the boundary condition there (spec/http.md#3.10)."""
     needle = written.removeprefix("*").removesuffix("*") if len(written) > 1 else written
     return Keyword(written, fold(needle.strip()), not written.startswith("*"), not written.endswith("*"))
 

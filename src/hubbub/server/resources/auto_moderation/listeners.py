@@ -48,7 +48,7 @@ def check_message(call: Call, signal: messages.MessageDrafted) -> None:
     matches, mentions = checks.match_message(call, here, signal.message_id, signal.text)
     if not matches and not mentions:
         return
-    # dated-changes.md 3: before that date edits were not blocked; the other actions were executed.
+    # spec/dated-changes.md#3: before that date edits were not blocked; the other actions were executed.
     can_block = not signal.edited or changes.EXTERNAL_APPS.active(call.now)
     blocked = can_block and _blocks(matches)
     incident = Incident(

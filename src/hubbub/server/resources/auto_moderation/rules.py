@@ -1,4 +1,4 @@
-"""Validation of auto moderation rules: triggers, actions and exemptions (http.md 3.10)."""
+"""Validation of auto moderation rules: triggers, actions and exemptions (spec/http.md#3.10)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar

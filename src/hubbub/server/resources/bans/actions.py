@@ -15,7 +15,7 @@ from hubbub.server.resources.bans.signals import MemberBanned
 from hubbub.server.resources.bans.store import BanRow
 from hubbub.server.resources.users import UserRow
 
-# gateway.md 5.1: GUILD_BAN_* go to members with either permission.
+# spec/gateway.md#5.1: GUILD_BAN_* go to members with either permission.
 _WATCHERS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
 
 

@@ -11,7 +11,7 @@ from hubbub.server.resources import members
 def bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int]:
     """Return the users that the role hierarchy lets the caller ban.
 
-    Non-members rank below every member (http.md 2.3)."""
+    Non-members rank below every member (spec/http.md#2.3)."""
     wanted = list(dict.fromkeys(user_ids))
     ranks = members.ranks(tx, standing.guild_id, wanted)
     return [

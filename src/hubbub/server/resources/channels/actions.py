@@ -93,7 +93,7 @@ def create(
 
 
 def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) -> None:
-    """Publish a channel to a guild. The gateway obfuscates it for sessions that cannot see it (gateway.md 5.1)."""
+    """Publish a channel to a guild. The gateway obfuscates it for sessions that cannot see it (spec/gateway.md#5.1)."""
     call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
 
 
@@ -145,7 +145,7 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
 
 
 def _sync(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
-    """Copy a category's new overwrites to the children that had the same overwrites as the category (http.md 2.2)."""
+    """Copy a category's new overwrites to the children that had the same overwrites as the category (spec/http.md#2.2)."""
     children = store.list_children(call.tx, category_id)
     overwrites = store.overwrites_of_many(call.tx, [child.id for child in children])
     for child in children:

@@ -1,4 +1,4 @@
-"""Split older permissions into the newer ones, so that no member loses an ability (dated-changes.md 2.5)."""
+"""Split older permissions into the newer ones, so that no member loses an ability (spec/dated-changes.md#2.5)."""
 
 from typing import Final
 

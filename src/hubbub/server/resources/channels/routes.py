@@ -38,7 +38,7 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     channels."""
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
-    # dated-changes.md 2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
+    # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
     if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.active(call.now):
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]

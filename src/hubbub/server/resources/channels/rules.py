@@ -28,7 +28,7 @@ Bits = tuple[int, int]
 
 
 def clean_name(kind: int, name: str) -> str:
-    """Return the stored form of a channel name (http.md 3.2: text-like names are lowercase with `-` for spaces)."""
+    """Return the stored form of a channel name (spec/http.md#3.2: text-like names are lowercase with `-` for spaces)."""
     text = re.sub(r"\s+", " ", name).strip()
     return text.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else text
 
@@ -222,7 +222,7 @@ def _tags(
 
 
 def _flags(row: ChannelRow, wanted: int) -> int:
-    """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (http.md 3.2)."""
+    """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (spec/http.md#3.2)."""
     settable = 0
     if row.type in views.FORUM_TYPES:
         settable |= ChannelFlags.REQUIRE_TAG
@@ -292,7 +292,7 @@ def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
 def require_new_overwrites(
     call: Call, standing: GuildAccess, parent_id: int | None, rows: Sequence[OverwriteRow]
 ) -> None:
-    """Require that a new channel's overwrites use only bits the caller holds in the guild or category (http.md 2.3)."""
+    """Require that a new channel's overwrites use only bits the caller holds in the guild or category (spec/http.md#2.3)."""
     inherited = 0
     if parent_id is not None:
         inherited = access.permissions_in(call.tx, standing, parent_id)
@@ -301,7 +301,7 @@ def require_new_overwrites(
 
 
 def require_overwrites(here: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]) -> None:
-    """Require that overwrites change only in bits the caller holds in the guild or channel (http.md 2.3)."""
+    """Require that overwrites change only in bits the caller holds in the guild or channel (spec/http.md#2.3)."""
     standing = here.guild
     if standing is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -330,7 +330,7 @@ def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
 
 
 def require_rename(call: Call, row: ChannelRow) -> None:
-    """Limit changes of name and topic to two in ten minutes per channel (http.md 1.14)."""
+    """Limit changes of name and topic to two in ten minutes per channel (spec/http.md#1.14)."""
     quotas.consume(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
 
 
@@ -340,7 +340,7 @@ _VIEW_AND_SEND = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 
 
 def can_link_lobby(row: ChannelRow, bits: int) -> bool:
-    """Return whether a user with these permissions may link a lobby to a channel (sdk.md 12.6)."""
+    """Return whether a user with these permissions may link a lobby to a channel (spec/sdk.md#12.6)."""
     is_linkable = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
     return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
 

@@ -78,7 +78,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
 
 
 def obfuscated(row: ChannelRow) -> wire.Channel:
-    """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (gateway.md 9)."""
+    """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
     guild_id = row.guild_id or 0
     deny = wire.Overwrite(
         id=Snowflake(guild_id), type=0, allow=Permissions(0), deny=Permissions(Permissions.VIEW_CHANNEL)
@@ -149,7 +149,7 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
         "rate_limit_per_user": row.rate_limit_per_user,
         "thread_metadata": metadata,
         "message_count": row.message_count,
-        # http.md 3.3: member_count stops at 50.
+        # spec/http.md#3.3: member_count stops at 50.
         "member_count": min(row.member_count, wire.THREAD_MEMBER_COUNT_MAX),
         "total_message_sent": row.total_message_sent,
     }
@@ -184,7 +184,7 @@ def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
         view.icon = row.icon
         view.owner_id = UserId(row.owner_id or 0)
         if row.application_id is not None:
-            # http.md 3.2: groups created by an application have its id; in others the field is absent, never null.
+            # spec/http.md#3.2: groups created by an application have its id; in others the field is absent, never null.
             view.application_id = ApplicationId(row.application_id)
             view.managed = True
     return view
@@ -228,7 +228,7 @@ def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: i
 
 
 def _has_application_id(row: ChannelRow) -> bool:
-    """Return whether the channel is new enough to have `application_id`; older channels omit it (http.md 3.2)."""
+    """Return whether the channel is new enough to have `application_id`; older channels omit it (spec/http.md#3.2)."""
     return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
 
 

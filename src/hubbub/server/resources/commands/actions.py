@@ -25,7 +25,7 @@ LAUNCH_COMMAND: Final = wire.CreateCommand(
     type=CommandType.PRIMARY_ENTRY_POINT,
     handler=CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY,
 )
-"""The command that an application gets when it enables activities (activities.md 2)."""
+"""The command that an application gets when it enables activities (spec/activities.md#2)."""
 
 
 class SavedCommand(NamedTuple):
@@ -96,7 +96,7 @@ def bulk_set(
     rules.require_capacity(call, [row for row, _, _ in after])
     kept_ids = {row.id for row, _, _ in after}
     store.delete(call.tx, [row.id for row in before if row.id not in kept_ids])
-    # Deleting or renaming a command drops its permissions (webhooks-and-interactions.md 5.1).
+    # Deleting or renaming a command drops its permissions (spec/webhooks-and-interactions.md#5.1).
     renamed = [row for row, command, new in after if not new and row.name != command.name]
     if renamed:
         store.delete_permissions(call.tx, [row.id for row in renamed])
@@ -224,7 +224,7 @@ def set_permissions(
 
 
 def _changes(before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]) -> list[AuditLogChange]:
-    """Return the audit log changes; each key is the id of the permission's target (http.md 3.11)."""
+    """Return the audit log changes; each key is the id of the permission's target (spec/http.md#3.11)."""
     old = {(entry.type, entry.id): entry for entry in before}
     new = {(entry.type, entry.id): entry for entry in after}
     differences = []

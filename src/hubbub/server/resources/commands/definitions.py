@@ -30,7 +30,7 @@ NESTING_OPTION_TYPES: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandO
 CHOICE_OPTION_TYPES: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
 """Option types that support choices and autocomplete."""
 _MARK_SCRIPTS: Final = ("DEVANAGARI", "THAI")
-"""Scripts with marks allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of webhooks-and-interactions.md 5.1."""
+"""Scripts with marks allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of spec/webhooks-and-interactions.md#5.1."""
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
 _VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING_OPTION_TYPES)
 
@@ -45,7 +45,7 @@ class CommandScope(NamedTuple):
     has_activities: bool
     """Whether the application has activities, which an entry point command can launch."""
     has_install_contexts: bool
-    """Whether contexts and integration types are in effect by now (dated-changes.md 3)."""
+    """Whether contexts and integration types are in effect by now (spec/dated-changes.md#3)."""
 
 
 class ValidatedCommand(NamedTuple):
@@ -215,7 +215,7 @@ def _default_permissions(before: Definition, body: wire.UpdateCommand) -> Permis
 
 
 def derived_contexts(integration_types: Iterable[int]) -> list[int]:
-    """Return the default contexts of a command (webhooks-and-interactions.md 5.4)."""
+    """Return the default contexts of a command (spec/webhooks-and-interactions.md#5.4)."""
     contexts = [int(InteractionContextType.GUILD), _BOT_DM]
     if ApplicationIntegrationType.USER_INSTALL in integration_types:
         contexts.append(int(InteractionContextType.PRIVATE_CHANNEL))
@@ -231,7 +231,7 @@ def _contexts(
     path: Steps,
 ) -> list[int] | None:
     if scope.is_guild:
-        # webhooks-and-interactions.md 5.4: contexts do not apply to guild commands.
+        # spec/webhooks-and-interactions.md#5.4: contexts do not apply to guild commands.
         return None
     contexts = before.contexts
     if scope.has_install_contexts and body.contexts is not UNSET:

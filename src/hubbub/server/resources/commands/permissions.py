@@ -1,4 +1,4 @@
-"""Permission arithmetic of commands (webhooks-and-interactions.md 5.5), over plain values."""
+"""Permission arithmetic of commands (spec/webhooks-and-interactions.md#5.5), over plain values."""
 
 from collections.abc import Collection, Sequence
 

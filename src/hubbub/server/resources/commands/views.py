@@ -58,7 +58,7 @@ def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list
 
 
 def locale_of(call: Call) -> str:
-    """Return the caller's locale: from the request headers, else from their settings (http.md 1.4)."""
+    """Return the caller's locale: from the request headers, else from their settings (spec/http.md#1.4)."""
     given = call.headers.get("X-Discord-Locale", "")
     if given in LOCALES:
         return given

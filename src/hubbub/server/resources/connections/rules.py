@@ -15,7 +15,7 @@ _KNOWN = frozenset(str(kind) for kind in ConnectionType)
 def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) -> bool:
     """Return whether a connection is listed.
 
-    A publisher's new connections never are; its legacy connections are until the date in dated-changes.md 2.7."""
+    A publisher's new connections never are; its legacy connections are until the date in spec/dated-changes.md#2.7."""
     if row.type not in publisher_types:
         return True
     return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.active(now)

@@ -47,7 +47,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
         if before is not None and before.ends_ms is not None and row.flags & granted:
             starts_ms = max(starts_ms, before.ends_ms)
         applications.change(call, row._replace(flags=row.flags | granted))
-        # dated-changes.md 3: before 10 June 2026 grants did not expire.
+        # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(

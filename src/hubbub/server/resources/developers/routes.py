@@ -216,7 +216,7 @@ def list_application_assets(call: Call, application_id: ApplicationId) -> list[w
 def create_application_asset(call: Call, application_id: ApplicationId, body: wire.CreateAsset) -> wire.Asset:
     """Create a rich presence asset."""
     applications.require_manager(call, application_id)
-    # sdk.md 9: keys are stored in lower case.
+    # spec/sdk.md#9: keys are stored in lower case.
     name = body.name.strip().lower()
     if not name:
         raise errors.invalid("name", *errors.required())

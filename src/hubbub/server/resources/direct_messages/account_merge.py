@@ -1,4 +1,4 @@
-"""Merge the direct messages of a provisional account into a full account (sdk.md 8.5)."""
+"""Merge the direct messages of a provisional account into a full account (spec/sdk.md#8.5)."""
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.server.core.call import Call

@@ -58,7 +58,7 @@ def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None
 
 
 def _announce(call: Call, row: ChannelRow, user_id: int) -> None:
-    """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (gateway.md 5)."""
+    """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
     view = channels.private_for(call, row, user_id)
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
 

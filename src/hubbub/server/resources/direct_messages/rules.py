@@ -30,7 +30,7 @@ def require_recipient(call: Call, user_id: int) -> UserRow:
 def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None:
     """Reject a direct message that the recipient does not accept.
 
-    It is rejected if either user blocks the other, or if each guild they share has paused direct messages (http.md 4.4,
+    It is rejected if either user blocks the other, or if each guild they share has paused direct messages (spec/http.md#4.4,
     incident actions) or is restricted by the recipient. Friends are exempt from the guild conditions, as are users who
     share no guild."""
     if relationships.is_blocked_between(call.tx, call.user_id, signal.recipient_id):
@@ -42,7 +42,7 @@ def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None
 
 
 def can_message_through_guild(call: Call, recipient_id: int) -> bool:
-    """Return whether the caller shares a guild through which the recipient accepts direct messages (sdk.md 11.3)."""
+    """Return whether the caller shares a guild through which the recipient accepts direct messages (spec/sdk.md#11.3)."""
     return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
 
 
@@ -93,13 +93,13 @@ def require_nick(nick: str, path: str) -> str | None:
 
 
 def require_group_capacity(call: Call) -> None:
-    """Reject a group if the application or user already owns ten active groups (http.md 8)."""
+    """Reject a group if the application or user already owns ten active groups (spec/http.md#8)."""
     if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
         raise errors.MAX_GROUP_DMS()
 
 
 def require_size(count: int) -> None:
-    """Reject more than ten recipients in a group, including the caller (http.md 8)."""
+    """Reject more than ten recipients in a group, including the caller (spec/http.md#8)."""
     if count > wire.GROUP_RECIPIENTS_MAX:
         raise errors.MAX_RECIPIENTS()
 
@@ -116,7 +116,7 @@ def require_group(call: Call, channel_id: int) -> ChannelRow:
 
 
 def require_can_add(call: Call, group: ChannelRow) -> None:
-    """Require the bot of an application's group for adding users. Otherwise any recipient may (http.md 4.2)."""
+    """Require the bot of an application's group for adding users. Otherwise any recipient may (spec/http.md#4.2)."""
     if group.application_id is not None and group.application_id != call.actor.application_id:
         raise errors.MISSING_PERMISSIONS()
 

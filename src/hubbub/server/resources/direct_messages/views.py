@@ -12,7 +12,7 @@ READ_SCOPES: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
 
 
 def private_channels(call: Call) -> list[PrivateChannel]:
-    """Build the caller's visible private channels, most recent message first. Empty for bots (http.md 5)."""
+    """Build the caller's visible private channels, most recent message first. Empty for bots (spec/http.md#5)."""
     if call.actor.is_bot:
         return []
     rows = sorted(

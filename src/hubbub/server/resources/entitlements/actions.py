@@ -73,7 +73,7 @@ def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) ->
     view = views.entitlement(row, call.now)
     application = applications.find(call.tx, row.application_id)
     bot_id = None if application is None else application.bot_id
-    # The buyer receives the event, too: the local agent passes it on to the game that waits for it (rpc.md 9).
+    # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
     if recipients := [each for each in (bot_id, row.user_id) if each is not None]:
         call.tx.emit(event, view, Audience.of_users(*recipients))
     if event.webhook:

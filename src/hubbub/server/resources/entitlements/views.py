@@ -34,7 +34,7 @@ def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
 def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
     """Return a subscription's entitlement as it appears after the migration window.
 
-    dated-changes.md 3: type 8 becomes PURCHASE, and an end in the future is hidden."""
+    spec/dated-changes.md#3: type 8 becomes PURCHASE, and an end in the future is hidden."""
     old = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
     if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.active(now):
         return row

@@ -16,7 +16,7 @@ MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
 def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
-    """Require a caller who may create expressions (http.md 2.4). Before the split, managers may, too."""
+    """Require a caller who may create expressions (spec/http.md#2.4). Before the split, managers may, too."""
     standing = access.guild(call, guild_id)
     if changes.PERMISSION_SPLITS.active(call.now) or _may_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
@@ -31,12 +31,12 @@ def require_change(call: Call, guild_id: int, creator_id: int) -> None:
 
 
 def can_see_creators(call: Call, standing: GuildAccess) -> bool:
-    """Return whether a member sees the creators of expressions (http.md 3.8)."""
+    """Return whether a member sees the creators of expressions (spec/http.md#3.8)."""
     return _may_create(call, standing) or standing.can(MANAGE)
 
 
 def _may_create(call: Call, standing: GuildAccess) -> bool:
-    # dated-changes.md 3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
+    # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
     usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now)
     return usable and standing.can(CREATE)
 

@@ -17,7 +17,7 @@ from hubbub.server.resources.guilds.store import GuildRow
 from hubbub.server.resources.users import UserDeletionRequested
 
 BOT_GUILDS_MAX: Final = 10
-"""A bot in this number of guilds could not create more, while bots could create guilds (dated-changes.md 2.3)."""
+"""A bot in this number of guilds could not create more, while bots could create guilds (spec/dated-changes.md#2.3)."""
 
 _FEATURE_NEEDS: Final[dict[str, int]] = {
     GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,
@@ -93,7 +93,7 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
 
 
 def features(standing: GuildAccess, before: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return the features of a guild after a request. Features that cannot be set are ignored (http.md 3.5)."""
+    """Return the features of a guild after a request. Features that cannot be set are ignored (spec/http.md#3.5)."""
     old, requested = set(before), set(wanted)
     writable = set(_FEATURE_NEEDS)
     for feature in (old ^ requested) & writable:

@@ -14,7 +14,7 @@ from hubbub.server.resources.identities.views import profiles
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    # sdk.md 5.4. Slices that add other users to READY add their profiles with `profiles`.
+    # spec/sdk.md#5.4. Slices that add other users to READY add their profiles with `profiles`.
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return {}
     return {"user_application_profiles": profiles(call.tx, call.actor.family_id, [call.user_id])}

@@ -91,7 +91,7 @@ def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> Ide
 
 
 def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
-    """Return the identity asserted by the application's server, from the account's access token (sdk.md 8.5)."""
+    """Return the identity asserted by the application's server, from the account's access token (spec/sdk.md#8.5)."""
     access = oauth2.find_access(call.tx, token, call.now)
     if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
@@ -261,7 +261,7 @@ def remove_identities(call: Call, user_id: UserId) -> None:
 
 
 def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
-    """Revoke the tokens of a user in every application of a family: one link covers all of them (sdk.md 8.7)."""
+    """Revoke the tokens of a user in every application of a family: one link covers all of them (spec/sdk.md#8.7)."""
     for application_id in applications.family(call.tx, family_id):
         auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
 
@@ -270,7 +270,7 @@ def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
 
 
 def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
-    """Make an application a publisher's game, permanently. Its own players are deleted (sdk.md 8.7)."""
+    """Make an application a publisher's game, permanently. Its own players are deleted (spec/sdk.md#8.7)."""
     call.notify(FamilyJoined(application_id=child.id, parent_id=parent.id))
     delete_players(call, child)
     store.set_parent(call.tx, child.id, parent.id)

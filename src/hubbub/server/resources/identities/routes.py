@@ -38,7 +38,7 @@ async def partner_sdk_token(work: AsyncOperation, body: wire.ExternalCredentials
     def enter(call: Call) -> Issued:
         application = rules.require_client(call, body.client_id, body.client_secret)
         row = actions.find_or_create(call, application, verified)
-        # sdk.md 8.1: with OIDC a client that has a secret also gets a refresh token.
+        # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
         refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
         return _issue(call, application, row, refresh=refresh)
 

@@ -25,7 +25,7 @@ def is_provisional(row: users.UserRow | None) -> bool:
 
 
 def require_enabled(row: ApplicationRow) -> None:
-    """Reject an application without the social layer, and a game whose publisher signs its players in (sdk.md 8.7)."""
+    """Reject an application without the social layer, and a game whose publisher signs its players in (spec/sdk.md#8.7)."""
     if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
         raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
 
@@ -78,7 +78,7 @@ def is_restricted(call: Call, user_id: int) -> bool:
 
 
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
-    """Reject a user who merged too often today. Testers of the application are exempt (sdk.md 8.5)."""
+    """Reject a user who merged too often today. Testers of the application are exempt (spec/sdk.md#8.5)."""
     merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
     if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
         return

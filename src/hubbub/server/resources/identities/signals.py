@@ -7,7 +7,7 @@ from hubbub.protocol.resources.identities import UserApplicationProfiles
 
 
 class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
-    """A provisional account is merged into a full one: its data moves there, then it is deleted (sdk.md 8.5)."""
+    """A provisional account is merged into a full one: its data moves there, then it is deleted (spec/sdk.md#8.5)."""
 
     family_id: ApplicationId
     """The head of the application family that the account belongs to."""
@@ -18,7 +18,7 @@ class AccountsMerged(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
-    """A full account left a family, and a new provisional account represents its identities (sdk.md 8.6).
+    """A full account left a family, and a new provisional account represents its identities (spec/sdk.md#8.6).
 
     Listeners copy the family's data of the user to the provisional account."""
 
@@ -38,7 +38,7 @@ class ProfileChanged(msgspec.Struct, frozen=True):
 
 
 class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
-    """An application became a game of a publisher. Its own players, friends and lobbies are deleted (sdk.md 8.7)."""
+    """An application became a game of a publisher. Its own players, friends and lobbies are deleted (spec/sdk.md#8.7)."""
 
     application_id: ApplicationId
     """The game, until now the head of its own family."""

@@ -18,7 +18,7 @@ _CREDENTIAL_ERRORS: Final = frozenset(
 
 
 class InvalidCredential(ApiError):
-    """The provider rejected the ticket or token. 50025 has another status here than elsewhere (sdk.md 8.5)."""
+    """The provider rejected the ticket or token. 50025 has another status here than elsewhere (spec/sdk.md#8.5)."""
 
     def __init__(self) -> None:
         super().__init__(errors.INVALID_OAUTH2_ACCESS_TOKEN, extra={"message": "Invalid external_auth_token provided"})

@@ -1,4 +1,4 @@
-"""Validation of OIDC issuer URLs (sdk.md 8.4.1)."""
+"""Validation of OIDC issuer URLs (spec/sdk.md#8.4.1)."""
 
 import re
 from typing import Final

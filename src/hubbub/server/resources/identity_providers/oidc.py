@@ -1,4 +1,4 @@
-"""OpenID Connect discovery: the key URL and signing algorithms of an issuer (sdk.md 8.4.1)."""
+"""OpenID Connect discovery: the key URL and signing algorithms of an issuer (spec/sdk.md#8.4.1)."""
 
 from typing import Any
 

@@ -51,7 +51,7 @@ class Provider(Protocol):
         ...
 
     async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
-        """Return the identity of the credential. Raises the error codes of sdk.md 8.4."""
+        """Return the identity of the credential. Raises the error codes of spec/sdk.md#8.4."""
         ...
 
 

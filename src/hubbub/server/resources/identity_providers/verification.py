@@ -18,7 +18,7 @@ class _Configuration(NamedTuple):
 
 
 async def verify(work: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
-    """Return the identity of a credential. Raises the error codes of sdk.md 8.4."""
+    """Return the identity of a credential. Raises the error codes of spec/sdk.md#8.4."""
     provider = PROVIDERS[auth_type]
 
     def load(call: Call) -> _Configuration:

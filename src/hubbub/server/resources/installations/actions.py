@@ -36,7 +36,7 @@ def install(call: Call, request: InstallationRequested) -> None:
         )
         membership = None
         if Scope.BOT in request.scopes and row.bot_id is not None:
-            # http.md 8.4: a bot that requests no permissions gets no role.
+            # spec/webhooks-and-interactions.md#8.4: a bot that requests no permissions gets no role.
             membership = members.add(call, guild_id, row.bot_id, permissions=request.permissions or None)
         if new or membership is not None:
             changes = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]

@@ -74,7 +74,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
     note = _note(row, prepared.state)
     _notify_user(call, row, prepared.state, wire.INTERACTION_CREATE, note)
     if prepared.launches_activity:
-        # webhooks-and-interactions.md 5.1: the platform launches the activity itself and does not contact the app.
+        # spec/webhooks-and-interactions.md#5.1: the platform launches the activity itself and does not contact the app.
         _launch(call, row, prepared.state, application)
         return
     view = views.interaction(invocation, prepared, token)
@@ -84,7 +84,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         endpoints.enqueue_delivery(call, row, token, view)
         return
     bot_id = int(application.bot_id or 0)
-    # Only the bot's session on the guild's shard receives it (gateway.md 4.2), so the guild's audience is not
+    # Only the bot's session on the guild's shard receives it (spec/gateway.md#4.2), so the guild's audience is not
     # consulted.
     shard_of = here.channel.guild_id if invocation.bot is not None else None
     call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_of))
@@ -403,7 +403,7 @@ def _create_body(body: wire.CallbackMessage) -> CreateMessage:
 
 
 def _users_only() -> AllowedMentions:
-    """Return the default allowed mentions of responses: users only (http.md 3.4)."""
+    """Return the default allowed mentions of responses: users only (spec/http.md#3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])
 
 

@@ -19,7 +19,7 @@ FAILURE_REASONS: Final = {
     errors.MISSING_PERMISSIONS: LaunchFailureReason.MISSING_PERMISSIONS,
     errors.MISSING_ACCESS: LaunchFailureReason.NO_ACCESS,
 }
-"""Failure reason by error (activities.md 2); other errors map to FAILED."""
+"""Failure reason by error (spec/activities.md#2); other errors map to FAILED."""
 
 
 def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
@@ -55,7 +55,7 @@ def failure_reason(error: errors.ApiError) -> int:
 
 
 def announcement(row: InteractionRow, application: InteractionApplication) -> CallbackMessage:
-    """Return the message that announces a launched activity (webhooks-and-interactions.md 5.1, decisions/0036)."""
+    """Return the message that announces a launched activity (spec/webhooks-and-interactions.md#5.1, decisions/0036)."""
     return CallbackMessage(
         content=f"<@{int(row.user_id)}> launched {application.name}", allowed_mentions=AllowedMentions(parse=[])
     )

@@ -1,6 +1,6 @@
 """Validate select and modal values against the components that the user was shown.
 
-See webhooks-and-interactions.md 4.4."""
+See spec/webhooks-and-interactions.md#4.4."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final

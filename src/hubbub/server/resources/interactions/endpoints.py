@@ -46,7 +46,7 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def has_endpoint(application: InteractionApplication) -> bool:
-    """Report whether interactions go to an HTTP endpoint instead of the bot (webhooks-and-interactions.md 2)."""
+    """Report whether interactions go to an HTTP endpoint instead of the bot (spec/webhooks-and-interactions.md#2)."""
     # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
         "interactions_endpoint_url" in application.settings

@@ -1,4 +1,4 @@
-"""Follow-up messages of interactions, sent through webhook-like URLs (webhooks-and-interactions.md 3.1)."""
+"""Follow-up messages of interactions, sent through webhook-like URLs (spec/webhooks-and-interactions.md#3.1)."""
 
 from typing import Final
 

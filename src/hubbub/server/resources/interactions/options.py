@@ -1,4 +1,4 @@
-"""Parse and validate option values against the command's definition (webhooks-and-interactions.md 5.2)."""
+"""Parse and validate option values against the command's definition (spec/webhooks-and-interactions.md#5.2)."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -131,7 +131,7 @@ def _parse_value(
             EntityReference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
         )
         return result
-    # webhooks-and-interactions.md 2.1: a number that is still incomplete is sent as text.
+    # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
     problem = None if typing and isinstance(value, str) else _value_error(option, value)
     if problem is not None:
         form.add(value_path, *problem)

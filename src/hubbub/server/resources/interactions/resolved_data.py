@@ -1,6 +1,6 @@
 """Resolve the ids in an interaction to objects.
 
-Resolved objects are never obfuscated, because the invoking user can see them (gateway.md 9)."""
+Resolved objects are never obfuscated, because the invoking user can see them (spec/gateway.md#9)."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -19,7 +19,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import attachments, channels, members, messages, roles, users
 from hubbub.server.resources.interactions.options import EntityReference
 
-# webhooks-and-interactions.md 2.1; for threads also the fields that client libraries index (http.md 1.16).
+# spec/webhooks-and-interactions.md#2.1; for threads also the fields that client libraries index (spec/http.md#1.16).
 _CHANNEL_KEYS: Final = (
     "id",
     "name",

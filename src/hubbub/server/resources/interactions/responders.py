@@ -69,7 +69,7 @@ def _invoker_permissions(call: Call, row: InteractionRow) -> int:
 
 
 def require_unlocked(here: ChannelAccess) -> None:
-    """Raise THREAD_LOCKED if an app may not post a public response (http.md 3.3)."""
+    """Raise THREAD_LOCKED if an app may not post a public response (spec/http.md#3.3)."""
     if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
 

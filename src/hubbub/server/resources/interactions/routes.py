@@ -69,7 +69,7 @@ def _response(row: InteractionRow, kind: int, result: actions.ResponseResult) ->
         response.interaction.response_message_id = MessageId(result.message.id)
         response.interaction.response_message_loading = bool(result.message.flags & MessageFlags.LOADING)
         response.interaction.response_message_ephemeral = result.ephemeral
-        # webhooks-and-interactions.md 3: only these two response types include the message itself.
+        # spec/webhooks-and-interactions.md#3: only these two response types include the message itself.
         if kind in (4, 7):
             response.resource = wire.CallbackResource(type=kind, message=result.message)
     if result.activity_id is not None:

@@ -35,7 +35,7 @@ from hubbub.server.resources.interactions.store import (
 GUILD_INSTALL: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
 USER_INSTALL: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
 
-# webhooks-and-interactions.md 2.1: permissions that responses may use where the app itself is not a member.
+# spec/webhooks-and-interactions.md#2.1: permissions that responses may use where the app itself is not a member.
 RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
 
 _PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
@@ -58,7 +58,7 @@ _CALLBACK_TYPES: Final[dict[int, frozenset[InteractionType]]] = {
     InteractionCallbackType.PREMIUM_REQUIRED: _MESSAGE_INTERACTIONS,
     InteractionCallbackType.LAUNCH_ACTIVITY: _MESSAGE_INTERACTIONS,
 }
-"""Interaction types that each callback type may answer (webhooks-and-interactions.md 3)."""
+"""Interaction types that each callback type may answer (spec/webhooks-and-interactions.md#3)."""
 _UPDATE_CALLBACKS: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionCallbackType.UPDATE_MESSAGE)
 
 
@@ -109,7 +109,7 @@ def _require_usable_channel(here: ChannelAccess, body: wire.InteractionRequest) 
             "channel_id", *errors.choices(sorted(int(each) for each in messages.MESSAGE_CHANNEL_TYPES))
         )
     if here.guild is not None and here.guild.is_read_only:
-        # http.md 2.2: a member who is timed out, pending or quarantined may only read.
+        # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -218,7 +218,7 @@ def can_use_command(
 
 
 def _context_types(row: CommandRow, definition: commands.Definition) -> frozenset[int]:
-    """Return the context types that a command works in (webhooks-and-interactions.md 5.4)."""
+    """Return the context types that a command works in (spec/webhooks-and-interactions.md#5.4)."""
     if row.scope is not None:
         return frozenset({InteractionContextType.GUILD})
     if definition.contexts is not None:
@@ -242,7 +242,7 @@ def app_permissions(
     owners: dict[str, Snowflake],
     now: int,
 ) -> Permissions | UnsetType:
-    """Return the `app_permissions` of an interaction (webhooks-and-interactions.md 2.1).
+    """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
     Before user_installs the field is set only in guilds."""
     if here.guild is None:
@@ -259,7 +259,7 @@ def app_permissions(
 
 
 def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
-    """Report whether a user-installed app may respond only ephemerally (webhooks-and-interactions.md 3)."""
+    """Report whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3)."""
     if GUILD_INSTALL in owners:
         return False
     if here.guild is not None:
@@ -267,7 +267,7 @@ def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowfla
             if not here.can(Permissions.USE_EXTERNAL_APPS):
                 return True
         else:
-            # dated-changes.md 3: before the permission existed, the size of the guild decided.
+            # spec/dated-changes.md#3: before the permission existed, the size of the guild decided.
             guild = guilds.find(call.tx, here.guild.guild_id)
             if guild is not None and guild.member_count > _PUBLIC_RESPONSE_MEMBERS_MAX:
                 return True
@@ -341,10 +341,10 @@ def require_callback_type(
 
 
 def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
-    """Raise when a user-installed app has sent the maximum number of follow-ups (webhooks-and-interactions.md 3.1)."""
+    """Raise when a user-installed app has sent the maximum number of follow-ups (spec/webhooks-and-interactions.md#3.1)."""
     if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
         return
-    # dated-changes.md 3: there was no limit before external_apps.
+    # spec/dated-changes.md#3: there was no limit before external_apps.
     if changes.EXTERNAL_APPS.active(call.now):
         raise errors.MAX_FOLLOW_UPS()
 

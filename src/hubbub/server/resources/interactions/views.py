@@ -55,7 +55,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         context=int(invocation.context_type),
     )
     if changes.PER_ATTACHMENT_LIMIT.active(call.now):
-        # http.md 1.11: the larger of the user's and the guild's limit.
+        # spec/http.md#1.11: the larger of the user's and the guild's limit.
         view.attachment_size_limit = messages.file_bytes_max(call, invoker, app=True)
     if prepared.message is not None:
         view.message = prepared.message

@@ -91,7 +91,7 @@ def _audit_values(row: InviteRow) -> dict[str, Any]:
 
 
 def _managers_audience(row: InviteRow) -> Audience:
-    """Invite events go to members with MANAGE_CHANNELS in the channel (gateway.md 5.1)."""
+    """Invite events go to members with MANAGE_CHANNELS in the channel (spec/gateway.md#5.1)."""
     return Audience.viewers(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
 
 

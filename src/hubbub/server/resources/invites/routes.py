@@ -64,7 +64,7 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
             target_user_id=body.target_user_id or None,
             target_application_id=body.target_application_id or None,
         )
-        # Before this change, invites had no target users and granted no roles (dated-changes.md 4).
+        # Before this change, invites had no target users and granted no roles (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.active(call.now):
             granted = members.require_roles(call, here.guild, rules.role_ids(body))
             template = template._replace(role_ids=json.encode(sorted(RoleId(row.id) for row in granted)).decode())
@@ -124,7 +124,7 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
     state = row.target_users
     if state is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
-    # Before this change, the header of the uploaded file was returned (dated-changes.md 4).
+    # Before this change, the header of the uploaded file was returned (spec/dated-changes.md#3).
     header = target_files.HEADER if changes.TARGET_USERS_HEADER.active(call.now) else state.header
     return target_files.serialize(store.list_targets(call.tx, row.code), header)
 

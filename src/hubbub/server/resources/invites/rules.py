@@ -157,7 +157,7 @@ def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | Non
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
 
-    An invite with target users is visible to them, to its inviter and to those who manage it (http.md 3.6)."""
+    An invite with target users is visible to them, to its inviter and to those who manage it (spec/http.md#3.6)."""
     here = find_access(call, row)
     if row.targets is None:
         return here

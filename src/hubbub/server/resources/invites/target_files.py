@@ -1,4 +1,4 @@
-"""Parse and write target user files: one column of user ids, with an optional header (http.md 3.6)."""
+"""Parse and write target user files: one column of user ids, with an optional header (spec/http.md#3.6)."""
 
 import re
 from typing import Final, NamedTuple

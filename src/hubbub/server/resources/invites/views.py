@@ -43,7 +43,7 @@ class RelatedObjects:
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
             if (found := applications.find(tx, application_id)) is not None:
                 self.applications[application_id] = found
-        # Before this change, an invite included its complete roles (dated-changes.md 4).
+        # Before this change, an invite included its complete roles (spec/dated-changes.md#3).
         self.now = call.now
         self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
 

@@ -84,7 +84,7 @@ def guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def _reviewers(row: JoinRequestRow) -> Audience:
-    """Join request events go to members with KICK_MEMBERS (gateway.md 5.1)."""
+    """Join request events go to members with KICK_MEMBERS (spec/gateway.md#5.1)."""
     return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
 
 

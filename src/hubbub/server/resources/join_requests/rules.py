@@ -27,7 +27,7 @@ def is_reviewed(guild: GuildRow) -> bool:
 
 
 def require_reviewed(guild: GuildRow) -> None:
-    """Raise unless the guild has both features that join requests need (http.md 3.5)."""
+    """Raise unless the guild has both features that join requests need (spec/http.md#3.5)."""
     if not is_reviewed(guild):
         raise errors.MISSING_ACCESS()
 

@@ -180,7 +180,7 @@ def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
 
 
 def _schedule_expiry(call: Call, row: LobbyRow) -> None:
-    """Schedule the idle timeout of a lobby; linked lobbies have none (sdk.md 12.4)."""
+    """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
     jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
@@ -242,13 +242,13 @@ def _publish_connection(
 
 
 def accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
-    """Move memberships and messages of a merged provisional account to the full account (sdk.md 8.5)."""
+    """Move memberships and messages of a merged provisional account to the full account (spec/sdk.md#8.5)."""
     _replace_member(call, signal.family_id, signal.source_id, signal.user_id)
     store.reassign_messages(call.tx, signal.source_id, signal.user_id)
 
 
 def account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
-    """Move memberships of an unmerged account to its new provisional account (sdk.md 8.6)."""
+    """Move memberships of an unmerged account to its new provisional account (spec/sdk.md#8.6)."""
     _replace_member(call, signal.family_id, signal.user_id, signal.provisional_id)
 
 
@@ -286,6 +286,6 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
 
 
 def family_joined(call: Call, signal: identities.FamilyJoined) -> None:
-    """Delete the lobbies of an application that joins a publisher's family (sdk.md 8.7)."""
+    """Delete the lobbies of an application that joins a publisher's family (spec/sdk.md#8.7)."""
     for row in store.list_of_application(call.tx, signal.application_id):
         delete(call, row)

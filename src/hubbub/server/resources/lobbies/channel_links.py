@@ -1,4 +1,4 @@
-"""Links between lobbies and guild channels, and invites to these guilds (sdk.md 12.6)."""
+"""Links between lobbies and guild channels, and invites to these guilds (spec/sdk.md#12.6)."""
 
 from hubbub.protocol import errors
 from hubbub.protocol import wire as json
@@ -88,7 +88,7 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         raise errors.UNKNOWN_CHANNEL()
     user = users.find(call.tx, user_id)
     if user is None or user.flags & UserFlags.PROVISIONAL_ACCOUNT:
-        # sdk.md 8.1: provisional accounts cannot join guilds; their users must link an account first.
+        # spec/sdk.md#8.1: provisional accounts cannot join guilds; their users must link an account first.
         raise errors.MISSING_PERMISSIONS()
     template = InviteRow(
         code="",

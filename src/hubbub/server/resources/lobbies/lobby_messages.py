@@ -101,7 +101,7 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
 def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
     """Post a lobby message in the linked channel; `message_created` then publishes it to the lobby.
 
-    Return False if the guild's moderation blocks it: the message then exists only in the lobby (sdk.md 12.6)."""
+    Return False if the guild's moderation blocks it: the message then exists only in the lobby (spec/sdk.md#12.6)."""
     channel = access.find_channel(call.tx, row.linked_channel_id or 0)
     author = None if channel is None else messages.find_author(call.tx, channel.guild_id, call.user_id)
     if channel is None or author is None:
@@ -147,7 +147,7 @@ def message_created(call: Call, signal: MessageCreated) -> None:
 def message_changed(call: Call, signal: MessageChanged) -> None:
     """Publish an edit in a linked channel.
 
-    The moderation metadata is cleared because it no longer applies (sdk.md 11.4)."""
+    The moderation metadata is cleared because it no longer applies (spec/sdk.md#11.4)."""
     if signal.channel.linked_lobby is None:
         return
     row = _linked_lobby(call, signal.channel.linked_lobby)
@@ -189,7 +189,7 @@ def message_drafted(call: Call, signal: MessageDrafted) -> None:
 
 
 def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
-    """Store moderation metadata of a message and publish it to the lobby's members only (sdk.md 11.4)."""
+    """Store moderation metadata of a message and publish it to the lobby's members only (spec/sdk.md#11.4)."""
     after = message._replace(moderation_metadata=encode_metadata(metadata))
     if after == message:
         return

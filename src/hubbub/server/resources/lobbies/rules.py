@@ -23,7 +23,7 @@ from hubbub.server.resources.lobbies.store import LobbyMemberRow, LobbyRow
 SEND_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 LINK_PERMISSIONS = Permissions.MANAGE_CHANNELS | SEND_PERMISSIONS
 
-# Permissions of lobby members in the linked channel, whether or not they are in its guild (sdk.md 12.6). They may send
+# Permissions of lobby members in the linked channel, whether or not they are in its guild (spec/sdk.md#12.6). They may send
 # messages, but never mention everyone.
 LINKED_CHANNEL_PERMISSIONS = (
     SEND_PERMISSIONS
@@ -65,7 +65,7 @@ def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.Use
 
 
 def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None | UnsetType) -> None:
-    """Check the total length of keys and values, a limit the schema does not express (sdk.md 18)."""
+    """Check the total length of keys and values, a limit the schema does not express (spec/sdk.md#18)."""
     if metadata and sum(len(key) + len(value) for key, value in metadata.items()) > wire.LOBBY_METADATA_TOTAL_MAX:
         form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
 
@@ -110,7 +110,7 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 
 
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
-    """Return the channel if the caller may link it to the lobby (sdk.md 12.6)."""
+    """Return the channel if the caller may link it to the lobby (spec/sdk.md#12.6)."""
     here = access.channel(call, channel_id)
     here.require(LINK_PERMISSIONS)
     check_linkable(row, here.channel)
@@ -121,7 +121,7 @@ def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
     """Raise unless the lobby and the channel can be linked."""
     form = FormErrors()
     if row.by_secret:
-        # sdk.md 18: lobbies created with a secret are not eligible.
+        # spec/sdk.md#18: lobbies created with a secret are not eligible.
         form.add("channel_id", "LOBBY_NOT_LINKABLE", "A lobby created with a secret cannot be linked.")
     elif channel.linked_lobby is not None and channel.id != row.linked_channel_id:
         form.add("channel_id", "CHANNEL_ALREADY_LINKED", "The channel is linked to another lobby.")

@@ -84,7 +84,7 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
             ],
             flags=row.flags,
             voice_states=[voice_state(each) for each in voice_states_by_lobby.get(row.id, ())],
-            # voice.md 1: the region of the call, while there is one.
+            # spec/voice.md#1: the region of the call, while there is one.
             region=voice_regions.REGIONS[0].id if row.id in voice_states_by_lobby else None,
             linked_channel=linked_channels.get(row.id, UNSET),
         )

@@ -17,7 +17,7 @@ def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     if result.changed:
         _publish_state(call, _audience(call, lobby), row)
     if result.needs_ticket:
-        # voice.md 1: the state precedes the server event, so that clients know their session by then.
+        # spec/voice.md#1: the state precedes the server event, so that clients know their session by then.
         _send_server(call, lobby, row)
     if result.changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
@@ -53,7 +53,7 @@ def members_leave(call: Call, signal: LobbyMembersLeaving) -> None:
 
 
 def caller_leaves(call: Call, signal: CallerMustLeave) -> None:
-    """Remove a participant that the voice server lost for good."""
+    """Remove a participant that the voice server lost permanently."""
     if signal.row.kind == CallKind.LOBBY:
         leave(call, [signal.row])
 

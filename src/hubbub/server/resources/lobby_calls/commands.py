@@ -32,7 +32,7 @@ class LobbyCallRequest(msgspec.Struct, kw_only=True):
 
 @handles_command(wire.SET_LOBBY_VOICE_STATES, writes=True)
 def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
-    """Join the listed calls, and leave this session's other calls (voice.md 1)."""
+    """Join the listed calls, and leave this session's other calls (spec/voice.md#1)."""
     application_id = _lobby_application(call)
     if application_id is None:
         return

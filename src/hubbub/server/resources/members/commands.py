@@ -1,4 +1,4 @@
-"""Gateway command Request Guild Members (gateway.md 6.1)."""
+"""Gateway command Request Guild Members (spec/gateway.md#6.1)."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from hubbub.server.resources.members.store import Membership
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
     """Reply with chunks of members: all members, those with a name prefix, or those with the given ids.
 
-    Invalid requests get no reply (gateway.md 6.1, decisions/0014)."""
+    Invalid requests get no reply (spec/gateway.md#6.1, decisions/0014)."""
     try:
         guild_ids = payload.guild_ids
     except ValueError:

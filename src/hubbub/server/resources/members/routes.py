@@ -170,7 +170,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
     if body.nick is not UNSET:
         rules.require_own_nick(standing, found.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
-    # dated-changes.md 3: before 10 September 2025 bots could not have guild profiles.
+    # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
     if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)

@@ -24,7 +24,7 @@ _MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK
 
 
 def require_can_list(call: Call) -> None:
-    """Raise unless the caller may list all members; bots need the members intent (http.md 3.5).
+    """Raise unless the caller may list all members; bots need the members intent (spec/http.md#3.5).
 
     Users may, because their client shows the list (decisions/0014)."""
     if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT:
@@ -101,7 +101,7 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
-    """Return the roles with these ids; raise unless the caller may add and remove them (http.md 2.3)."""
+    """Return the roles with these ids; raise unless the caller may add and remove them (spec/http.md#2.3)."""
     ids = list(dict.fromkeys(role_ids))
     if not ids:
         return []
@@ -121,7 +121,7 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
     """Raise unless the caller may time this member out until `until_ms`; 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
     require_outranks(standing, target)
-    # http.md 2.3: never the owner or an administrator; ending an earlier timeout of theirs is allowed.
+    # spec/http.md#2.3: never the owner or an administrator; ending their earlier timeout is allowed.
     if until_ms and target.permissions & Permissions.ADMINISTRATOR:
         raise errors.MISSING_PERMISSIONS()
     if until_ms > call.now + wire.TIMEOUT_DAYS_MAX * DAY_MS:
@@ -135,9 +135,9 @@ def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, unti
 def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
     """Raise unless the caller may change a member's flags.
 
-    MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (http.md 3.5)."""
+    MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (spec/http.md#3.5)."""
     if not changes.MEMBER_FLAGS_PERMISSIONS.active(call.now):
-        # dated-changes.md 3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
+        # spec/dated-changes.md#3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
         standing.require(Permissions.MODERATE_MEMBERS)
         return
     if not any(

@@ -97,7 +97,7 @@ def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[i
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
-    """Return the members and presences of GUILD_CREATE for one viewer (gateway.md 4.4).
+    """Return the members and presences of GUILD_CREATE for one viewer (spec/gateway.md#4.4).
 
     The member count is read from the database, since the gateway's copy is not updated on every change."""
     guild = guilds.find(call.tx, view.guild.id)

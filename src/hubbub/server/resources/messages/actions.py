@@ -34,7 +34,7 @@ from hubbub.server.resources.messages.signals import (
 )
 
 DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
-"""Deletions of one author's messages in one channel within this time share an audit log entry (http.md 3.4)."""
+"""Deletions of one author's messages in one channel within this time share an audit log entry (spec/http.md#3.4)."""
 EPHEMERAL_MS: Final = 15 * 60_000
 """Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
 BULK_EVENT_MAX: Final = 100
@@ -179,7 +179,7 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
         user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
         members_by_user = views.partial_members(call, channel.guild_id, user_ids)
     payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
-    # gateway.md 6: an update is never read aloud.
+    # spec/gateway.md#6: an update is never read aloud.
     payload.tts = False
     _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.reader_ids(call, row, mentioned))
     return views.message(call, row, guild_id=channel.guild_id)
@@ -197,7 +197,7 @@ def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
 
 
 def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
-    """Delete a message; deleting another user's message is recorded in the audit log (http.md 3.4)."""
+    """Delete a message; deleting another user's message is recorded in the audit log (spec/http.md#3.4)."""
     channel = access.channel
     if row.ephemeral:
         store.delete_ephemeral(call.tx, row)

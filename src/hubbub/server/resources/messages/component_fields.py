@@ -128,7 +128,7 @@ class FieldValidator:
             self.ids.add(given)
 
     def forbid_disabled(self, component: Component, path: FieldPath) -> None:
-        """Reject disabled components in modals (webhooks-and-interactions.md 4.3).
+        """Reject disabled components in modals (spec/webhooks-and-interactions.md#4.3).
 
         A false value is accepted, because client libraries send it on every component."""
         known = self.check_boolean(component, path, "disabled")
@@ -386,7 +386,7 @@ class FieldValidator:
         next_id = 1
         for component in self.components:
             if not self.assigns_ids:
-                # webhooks-and-interactions.md 4.2: components from before ids existed report 0.
+                # spec/webhooks-and-interactions.md#4.2: components from before ids existed report 0.
                 component["id"] = 0
             elif "id" not in component:
                 while next_id in self.ids:

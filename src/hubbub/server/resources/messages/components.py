@@ -1,4 +1,4 @@
-"""Validation of message and modal components (webhooks-and-interactions.md 4).
+"""Validation of message and modal components (spec/webhooks-and-interactions.md#4).
 
 One walk validates every component, reports errors with their exact path, assigns missing ids and removes keys that the
 type does not have."""
@@ -23,7 +23,7 @@ from hubbub.server.resources.messages.component_fields import (
 )
 
 _LEGACY_COMPONENTS_MAX: Final = 30
-"""Maximum number of components in total before components_40 (dated-changes.md 3)."""
+"""Maximum number of components in total before components_40 (spec/dated-changes.md#3)."""
 _LEGACY_LEVEL_MAX: Final = 10
 """Maximum number of top-level components, and of components in a container, before components_40."""
 
@@ -98,7 +98,7 @@ def check_modal(
     for index, component in enumerate(components):
         validator.component(component, (*components_path, index), allowed)
     if not changes.CHANNEL_APPLICATION_ID_NULLABLE.active(now):
-        # dated-changes.md 3: before this change, uploads could not be restricted by file type.
+        # spec/dated-changes.md#3: before this change, uploads could not be restricted by file type.
         for component in validator.components:
             component.pop("file_types", None)
     validator.complete()
@@ -106,7 +106,7 @@ def check_modal(
 
 
 def _modal_inputs(now: int) -> ComponentTypes:
-    """Return the component types that a label can contain at time `now` (dated-changes.md)."""
+    """Return the component types that a label can contain at time `now` (spec/dated-changes.md)."""
     inputs: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
     for change, kinds in (
         (changes.MODAL_SELECTS, SELECT_TYPES),
@@ -129,7 +129,7 @@ def iterate(components: Iterable[Component]) -> Iterator[Component]:
 
 
 def text_contents(components: list[Component]) -> Iterator[str]:
-    """Iterate over the contents of text displays, which can contain mentions (http.md 1.15)."""
+    """Iterate over the contents of text displays, which can contain mentions (spec/http.md#1.15)."""
     for component in iterate(components):
         if component.get("type") == ComponentType.TEXT_DISPLAY and isinstance(component.get("content"), str):
             yield component["content"]

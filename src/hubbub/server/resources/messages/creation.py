@@ -204,7 +204,7 @@ def _is_plain_response(response: InteractionResponse) -> bool:
 def signal_draft(
     call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
 ) -> None:
-    """Signal a drafted message so that moderation can reject it; bots and webhooks are exempt (http.md 3.10)."""
+    """Signal a drafted message so that moderation can reject it; bots and webhooks are exempt (spec/http.md#3.10)."""
     if access.guild is None or author.user.bot or author.webhook_id is not None:
         return
     text = "\n".join(filter(None, texts))

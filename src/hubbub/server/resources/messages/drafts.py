@@ -44,9 +44,9 @@ from hubbub.server.resources.messages.signals import SkusReferenced
 
 MIB: Final = 1 << 20
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
-"""Maximum size of a webhook's file before webhook_upload_10mib (dated-changes.md 2.2)."""
+"""Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""
 
-# http.md 3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
+# spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
 _LEGACY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
 
 
@@ -64,7 +64,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Report whether the message has no content at all (http.md 3.4)."""
+        """Report whether the message has no content at all (spec/http.md#3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
         return not (
@@ -184,7 +184,7 @@ def as_create_body(call: Call, body: wire.UpdateMessage) -> wire.CreateMessageCo
 
 
 def edited_flags(call: Call, before: int, requested: int) -> int:
-    """Return the flags after an edit (http.md 3.4).
+    """Return the flags after an edit (spec/http.md#3.4).
 
     SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
     after = before & ~MessageFlags.SUPPRESS_EMBEDS | requested & MessageFlags.SUPPRESS_EMBEDS
@@ -209,7 +209,7 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     if not requests:
         return []
     if not access.can(Permissions.EMBED_LINKS):
-        # http.md 3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
+        # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
         if call.find_actor is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
@@ -283,7 +283,7 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
 
 
 def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
-    # dated-changes.md 2.2: the limit used to apply to the total size of all files of an app's message.
+    # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
     is_app = author.webhook_id is not None or bool(author.user.bot)
     limits_each_file = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not is_app
     size = upload.size if limits_each_file else sum(file.size for file in call.files)
@@ -326,7 +326,7 @@ def _new_files(
 def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
-    """Return the files after an edit: exactly those listed, or without a list all old and new ones (http.md 1.11)."""
+    """Return the files after an edit: exactly those listed, or without a list all old and new ones (spec/http.md#1.11)."""
     uploads = _uploads(call)
     old = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
@@ -356,7 +356,7 @@ def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None
 
 
 def _require_voice_message(draft: Draft) -> None:
-    """Raise unless there is one audio file with duration and waveform, and nothing else (http.md 3.4)."""
+    """Raise unless there is one audio file with duration and waveform, and nothing else (spec/http.md#3.4)."""
     if draft.content or draft.embeds or draft.components or draft.stickers or draft.poll or draft.theme:
         raise errors.VOICE_MESSAGE_EXTRA_CONTENT()
     if len(draft.files) != 1 or not (draft.files[0].content_type or "").startswith("audio/"):

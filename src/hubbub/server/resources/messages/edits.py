@@ -43,7 +43,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         if author.moderated:
             signal_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
         rules.count_edit(call, row)
-        # http.md 3.4: a change of flags alone does not set edited_timestamp.
+        # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
         after = after._replace(edited_ms=call.now)
     return update(call, access.channel, after)
 
@@ -57,7 +57,7 @@ def complete_deferred(
         raise errors.EMPTY_MESSAGE()
     mentioned = mentions.resolve(call, access, draft.mention_texts(), body.allowed_mentions)
     extra = json_columns.extra(row)
-    # dated-changes.md 3: before 4 September 2024 a deferred response could not become a poll.
+    # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()

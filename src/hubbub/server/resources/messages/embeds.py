@@ -25,7 +25,7 @@ from hubbub.protocol.resources.embeds import (
 from hubbub.server.resources.attachments import StoredAttachment, clean_filename
 
 ATTACHMENT: Final = "attachment://"
-# http.md 1.11: only these file types may be referenced by attachment:// in embeds.
+# spec/http.md#1.11: only these file types may be referenced by attachment:// in embeds.
 _IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
 
 FieldPath = tuple[str | int, ...]

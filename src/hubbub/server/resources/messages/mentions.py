@@ -1,4 +1,4 @@
-"""Resolve the users and roles that a message notifies, limited by `allowed_mentions` (http.md 3.4)."""
+"""Resolve the users and roles that a message notifies, limited by `allowed_mentions` (spec/http.md#3.4)."""
 
 import re
 from collections.abc import Iterable
@@ -70,7 +70,7 @@ def resolve(
             allowed_ids = set(allowed.roles or ())  # type: ignore[arg-type]
             named_roles = {each: None for each in named_roles if each in allowed_ids}
         everyone = everyone and AllowedMentionType.EVERYONE in parse
-    # http.md 3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
+    # spec/http.md#3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
     if replied_id is not None and (not allowed or allowed.replied_user):
         named_users[replied_id] = None
     users = _existing_users(call, list(named_users)[:MENTIONS_MAX])

@@ -216,10 +216,10 @@ class Author(NamedTuple):
     is_bot_response: bool = False
     """For interaction responses: whether the app's bot is the author, whatever the webhook id."""
     invoker_premium_type: int = 0
-    """For interaction responses: the invoking user's premium type, which sets the file size limit (http.md 1.11)."""
+    """For interaction responses: the invoking user's premium type, which sets the file size limit (spec/http.md#1.11)."""
 
 
-class ReactionRow(NamedTuple):
+class ReactionCountRow(NamedTuple):
     """The count of one emoji's reactions on one message."""
 
     message_id: int

@@ -17,7 +17,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.resources import channels, users
 from hubbub.server.resources.attachments import AttachmentSigner
 from hubbub.server.resources.messages import json_columns, store
-from hubbub.server.resources.messages.records import MessageRow, ReactionRow, StoredInteraction
+from hubbub.server.resources.messages.records import MessageRow, ReactionCountRow, StoredInteraction
 
 REFERENCE_SHOWING_TYPES: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
 """Message types that show their referenced message: replies and thread starter messages."""
@@ -120,7 +120,7 @@ def _interaction_user_ids(interaction: StoredInteraction | None) -> Iterable[int
         interaction = interaction.triggering
 
 
-def _reaction(row: ReactionRow) -> Reaction:
+def _reaction(row: ReactionCountRow) -> Reaction:
     return Reaction(
         emoji=PartialEmoji(
             id=None if row.emoji_id is None else EmojiId(row.emoji_id),

@@ -35,7 +35,7 @@ MESSAGE_CHANNEL_TYPES: Final = frozenset(
 )
 FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
 
-# http.md 1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
+# spec/http.md#1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
 USER_MESSAGE_TYPES: Final = frozenset(
     {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
 )
@@ -47,7 +47,7 @@ MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
 
 FORWARDED_BYTES_MAX: Final = 100 << 20
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
-"""Window of the limit on forwarded attachment bytes (http.md 1.14)."""
+"""Window of the limit on forwarded attachment bytes (spec/http.md#1.14)."""
 
 
 def require_send(call: Call, access: ChannelAccess) -> Author:
@@ -110,7 +110,7 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
 
 
 def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Return the application families in which each user of a DM receives its messages (sdk.md 9.3).
+    """Return the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
 
     Users who receive them in all applications are absent."""
     families: dict[int, frozenset[int]] = {}
@@ -239,7 +239,7 @@ def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
 
 
 def require_unarchived(access: ChannelAccess) -> None:
-    """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (http.md 3.3)."""
+    """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (spec/http.md#3.3)."""
     if access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 

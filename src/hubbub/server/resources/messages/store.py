@@ -13,7 +13,7 @@ from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.resources import members, users
-from hubbub.server.resources.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionRow
+from hubbub.server.resources.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
 
 BATCH_SIZE: Final = 500
 """Number of ids in one IN list."""
@@ -408,9 +408,9 @@ def record_last_message(tx: Tx, channel_id: int, user_id: int, now: int) -> None
     )
 
 
-def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionRow]]:
+def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
     """Return reaction counts of messages by emoji, in the order of their first reaction."""
-    found: dict[int, list[ReactionRow]] = {}
+    found: dict[int, list[ReactionCountRow]] = {}
     for batch in batches(message_ids):
         rows = tx.all(
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
@@ -423,7 +423,7 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
             *batch,
         )
         for row in rows:
-            found.setdefault(row[0], []).append(ReactionRow._make(row))
+            found.setdefault(row[0], []).append(ReactionCountRow._make(row))
     return found
 
 

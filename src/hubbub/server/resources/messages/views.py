@@ -1,6 +1,6 @@
 """Build the wire models of messages, for responses and for events; related data is loaded in batches.
 
-Only this module removes the content that bots without the message content intent may not read (http.md 3.4)."""
+Only this module removes the content that bots without the message content intent may not read (spec/http.md#3.4)."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -120,7 +120,7 @@ def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> 
 
 
 def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
-    """Return the parts that are redacted separately (gateway.md 5.2).
+    """Return the parts that are redacted separately (spec/gateway.md#5.2).
 
     These are the message, its forwards and its referenced message."""
     found: list[MessagePart] = [row, *snapshots(row)]
@@ -162,7 +162,7 @@ def redact_for_caller(related: RelatedData, row: MessageRow, view: M, guild_id: 
 
 
 def strip_content(content: wire.MessageContent) -> None:
-    """Remove the fields that require the message content intent (gateway.md 5.2)."""
+    """Remove the fields that require the message content intent (spec/gateway.md#5.2)."""
     content.content = ""
     content.embeds = []
     content.attachments = []
@@ -202,7 +202,7 @@ def add_dispatch_fields(
 ) -> wire.DispatchedMessage:
     """Add the event-only fields to a payload in place, and return it."""
     payload.channel_type = channel.type
-    # gateway.md 10: the event of an ephemeral message has neither guild nor member.
+    # spec/gateway.md#10: the event of an ephemeral message has neither guild nor member.
     if channel.guild_id is not None and not row.ephemeral:
         payload.guild_id = channel.guild_id
         payload.member = member
@@ -406,7 +406,7 @@ def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) 
 
 
 def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
-    """Return the author of a webhook message (webhooks-and-interactions.md 6)."""
+    """Return the author of a webhook message (spec/webhooks-and-interactions.md#6)."""
     return User(
         id=UserId(webhook_id),
         username=identity.username,

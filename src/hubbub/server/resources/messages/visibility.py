@@ -1,4 +1,4 @@
-"""Users who may read a message, or parts of it, without the message content intent (gateway.md 5.2)."""
+"""Users who may read a message, or parts of it, without the message content intent (spec/gateway.md#5.2)."""
 
 from collections.abc import Iterable, Sequence
 

@@ -52,7 +52,7 @@ def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> No
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    # gateway.md 4.2, sdk.md 5.4: READY lists the expanded scopes, token responses the umbrella scope.
+    # spec/gateway.md#4.3, spec/sdk.md#5.4: READY lists the expanded scopes, token responses the umbrella scope.
     return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
 
 

@@ -296,7 +296,7 @@ def revoke(call: Call, body: wire.RevokeRequest) -> None:
 
 
 def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
-    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (rpc.md 7)."""
+    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
     client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
     token = actions.new_secret()
     store.insert_rpc_token(call.tx, token, client.id, call.now, call.now + wire.RPC_TOKEN_SECONDS * 1000)

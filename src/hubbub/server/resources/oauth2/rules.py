@@ -122,7 +122,7 @@ def _read_request(
 
 
 def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str) -> None:
-    """Consume an RPC token of the application's backend (rpc.md 7).
+    """Consume an RPC token of the application's backend (spec/rpc.md#7).
 
     Raise if it is invalid, or if messages.read is requested."""
     if Scope.MESSAGES_READ in request.scopes:
@@ -178,7 +178,7 @@ def require_user_scopes(scopes: tuple[str, ...]) -> None:
 
 
 def require_family_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Raise if a publisher's application requests user scopes (sdk.md 8.7).
+    """Raise if a publisher's application requests user scopes (spec/sdk.md#8.7).
 
     Users authorize the head of its family instead. It may still be installed."""
     if row.parent_id is not None and not INSTALL_SCOPES.issuperset(scopes):

@@ -66,7 +66,7 @@ class TokenRequested(msgspec.Struct, kw_only=True):
 
 
 class AccountLinkRequested(msgspec.Struct, kw_only=True):
-    """Request to merge a user's provisional account during authorization (sdk.md 8.5).
+    """Request to merge a user's provisional account during authorization (spec/sdk.md#8.5).
 
     The listener raises if the accounts cannot be merged."""
 

@@ -39,7 +39,7 @@ def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequ
     """Store a member's answers and replace the roles of the earlier answers by those of the new ones."""
     previous = store.find_answers(call.tx, row.guild_id, member.row.user_id)
     store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
-    # Managed roles and @everyone are never assigned by hand (http.md 2.3), even if an option was created before the
+    # Managed roles and @everyone are never assigned by hand (spec/http.md#2.3), even if an option was created before the
     # role changed.
     assignable = {
         role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone

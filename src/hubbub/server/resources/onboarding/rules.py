@@ -1,4 +1,4 @@
-"""Validation of onboarding settings and answers (http.md 3.5)."""
+"""Validation of onboarding settings and answers (spec/http.md#3.5)."""
 
 from collections.abc import Iterable, Sequence
 

@@ -10,13 +10,13 @@ from hubbub.server.resources.messages import MessageRow
 
 
 def require_paginated_routes(now: int) -> None:
-    """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (dated-changes.md 3)."""
+    """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (spec/dated-changes.md#3)."""
     if not changes.PAGINATED_PINS.active(now):
         raise errors.NOT_FOUND()
 
 
 def require_pin_permission(call: Call, here: ChannelAccess) -> None:
-    """Raise an error unless the caller may pin messages in the channel (dated-changes.md 2.5).
+    """Raise an error unless the caller may pin messages in the channel (spec/dated-changes.md#2.5).
 
     The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only
     one. In a private channel every recipient may pin."""
@@ -31,7 +31,7 @@ def require_pin_permission(call: Call, here: ChannelAccess) -> None:
 
 
 def require_open(here: ChannelAccess) -> None:
-    """Raise an error if the caller may not post to a thread, since pinning posts a system message (http.md 3.3)."""
+    """Raise an error if the caller may not post to a thread, since pinning posts a system message (spec/http.md#3.3)."""
     if here.channel.archived:
         raise errors.THREAD_ARCHIVED()
     if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
@@ -45,5 +45,5 @@ def require_pinnable(message: MessageRow) -> None:
 
 
 def can_read_pins(here: ChannelAccess) -> bool:
-    """Return whether the caller may read pins; without READ_MESSAGE_HISTORY the list is empty (http.md 4.2)."""
+    """Return whether the caller may read pins; without READ_MESSAGE_HISTORY the list is empty (spec/http.md#4.2)."""
     return here.can(Permissions.READ_MESSAGE_HISTORY)

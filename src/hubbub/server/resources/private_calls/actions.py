@@ -47,7 +47,7 @@ def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
     if done.changed:
         _publish(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
     if done.needs_ticket:
-        # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
+        # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
     if done.changed or done.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
@@ -166,7 +166,7 @@ def _publish_ringing(call: Call, known: CallRow) -> None:
 
 
 def on_caller_left(call: Call, signal: CallerMustLeave) -> None:
-    """Remove a user after the voice server lost them for good, or after they joined another channel."""
+    """Remove a user after the voice server lost them permanently, or after they joined another channel."""
     if signal.row.kind == CallKind.PRIVATE:
         leave(call, [signal.row])
 

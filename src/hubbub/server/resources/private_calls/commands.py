@@ -16,7 +16,7 @@ from hubbub.server.resources.voice_states import CallKind, PendingJoinsCanceled,
 JOIN: Final = "private_calls.join"
 
 
-class JoinRequest(msgspec.Struct, kw_only=True):
+class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
     """A user's request to join a call, with their initial voice state."""
 
     channel_id: ChannelId
@@ -38,7 +38,7 @@ def set_private_voice_state(call: Call, signal: PrivateVoiceRequested) -> None:
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
-    request = JoinRequest(
+    request = PrivateCallJoinRequest(
         channel_id=body.channel_id,
         user_id=call.user_id,
         session_id=voice.session_id(call.session_id),
@@ -54,14 +54,14 @@ def set_private_voice_state(call: Call, signal: PrivateVoiceRequested) -> None:
 
 def join_after_delay(call: Call, job: jobs.Job) -> None:
     """Join a call after the delay imposed because the voice server refused an earlier attempt."""
-    _join(call, job.decode(JoinRequest))
+    _join(call, job.decode(PrivateCallJoinRequest))
 
 
-def _join(call: Call, request: JoinRequest) -> None:
+def _join(call: Call, request: PrivateCallJoinRequest) -> None:
     channel = rules.find_private_channel(call.tx, request.channel_id, request.user_id)
     if channel is None or not rules.can_call(call.tx, channel, request.user_id):
         return
-    # voice.md 1: a user is in at most one voice channel or call.
+    # spec/voice.md#1: a user is in at most one voice channel or call.
     voice_states.leave_guilds(call, request.user_id)
     current = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
     actions.leave(call, [row for row in current if row.call_id != request.channel_id])

@@ -16,7 +16,7 @@ from hubbub.server.resources.reactions.store import ReactionRow
 
 
 def require_open(here: ChannelAccess) -> None:
-    """Raise an error if the channel is an archived thread, whose reactions are frozen (http.md 3.3)."""
+    """Raise an error if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
     if here.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
@@ -32,8 +32,7 @@ def require_active(here: ChannelAccess) -> None:
 def require_new_emoji(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
     """Return the row template for an emoji that is new on a message, or raise an error.
 
-    The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (http.md
-    3.4)."""
+    The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (spec/http.md#3.4)."""
     template = ReactionRow(message_id, emoji.key, 0, 0, emoji.id, emoji.name, 0, 0)
     if emoji.id is None:
         here.require(Permissions.ADD_REACTIONS)
@@ -50,14 +49,14 @@ def require_new_emoji(call: Call, here: ChannelAccess, message_id: int, emoji: E
 
 
 def require_not_blocked(call: Call, message: MessageRow) -> None:
-    """Raise an error if the author of the message blocked the caller, who may also be a bot (http.md 1.9)."""
+    """Raise an error if the author of the message blocked the caller, who may also be a bot (spec/http.md#1.9)."""
     known = relationships.find(call.tx, message.author_id, call.user_id)
     if known is not None and known.type == RelationshipType.BLOCKED:
         raise errors.REACTION_BLOCKED()
 
 
 def require_burst(call: Call) -> None:
-    """Raise an error unless the caller is a user with premium (http.md 1.9)."""
+    """Raise an error unless the caller is a user with premium (spec/http.md#1.9)."""
     user = None if call.actor.is_bot else users.find(call.tx, call.user_id)
     if user is None or not user.premium_type:
         raise errors.BURST_REACTIONS_UNAVAILABLE()

@@ -77,7 +77,7 @@ def befriend(call: Call, one: int, other: int) -> None:
 
 
 def block(call: Call, other_id: int) -> None:
-    """Block a user and end all other relationships with them, on the platform and in games (sdk.md 9.3)."""
+    """Block a user and end all other relationships with them, on the platform and in games (spec/sdk.md#9.3)."""
     book = _book(call, call.user_id, other_id)
     for family_id, _ in book.list_of_user(call.user_id):
         if family_id != PLATFORM:
@@ -112,7 +112,7 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed name or avatar to related users.
 
     Recipients are friends, users with a pending request, and users who block the changed user. Game friends receive the
-    platform's event in that game, since games have no event of their own (sdk.md 9.6); so do users who
+    platform's event in that game, since games have no event of their own (spec/sdk.md#9.6); so do users who
     share a private channel with the changed user."""
     if signal.tag_only:
         return
@@ -135,7 +135,7 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
 
 
 def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
-    """Move the relationships of a merged provisional account to the full account, blocks included (sdk.md 8.5)."""
+    """Move the relationships of a merged provisional account to the full account, blocks included (spec/sdk.md#8.5)."""
     source, target = int(signal.source_id), int(signal.user_id)
     moved = store.list_all(call.tx, source)
     if not moved:
@@ -162,7 +162,7 @@ def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
 
 
 def copy_to_provisional(call: Call, signal: identities.AccountUnmerged) -> None:
-    """Copy relationships from a full account to the provisional account that replaces it in a game (sdk.md 8.6).
+    """Copy relationships from a full account to the provisional account that replaces it in a game (spec/sdk.md#8.6).
 
     Copied are the game friends, the platform friends who use the application, and the blocks."""
     full, provisional, family = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
@@ -198,7 +198,7 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
 
 
 def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
-    """Delete the game relationships of an application that joins a publisher (sdk.md 8.7)."""
+    """Delete the game relationships of an application that joins a publisher (spec/sdk.md#8.7)."""
     rows = store.list_family(call.tx, signal.application_id)
     store.remove_family(call.tx, signal.application_id)
     cast = PlayerDirectory(call.tx, [row.other_id for row in rows])

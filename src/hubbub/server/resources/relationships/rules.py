@@ -35,7 +35,7 @@ def merge(existing: Pair, moved: Pair) -> Pair:
     """Return the relationship after one account takes over another's relationship with the same user.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
-    (sdk.md 8.5)."""
+    (spec/sdk.md#8.5)."""
     blocks = Pair(*(BLOCKED if BLOCKED in sides else NONE for sides in zip(existing, moved, strict=True)))
     if blocks != UNRELATED:
         return blocks
@@ -90,7 +90,7 @@ def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> Non
 
 
 def require_friends_below_max(call: Call) -> None:
-    """Raise MAX_FRIENDS at 1000 friends (sdk.md 9.3).
+    """Raise MAX_FRIENDS at 1000 friends (spec/sdk.md#9.3).
 
     Outgoing requests count as well, so that every acceptance fits."""
     if store.count(call.tx, call.user_id, (FRIEND, OUTGOING)) >= wire.FRIENDS_MAX:
@@ -98,14 +98,14 @@ def require_friends_below_max(call: Call) -> None:
 
 
 def require_blocks_below_max(call: Call) -> None:
-    """Raise an error at 5000 blocked users (sdk.md 9.3)."""
+    """Raise an error at 5000 blocked users (spec/sdk.md#9.3)."""
     if store.count(call.tx, call.user_id, (BLOCKED,)) >= wire.BLOCKED_MAX:
         # Open in the spec: the error code. This is the code for friends with a different message (decisions/0040).
         raise errors.MAX_FRIENDS(message=f"Maximum number of blocked users reached ({wire.BLOCKED_MAX})")
 
 
 def require_player(call: Call, other: UserRow, family_id: int) -> None:
-    """Raise an error unless the target of a game friend request has authorized the application (sdk.md 9.3)."""
+    """Raise an error unless the target of a game friend request has authorized the application (spec/sdk.md#9.3)."""
     if not is_player(call.tx, other.id, family_id):
         raise errors.FRIEND_REQUESTS_DISABLED()
 

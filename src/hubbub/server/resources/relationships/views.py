@@ -109,7 +109,7 @@ def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | Unset
 
 
 def list_platform(call: Call) -> list[wire.Relationship]:
-    """Return the caller's platform relationships; OAuth2 sessions receive friends only (sdk.md 9.6)."""
+    """Return the caller's platform relationships; OAuth2 sessions receive friends only (spec/sdk.md#9.6)."""
     bearer = call.actor.kind == "bearer"
     return _platform(call, store.list_of_user(call.tx, call.user_id, type=rules.FRIEND if bearer else None))
 
@@ -142,7 +142,7 @@ def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
 
 
 def ready(call: Call) -> dict[str, Any]:
-    """Return the READY fields: relationships, and the presences of friends (sdk.md 5.4)."""
+    """Return the READY fields: relationships, and the presences of friends (spec/sdk.md#5.4)."""
     actor = call.actor
     if actor.is_bot:
         return {}

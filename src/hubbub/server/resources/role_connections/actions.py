@@ -54,7 +54,7 @@ def _update_linked_roles(call: Call, user_id: int) -> None:
 
 
 def set_roles(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
-    """Assign or remove a member's roles without an audit log entry, since no user acts (http.md 4.10)."""
+    """Assign or remove a member's roles without an audit log entry, since no user acts (spec/http.md#4.10)."""
     role_ids = {role for role in member.roles if wanted.get(role, True)} | {role for role, on in wanted.items() if on}
     members.change(call, member, member.row, role_ids, logged=False)
 

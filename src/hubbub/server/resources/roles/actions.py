@@ -54,7 +54,7 @@ def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> 
 
 
 def delete(call: Call, row: RoleRow) -> None:
-    """Delete a role and remove it from its members, without an event for each member (http.md 4.4)."""
+    """Delete a role and remove it from its members, without an event for each member (spec/http.md#4.4)."""
     store.delete(call.tx, row)
     audit.record(
         call,

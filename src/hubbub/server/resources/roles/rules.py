@@ -22,7 +22,7 @@ class Colors(NamedTuple):
 
 
 def require_below(access: GuildAccess, row: RoleRow) -> None:
-    """Raise an error unless the role is below the caller's highest role (http.md 2.3)."""
+    """Raise an error unless the role is below the caller's highest role (spec/http.md#2.3)."""
     if not access.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
 

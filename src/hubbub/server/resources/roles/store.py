@@ -62,7 +62,7 @@ def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleR
 def list_of_guild(tx: Tx, guild_id: int) -> list[RoleRow]:
     """Return a guild's roles from lowest (@everyone) to highest."""
     rows = tx.fetch(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE guild_id = ?", guild_id)
-    # Among equal positions the lower id ranks higher (http.md 2.3).
+    # Among equal positions the lower id ranks higher (spec/http.md#2.3).
     return sorted(rows, key=lambda row: (row.position, -row.id))
 
 

@@ -57,7 +57,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
 
 
 def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
-    # dated-changes.md 3: before gradients a role had `color` only.
+    # spec/dated-changes.md#3: before gradients a role had `color` only.
     if now is not None and not changes.ROLE_GRADIENTS.active(now):
         return UNSET
     return wire.RoleColors(

@@ -167,7 +167,7 @@ def _close_stage(call: Call, row: EventRow) -> None:
 
 
 def _audience(row: EventRow, **more: Any) -> Audience:
-    """Return the audience of an event: members who can see its channel, or the whole guild (gateway.md 5.1)."""
+    """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1)."""
     if row.channel_id is None:
         return Audience.guild(row.guild_id, **more)
     return Audience.viewers(row.guild_id, row.channel_id, **more)
@@ -198,7 +198,7 @@ def _schedule(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> 
 
 
 def _due(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
-    """Return when the event starts, ends or is canceled automatically, or None (http.md 3.9)."""
+    """Return when the event starts, ends or is canceled automatically, or None (spec/http.md#3.9)."""
     occurrence = _occurrence(row, exceptions)
     external = row.entity_type == EventEntityType.EXTERNAL
     if row.status == EventStatus.SCHEDULED:

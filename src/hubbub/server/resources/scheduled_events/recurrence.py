@@ -1,4 +1,4 @@
-"""Recurrence rules of scheduled events: validation, and the times of occurrences in UTC (http.md 3.9)."""
+"""Recurrence rules of scheduled events: validation, and the times of occurrences in UTC (spec/http.md#3.9)."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta

@@ -22,7 +22,7 @@ _CHANNELS: Final = {
     EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR_PERMISSIONS),
     EventEntityType.VOICE: (ChannelType.GUILD_VOICE, Permissions.VIEW_CHANNEL | Permissions.CONNECT),
 }
-"""Channel type and required permissions for each type of event (http.md 3.9)."""
+"""Channel type and required permissions for each type of event (spec/http.md#3.9)."""
 
 _TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
     EventStatus.SCHEDULED: (EventStatus.SCHEDULED, EventStatus.ACTIVE, EventStatus.CANCELED),
@@ -33,7 +33,7 @@ _TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
 def creation_permissions(call: Call) -> int:
     """Return the permissions that allow creating events; one is enough.
 
-    These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (dated-changes.md 2.5)."""
+    These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5)."""
     bits = 0 if changes.PERMISSION_SPLITS.active(call.now) else Permissions.MANAGE_EVENTS
     if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now):
         bits |= Permissions.CREATE_EVENTS
@@ -111,7 +111,7 @@ def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *
 
 
 def check_transition(row: EventRow, status: int, form: FormErrors) -> None:
-    """Add a form error unless the status transition is allowed (http.md 3.9)."""
+    """Add a form error unless the status transition is allowed (spec/http.md#3.9)."""
     allowed = _TRANSITIONS.get(row.status, ())
     if status not in allowed:
         form.add("status", *errors.choices([int(each) for each in allowed if each != row.status]))

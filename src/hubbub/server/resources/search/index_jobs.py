@@ -210,7 +210,7 @@ def _find_replied_authors(call: Call, rows: Iterable[MessageRow]) -> dict[int, i
     for row in rows:
         replied_id = documents.find_replied_id(row)
         if replied_id is not None:
-            # http.md 3.4: a reply refers to a message of the same channel.
+            # spec/http.md#3.4: a reply refers to a message of the same channel.
             wanted.setdefault(row.channel_id, []).append(replied_id)
     return {
         found.id: found.author_id

@@ -53,8 +53,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
     """Return the caller's scope in a guild.
 
-    Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without the message content intent (http.md
-    3.4)."""
+    Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
     standing = access.guild(call, guild_id)
     actor = call.actor
     if actor.is_bot:

@@ -54,7 +54,7 @@ def play(call: Call, here: ChannelAccess, sound: wire.SoundboardSound) -> None:
         guild_id=here.guild_id,
         user_id=call.user_id,
         emoji=_emoji(call, sound),
-        # gateway.md 10: default sounds have a number, other sounds a snowflake id.
+        # spec/gateway.md#10: default sounds have a number, other sounds a snowflake id.
         sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
         sound_volume=sound.volume,
     )

@@ -1,4 +1,4 @@
-"""Gateway commands of the soundboard: Request Soundboard Sounds (gateway.md 6.3)."""
+"""Gateway commands of the soundboard: Request Soundboard Sounds (spec/gateway.md#6.3)."""
 
 from hubbub.protocol.resources import gateway as wire
 from hubbub.protocol.resources.soundboard import SoundboardSounds

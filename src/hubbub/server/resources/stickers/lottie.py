@@ -12,7 +12,7 @@ _NUMBERS = ("fr", "ip", "op", "w", "h")
 
 
 def require_animation(data: bytes) -> None:
-    """Raise an error unless the data is a vector animation allowed as a sticker (http.md 1.9: 170001 to 170007)."""
+    """Raise an error unless the data is a vector animation allowed as a sticker (spec/http.md#1.9: 170001 to 170007)."""
     try:
         drawing = json.decode_any(data)
     except msgspec.DecodeError:

@@ -70,7 +70,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
             entitlements.end(call, owned, start_ms)
         row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant(call, row, sku).id)
     elif owned.type == EntitlementType.APPLICATION_SUBSCRIPTION:
-        # dated-changes.md, 2024-10-01: since then each renewal grants a new entitlement without an end; before, it
+        # spec/dated-changes.md, 2024-10-01: since then each renewal grants a new entitlement without an end; before, it
         # moved the end.
         if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now):
             row = row._replace(entitlement_id=_grant(call, row, sku).id)
@@ -183,7 +183,7 @@ def _key(row: SubscriptionRow) -> str:
 
 
 def _grant(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
-    # dated-changes.md, 2024-10-01: before, subscriptions gave type 8 with the period's end.
+    # spec/dated-changes.md, 2024-10-01: before, subscriptions gave type 8 with the period's end.
     is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now)
     return entitlements.grant(
         call,

@@ -77,7 +77,7 @@ async def _settle(work: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
         log.exception("The payment provider failed", exc_info=error)
         raise errors.UNAVAILABLE() from None
     if completed is None:
-        # http.md 1.9 has one code for a failed payment, and the platform's message for it is about gifts.
+        # spec/http.md#1.9 has one code for a failed payment, and the platform's message for it is about gifts.
         raise errors.PAYMENT_SOURCE_REQUIRED(message="The payment was declined. Nothing was bought.")
     return completed
 

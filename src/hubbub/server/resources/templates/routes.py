@@ -1,4 +1,4 @@
-"""HTTP handlers for guild templates. They publish no events and record no audit log entries (http.md 4.4)."""
+"""HTTP handlers for guild templates. They publish no events and record no audit log entries (spec/http.md#4.4)."""
 
 import secrets
 import string
@@ -130,7 +130,7 @@ def _take_snapshot(call: Call, guild_id: int) -> str:
 def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
     source = json.decode(row.snapshot, wire.TemplateGuild)
     if not changes.ROLE_GRADIENTS.active(call.now):
-        # dated-changes.md 3: stored snapshots always include colors, as roles do.
+        # spec/dated-changes.md#3: stored snapshots always include colors, as roles do.
         for role in source.roles:
             role.colors = UNSET
     return source

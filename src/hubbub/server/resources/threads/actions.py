@@ -71,7 +71,7 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
     _publish_to_member(call, row, membership, new=True)
-    # http.md 4.2: the creator is the first member.
+    # spec/http.md#4.2: the creator is the first member.
     publish_member(call, row, membership)
     return row
 
@@ -143,7 +143,7 @@ def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = 
     if after.archived != before.archived:
         after = after._replace(archive_changed_ms=call.now)
         if after.archived:
-            # http.md 3.3: archiving a pinned post clears the PINNED flag.
+            # spec/http.md#3.3: archiving a pinned post clears the PINNED flag.
             after = after._replace(flags=after.flags & ~ChannelFlags.PINNED)
     if after == before:
         return after
@@ -159,7 +159,7 @@ def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = 
 
 
 def _publish_memberships(call: Call, row: ChannelRow) -> None:
-    """Publish each member's own membership after a thread was unarchived (http.md 3.3)."""
+    """Publish each member's own membership after a thread was unarchived (spec/http.md#3.3)."""
     for membership in store.list_members(call.tx, row.id):
         payload = wire.ThreadMemberUpdate(
             id=ChannelId(row.id),
@@ -213,7 +213,7 @@ def _logged(row: ChannelRow) -> LoggedThread:
 
 
 def archive_due_ms(row: ChannelRow) -> int | None:
-    """Return when an inactive thread archives itself, or None for archived threads and pinned posts (http.md 3.3)."""
+    """Return when an inactive thread archives itself, or None for archived threads and pinned posts (spec/http.md#3.3)."""
     if row.archived or row.flags & ChannelFlags.PINNED:
         return None
     active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)

@@ -13,7 +13,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
     ref, message = signal.channel, signal.row
     if not ref.is_thread:
         return
-    # http.md 3.3: neither the starter message nor a post's first message is counted.
+    # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
         store.count_message(call.tx, ref.id)
     is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None

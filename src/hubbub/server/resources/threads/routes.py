@@ -85,7 +85,7 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
     row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
     thread = access.channel(call, row.id)
-    # Starting a post requires SEND_MESSAGES in the forum (http.md 3.3), regardless of the permission for replies.
+    # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
     thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
     author = messages.require_send(call, thread)
     message = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)

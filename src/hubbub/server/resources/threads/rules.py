@@ -22,7 +22,7 @@ from hubbub.server.resources.threads import store
 USER_MESSAGE_TYPES: Final = frozenset({0, 19, 20, 23})
 """Message types that users send; other types are system messages."""
 
-# http.md 2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
+# spec/http.md#2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
 _OLD_BYPASS: Final = Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
 
 _BY_CREATOR: Final = ("name", "archived", "auto_archive_duration")
@@ -40,7 +40,7 @@ def require_thread(call: Call, channel_id: int) -> ChannelAccess:
 
 
 def require_not_restricted(here: ChannelAccess) -> None:
-    """Raise an error for members with read-only access (http.md 2.2).
+    """Raise an error for members with read-only access (spec/http.md#2.2).
 
     Reasons are a timeout, pending membership screening, and auto moderation."""
     if here.guild is not None and here.guild.is_read_only:
@@ -94,7 +94,7 @@ def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
 
 
 def is_slowed(call: Call, here: ChannelAccess) -> bool:
-    """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (http.md 2.4)."""
+    """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (spec/http.md#2.4)."""
     if call.actor.is_bot:
         return False
     if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) and here.can(Permissions.BYPASS_SLOWMODE):
@@ -103,7 +103,7 @@ def is_slowed(call: Call, here: ChannelAccess) -> bool:
 
 
 def require_slowmode(call: Call, here: ChannelAccess) -> None:
-    """Raise an error while slowmode forbids another thread; otherwise record this one (http.md 3.2)."""
+    """Raise an error while slowmode forbids another thread; otherwise record this one (spec/http.md#3.2)."""
     seconds = here.channel.rate_limit_per_user
     if not seconds or not is_slowed(call, here):
         return
@@ -135,7 +135,7 @@ def require_tags(
 
 
 def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
-    """Raise an error unless the caller may make these changes to a thread (http.md 3.3)."""
+    """Raise an error unless the caller may make these changes to a thread (spec/http.md#3.3)."""
     changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
     if changed:
         require_not_restricted(here)
@@ -191,7 +191,7 @@ def require_remove_member(call: Call, row: ChannelRow) -> None:
 
 
 def require_members_intent(call: Call) -> None:
-    """Raise an error if a bot lacks the GUILD_MEMBERS intent (http.md 4.2)."""
+    """Raise an error if a bot lacks the GUILD_MEMBERS intent (spec/http.md#4.2)."""
     either = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
     if call.actor.is_bot and not call.actor.application_flags & either:
         raise errors.MISSING_ACCESS()

@@ -16,7 +16,7 @@ def _forget(call: Call, _: Job) -> None:
 
 
 def _ready(call: Call) -> dict[str, Any]:
-    """Return the pending invites of a player in the calling game for READY (sdk.md 5.4)."""
+    """Return the pending invites of a player in the calling game for READY (spec/sdk.md#5.4)."""
     actor = call.actor
     if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
         return {}

@@ -37,7 +37,7 @@ from hubbub.server.resources.messages import (
     MessagesDeleted,
 )
 from hubbub.server.resources.user_messages import rules, store, views
-from hubbub.server.resources.user_messages.store import EphemeralRow, InviteRow
+from hubbub.server.resources.user_messages.store import EphemeralRow, GameInviteRow
 from hubbub.server.resources.users import UserRow
 
 SWEEP: Final = "user_messages.forget"
@@ -62,7 +62,7 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         activity = body.activity
         assert activity
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
-            # sdk.md 10.5: with the presence scopes alone the text is dropped and the invite is still sent.
+            # spec/sdk.md#10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
         party = _party(call, body, application, other)
         game = game._replace(
@@ -248,7 +248,7 @@ def _invite(
     """Store an invite while it is valid, and publish it to the recipient's sessions that do not receive messages."""
     assert game.activity is not None
     assert game.application is not None
-    invite = InviteRow(
+    invite = GameInviteRow(
         message_id=row.id,
         channel_id=channel_id,
         type=game.activity.type,
@@ -282,7 +282,7 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
     if application is None or (call.actor.family_id is not None and application.family_id != call.actor.family_id):
         raise errors.INVALID_ACTIVITY_ACTION()
     if relationships.is_blocked_between(call.tx, call.user_id, sender_id):
-        # sdk.md 9.3: a block also stops invites that were already sent.
+        # spec/sdk.md#9.3: a block also stops invites that were already sent.
         raise errors.MISSING_ACCESS()
     activity = call.presences.find_activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
@@ -304,7 +304,7 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
     return secret
 
 
-def _publish_accepted(call: Call, invited: InviteRow, application: applications.ApplicationRow) -> None:
+def _publish_accepted(call: Call, invited: GameInviteRow, application: applications.ApplicationRow) -> None:
     sender = users.find(call.tx, invited.sender_id)
     if sender is None:
         return
@@ -316,7 +316,7 @@ def _publish_accepted(call: Call, invited: InviteRow, application: applications.
 
 
 def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[str, str]) -> None:
-    """Store the moderation metadata of a message between two players and publish it to their games (sdk.md 11.4)."""
+    """Store the moderation metadata of a message between two players and publish it to their games (spec/sdk.md#11.4)."""
     family_id = call.actor.family_id
     assert family_id is not None
     ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
@@ -404,7 +404,7 @@ def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, kind:
 def _send_webhook_events(
     call: Call, participants: Sequence[int], kind: WebhookEventType, data: Any, *, family_id: int | None = None
 ) -> None:
-    """Send an event to every game in which a participant is active and has granted access to messages (sdk.md 11.5).
+    """Send an event to every game in which a participant is active and has granted access to messages (spec/sdk.md#11.5).
 
     With `family_id`, which ephemeral messages have, only to games of that family."""
     for application_id in game_sessions.list_reading_applications(call.tx, participants, family_id):

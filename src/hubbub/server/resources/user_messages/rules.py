@@ -1,4 +1,4 @@
-"""Permission checks for messages between players and for activity invites (sdk.md 10.3, 11.3)."""
+"""Permission checks for messages between players and for activity invites (spec/sdk.md#10.3, 11.3)."""
 
 from typing import Any
 
@@ -87,12 +87,12 @@ def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
     require_unblocked(call, other.id)
     both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
     if is_provisional(me) and identities.is_restricted(call, me.id):
-        # sdk.md 11.3: messages of a banned player stay within the game.
+        # spec/sdk.md#11.3: messages of a banned player stay within the game.
         if not both_play:
             raise errors.CANNOT_MESSAGE_USER()
         return False
     if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
-        # sdk.md 8.1: a provisional account may message friends only while it is in the game.
+        # spec/sdk.md#8.1: a provisional account may message friends only while it is in the game.
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
         if not relationships.are_friends(tx, me.id, other.id) and not _accepts_game_friends(call, other.id):
@@ -109,7 +109,7 @@ def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
 
 
 def _accepts_game_friends(call: Call, other_id: int) -> bool:
-    """Return whether messages of game friends reach the user's chat client, unless disabled by them (sdk.md 9.3)."""
+    """Return whether messages of game friends reach the user's chat client, unless disabled by them (spec/sdk.md#9.3)."""
     return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
 
 
@@ -154,7 +154,7 @@ def party_of(activity: dict[str, Any]) -> str:
 
 
 def is_joinable(activity: dict[str, Any]) -> bool:
-    """Return whether an activity has a join secret and a party with a free slot (sdk.md 10.3).
+    """Return whether an activity has a join secret and a party with a free slot (spec/sdk.md#10.3).
 
     A party without a maximum size always has one."""
     if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
@@ -164,7 +164,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 
 
 def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
-    """Return whether the caller may join an activity without an invite (sdk.md 10.3, 10.5).
+    """Return whether the caller may join an activity without an invite (spec/sdk.md#10.3, 10.5).
 
     Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""
     flags, settings = activity.get("flags", 0), user_settings.find(call.tx, sender_id)

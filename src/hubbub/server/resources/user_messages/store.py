@@ -20,7 +20,7 @@ class EphemeralRow(NamedTuple):
     expires_ms: int
 
 
-class InviteRow(NamedTuple):
+class GameInviteRow(NamedTuple):
     """An invite to join an activity, or a request for one."""
 
     message_id: int
@@ -37,7 +37,7 @@ class InviteRow(NamedTuple):
 
 
 _EPHEMERAL_COLUMNS = ", ".join(EphemeralRow._fields)
-_INVITE_COLUMNS = ", ".join(InviteRow._fields)
+_INVITE_COLUMNS = ", ".join(GameInviteRow._fields)
 
 
 def insert_ephemeral(tx: Tx, row: EphemeralRow) -> None:
@@ -60,25 +60,25 @@ def delete_ephemeral(tx: Tx, message_id: int) -> None:
     tx.run("DELETE FROM passing_messages WHERE id = ?", message_id)
 
 
-def insert_invite(tx: Tx, row: InviteRow) -> None:
+def insert_invite(tx: Tx, row: GameInviteRow) -> None:
     """Insert an invite."""
     tx.run(f"INSERT INTO game_invites ({_INVITE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def find_invite(tx: Tx, message_id: int, now: int) -> InviteRow | None:
+def find_invite(tx: Tx, message_id: int, now: int) -> GameInviteRow | None:
     """Return an invite that has not expired, or None."""
     return tx.find(
-        InviteRow,
+        GameInviteRow,
         f"SELECT {_INVITE_COLUMNS} FROM game_invites WHERE message_id = ? AND expires_ms > ?",
         message_id,
         now,
     )
 
 
-def list_unanswered(tx: Tx, recipient_id: int, now: int) -> list[InviteRow]:
+def list_unanswered(tx: Tx, recipient_id: int, now: int) -> list[GameInviteRow]:
     """Return a user's pending invites and requests that have not expired, oldest first."""
     return tx.fetch(
-        InviteRow,
+        GameInviteRow,
         f"SELECT {_INVITE_COLUMNS} FROM game_invites "
         "WHERE recipient_id = ? AND expires_ms > ? AND answered_ms IS NULL ORDER BY message_id",
         recipient_id,

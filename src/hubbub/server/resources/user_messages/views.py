@@ -13,7 +13,7 @@ from hubbub.server.resources import applications, channels, messages, relationsh
 from hubbub.server.resources.channels import ChannelRow
 from hubbub.server.resources.messages import MessageRow
 from hubbub.server.resources.user_messages import store
-from hubbub.server.resources.user_messages.store import InviteRow
+from hubbub.server.resources.user_messages.store import GameInviteRow
 from hubbub.server.resources.users import UserRow
 
 
@@ -49,7 +49,7 @@ def dispatched(
 def ephemeral_message(
     call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
 ) -> wire.DispatchedUserMessage:
-    """Return an ephemeral message for one side, whose channel is the other player (sdk.md 11.3)."""
+    """Return an ephemeral message for one side, whose channel is the other player (spec/sdk.md#11.3)."""
     message = row._replace(channel_id=other.id)
     ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
     related = messages.views.RelatedData(call)
@@ -80,7 +80,9 @@ def invite(
     )
 
 
-def stored_invite(row: InviteRow, author: UserRow, application_row: applications.ApplicationRow) -> wire.ActivityInvite:
+def stored_invite(
+    row: GameInviteRow, author: UserRow, application_row: applications.ApplicationRow
+) -> wire.ActivityInvite:
     """Return an invite that was sent before."""
     return wire.ActivityInvite(
         message_id=MessageId(row.message_id),
@@ -113,7 +115,7 @@ def application(row: applications.ApplicationRow) -> MessageApplication:
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )
     if row.family_id != row.id:
-        # Sibling applications recognize the game by it (sdk.md 8.7).
+        # Sibling applications recognize the game by it (spec/sdk.md#8.7).
         view.parent_id = ApplicationId(row.family_id)
     if row.cover_image is not None:
         view.cover_image = row.cover_image

@@ -43,7 +43,7 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         if not row.bot and taken is not None and taken.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
         if name != row.username:
-            # http.md 1.14: two username changes an hour; images have the operation's own rate limit.
+            # spec/http.md#1.14: two username changes an hour; images have the operation's own rate limit.
             quotas.consume(call, "username", row.id, wire.USERNAME_LIMIT)
         row = row._replace(username=name)
     if body.global_name is not UNSET:

@@ -15,7 +15,7 @@ def clean_name(text: str) -> str:
 
 
 def require_username(text: str, path: str = "username") -> str:
-    """Return the username to store, or raise a form error (http.md 3.7)."""
+    """Return the username to store, or raise a form error (spec/http.md#3.7)."""
     name = clean_name(text)
     if not wire.USERNAME_MIN <= len(name) <= wire.USERNAME_MAX:
         raise errors.invalid(path, *errors.bad_length(wire.USERNAME_MIN, wire.USERNAME_MAX))

@@ -38,7 +38,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
     _publish(call, row, member)
     moved = before is not None and before.channel_id != row.channel_id
     if before is not None and moved:
-        # gateway.md 5.1: users who saw the member and cannot see the new channel see them leave.
+        # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
         _publish(call, before, member, left=True, hidden_in=row.channel_id)
     if before is None or moved:
         _set_start_time(call, row)
@@ -58,7 +58,7 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
         or before.session_id != row.session_id
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
-        # voice.md 1: the state always precedes the server, since libraries connect when they receive the server.
+        # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         send_voice_server(call, row, game_session)
     notify_voice_server(call, row.guild_id, row.user_id)
 
@@ -113,7 +113,7 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
 
 
 def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
-    """Schedule the move of an inactive member to the AFK channel (gateway.md 7).
+    """Schedule the move of an inactive member to the AFK channel (spec/gateway.md#7).
 
     A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
     key = _key(row)
@@ -223,7 +223,7 @@ def _publish(
 ) -> None:
     state = views.voice_state(row, member, left=left)
     if hidden_in is None:
-        # gateway.md 5: a user receives their own state without the intent as well, since voice libraries wait for it.
+        # spec/gateway.md#5: a user receives their own state without the intent as well, since voice libraries wait for it.
         audience = Audience.viewers(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
     else:
         audience = Audience.viewers(

@@ -28,7 +28,7 @@ class PutResult(NamedTuple):
 
 
 def join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
-    """Return the delay in milliseconds before a join, imposed after refused voice connections (voice.md 1)."""
+    """Return the delay in milliseconds before a join, imposed after refused voice connections (spec/voice.md#1)."""
     return rules.join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
 
 

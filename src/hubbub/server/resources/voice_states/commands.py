@@ -19,7 +19,7 @@ from hubbub.server.resources.voice_states.store import CallKind, VoiceStateRow
 def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     """Join, move to or leave a voice channel.
 
-    A request that is not allowed is ignored without an error (gateway.md 7)."""
+    A request that is not allowed is ignored without an error (spec/gateway.md#7)."""
     if body.guild_id is None:
         _set_private(call, body)
         return
@@ -31,7 +31,7 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
         return
-    request = JoinRequest(
+    request = VoiceJoinRequest(
         guild_id=body.guild_id,
         user_id=call.user_id,
         channel_id=body.channel_id,
@@ -61,7 +61,7 @@ def _set_private(call: Call, body: wire.SetVoiceState) -> None:
     call.notify(PrivateVoiceRequested(body=body, failed=failed))
 
 
-class JoinRequest(msgspec.Struct, kw_only=True):
+class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     """A request to join a voice channel. Stored as JSON in jobs."""
 
     guild_id: GuildId
@@ -86,17 +86,17 @@ def _key(guild_id: int, user_id: int) -> str:
 
 def join_after_delay(call: Call, job: jobs.Job) -> None:
     """Join a voice channel after the delay imposed because the voice server refused an earlier attempt."""
-    _connect(call, job.decode(JoinRequest))
+    _connect(call, job.decode(VoiceJoinRequest))
 
 
-def _connect(call: Call, request: JoinRequest) -> None:
+def _connect(call: Call, request: VoiceJoinRequest) -> None:
     before = store.find(call.tx, request.guild_id, request.user_id)
     unmoved = before if before is not None and before.channel_id == request.channel_id else None
     here = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
     if here is None or not rules.can_connect(call, here, is_joining=unmoved is None):
         return
     if request.person and before is None:
-        # voice.md 1: a user is in at most one channel, a bot in one per guild.
+        # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
         actions.leave_guilds(call, request.user_id)
         for caller in calls.list_of_user(call, CallKind.PRIVATE, request.user_id):
             call.notify(CallerMustLeave(row=caller))
@@ -130,7 +130,7 @@ def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
             status=row.status if "status" in body.fields else UNSET,
             voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
         )
-        # gateway.md 6.2: channels without any information are left out.
+        # spec/gateway.md#6.2: channels without any information are left out.
         if row.channel_id in visible and (info.status or info.voice_start_time):
             channels.append(info)
     call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channels)))

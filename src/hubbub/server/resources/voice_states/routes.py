@@ -76,7 +76,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
     if body.suppress:
         after = after._replace(request_to_speak_ms=None)
     elif user is not None and not user.bot:
-        # Spec, http.md 3.9: for a user this is an invitation to speak, shown as a request to speak from now.
+        # Spec, spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
         after = after._replace(request_to_speak_ms=call.now)
     actions.moderate(call, before, after)
 

@@ -24,7 +24,7 @@ FAILURES_EXPIRE_MS: Final = 60_000
 
 
 def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
-    """Return the delay of a join after refused voice connections (voice.md 1).
+    """Return the delay of a join after refused voice connections (spec/voice.md#1).
 
     A known library retries immediately and forever."""
     elapsed_ms = call.now - failed_ms
@@ -35,13 +35,13 @@ def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
 
 
 def require_readable(now: int) -> None:
-    """Raise NOT_FOUND before voice states became readable over HTTP (dated-changes.md 3)."""
+    """Raise NOT_FOUND before voice states became readable over HTTP (spec/dated-changes.md#3)."""
     if not changes.VOICE_STATE_READS.active(now):
         raise errors.NOT_FOUND()
 
 
 def require_statuses(now: int) -> None:
-    """Raise NOT_FOUND before voice channels had a status (dated-changes.md 3)."""
+    """Raise NOT_FOUND before voice channels had a status (spec/dated-changes.md#3)."""
     if not changes.VOICE_STATUS.active(now):
         raise errors.NOT_FOUND()
 
@@ -56,7 +56,7 @@ def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> C
 
 
 def can_connect(call: Call, here: ChannelAccess, *, is_joining: bool) -> bool:
-    """Return whether a member may connect (gateway.md 7).
+    """Return whether a member may connect (spec/gateway.md#7).
 
     They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
     if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
@@ -77,7 +77,7 @@ def is_suppressed(here: ChannelAccess | None) -> bool:
 def require_on_stage(
     call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
 ) -> tuple[VoiceStateRow, ChannelAccess]:
-    """Return a member's voice state on the stage of the body, and the caller's standing there (http.md 3.9)."""
+    """Return a member's voice state on the stage of the body, and the caller's standing there (spec/http.md#3.9)."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()
     here = access.channel(call, row.channel_id)

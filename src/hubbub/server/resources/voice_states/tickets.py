@@ -81,7 +81,7 @@ def refused(call: Call, ticket: VoiceTicket) -> None:
 
 
 def gone(call: Call, ticket: VoiceTicket) -> None:
-    """Disconnect a user whose voice connection ended for good, unless they have a newer ticket."""
+    """Disconnect a user whose voice connection ended permanently, unless they have a newer ticket."""
     if _is_newest(call, ticket):
         _leave(call, ticket)
 

@@ -33,7 +33,7 @@ class LoggedWebhook(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     channel_id: ChannelId
     avatar_hash: str | None
-    """Hash of the avatar; the audit log has its own name for this field (http.md 3.11)."""
+    """Hash of the avatar; the audit log has its own name for this field (spec/http.md#3.11)."""
     application_id: ApplicationId | None
 
 

@@ -124,7 +124,7 @@ def _send(
     channel = rules.require_channel(call, row)
     name = rules.clean_name(body.username, "username") if body.username else None
     avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
-    # http.md 3.13: the limit applies to all webhooks of a channel together, including its threads.
+    # spec/http.md#3.13: the limit applies to all webhooks of a channel together, including its threads.
     quotas.consume(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
     target, post_message_id = _find_target(call, row, channel, body, query)
     guild = rules.require_guild(call, row)
@@ -190,5 +190,5 @@ def _require_open(channel: ChannelRef) -> None:
 
 
 def _users_only() -> Any:
-    """Return the default allowed mentions of webhooks: users only (http.md 3.4)."""
+    """Return the default allowed mentions of webhooks: users only (spec/http.md#3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])

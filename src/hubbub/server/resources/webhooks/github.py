@@ -1,4 +1,4 @@
-"""Embeds for GitHub events, with one function for each supported event (webhooks-and-interactions.md 6)."""
+"""Embeds for GitHub events, with one function for each supported event (spec/webhooks-and-interactions.md#6)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final

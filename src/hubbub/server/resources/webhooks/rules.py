@@ -40,7 +40,7 @@ FOLLOWER_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.G
 
 SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 
-# webhooks-and-interactions.md 6: webhooks may not use the platform's own names.
+# spec/webhooks-and-interactions.md#6: webhooks may not use the platform's own names.
 _RESERVED: Final = ("clyde", "discord", "hubbub")
 
 _OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)

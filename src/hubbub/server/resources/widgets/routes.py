@@ -121,7 +121,7 @@ def _channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
 
 
 def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.WidgetMember]:
-    """Return some online members, with numbers in place of their ids (http.md 3.5)."""
+    """Return some online members, with numbers in place of their ids (spec/http.md#3.5)."""
     present = {presence.user_id: presence for presence in call.presences}
     states = {
         row.user_id: row for row in voice_states.list_of_guild(call.tx, guild.id) if row.channel_id in channel_ids

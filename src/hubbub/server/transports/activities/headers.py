@@ -1,4 +1,4 @@
-"""Filtering of the headers that the activity proxy forwards and returns (activities.md 8).
+"""Filtering of the headers that the activity proxy forwards and returns (spec/activities.md#8).
 
 Headers about the connection, the client's identity and the platform are not forwarded to the target. Headers that would
 allow other sites to embed the page, set policies for the host, or cache the page for too long are not returned to the
@@ -16,7 +16,7 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.url_maps import MappedPath
 
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
-"""Query parameter of the ticket; the name is fixed by the SDK (activities.md 4)."""
+"""Query parameter of the ticket; the name is fixed by the SDK (spec/activities.md#4)."""
 PREFIX: Final = "/.proxy"
 
 _CONNECTION: Final = frozenset(
@@ -125,7 +125,7 @@ def content_security_policy(config: Config, application_id: int, *, prefix_requi
     return "; ".join(
         (
             f"default-src 'self' {inside}",
-            # activities.md 8: games use WebAssembly and generate scripts at run time.
+            # spec/activities.md#8: games use WebAssembly and generate scripts at run time.
             f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {inside}",
             f"style-src 'self' 'unsafe-inline' {inside}",
             f"img-src 'self' {inside} {files}",
@@ -140,7 +140,7 @@ def content_security_policy(config: Config, application_id: int, *, prefix_requi
 
 
 def frame_ancestors(config: Config) -> str:
-    """Return the sources that may embed an activity: its own host and the platform's pages (activities.md 5)."""
+    """Return the sources that may embed an activity: its own host and the platform's pages (spec/activities.md#5)."""
     parts = urlsplit(config.web_url)
     return f"'self' {parts.scheme}://{parts.netloc}"
 

@@ -1,4 +1,4 @@
-"""The activity server: maps a host and a path to a target in an application's URL map (activities.md 8).
+"""The activity server: maps a host and a path to a target in an application's URL map (spec/activities.md#8).
 
 find the application by host -> look up its URL map -> check method, prefix and limits -> forward
 """
@@ -39,7 +39,7 @@ FindSite = Callable[[int, Sequence[str]], Awaitable[ActivitySite | None]]
 """Finds the site of an application, given the tickets of a request; None if the application has no activity."""
 
 RESERVED_PREFIX: Final = "/.platform"
-"""Prefix of the platform's own paths, which are never forwarded to a target (activities.md 5)."""
+"""Prefix of the platform's own paths, which are never forwarded to a target (spec/activities.md#5)."""
 METRICS_ROUTE: Final = "activity"
 """Route label of all activity requests in metrics."""
 

@@ -1,4 +1,4 @@
-"""The relay page between the platform's page and an activity (activities.md 5).
+"""The relay page between the platform's page and an activity (spec/activities.md#5).
 
 An unmodified SDK accepts messages only from its own origin, but the platform's pages have another one. The relay page
 is on the activity's origin: it embeds the activity in a frame with the same query, and relays messages in both
@@ -15,7 +15,7 @@ PAGE: Final = "/.platform/frame.html"
 SCRIPT: Final = "/.platform/frame.js"
 
 ALLOW: Final = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad"
-"""Permissions policy of the activity's frame (activities.md 4)."""
+"""Permissions policy of the activity's frame (spec/activities.md#4)."""
 
 _PAGE: Final = """<!doctype html>
 <html lang="en">

@@ -1,4 +1,4 @@
-"""Conversion of the activities that sessions set to the activities that other users see (sdk.md 10.1).
+"""Conversion of the activities that sessions set to the activities that other users see (spec/sdk.md#10.1).
 
 The gateway protocol has no error response, so invalid input is dropped: a field outside its limits is omitted, and so
 is an activity without a name or of a type that its sender may not set.
@@ -62,7 +62,7 @@ def visible_activities(
             continue
         visible = _of_bot(activity) if actor.is_bot else _of_user(activity, session_id)
         if actor.kind == "bearer" and actor.family_id != actor.application_id:
-            # Lets other applications of the family recognize it as one of theirs (sdk.md 8.7).
+            # Lets other applications of the family recognize it (spec/sdk.md#8.7).
             visible["parent_application_id"] = actor.family_id
         if not changes.ACTIVITY_URLS.active(now_ms):
             _remove_urls(visible)
@@ -76,7 +76,7 @@ def visible_activities(
 
 
 def _remove_urls(activity: dict[str, Any]) -> None:
-    """Remove the URLs and `status_display_type`, which activities lacked before 17 July 2025 (dated-changes.md 3)."""
+    """Remove the URLs and `status_display_type`, which activities lacked before 17 July 2025 (spec/dated-changes.md#3)."""
     for key in ("state_url", "details_url", "status_display_type"):
         activity.pop(key, None)
     for key in ("large_url", "small_url"):
@@ -92,7 +92,7 @@ def _of_oauth2(activity: SetActivity, actor: Actor, application_name: str) -> Se
 
 
 def _of_bot(activity: SetActivity) -> dict[str, Any]:
-    """Return the keys that a bot may set; its other keys are dropped (gateway.md 8)."""
+    """Return the keys that a bot may set; its other keys are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
     if isinstance(activity.state, str) and 1 <= len(activity.state) <= wire.ACTIVITY_STATE_MAX:
         fields["state"] = activity.state
@@ -170,7 +170,7 @@ def _assets(assets: wire.ActivityAssets) -> dict[str, str]:
 
 
 def _party(party: wire.SetActivityParty) -> dict[str, Any]:
-    """Return id and size of the party. Its privacy is expressed by flags and not sent itself (sdk.md 2)."""
+    """Return id and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
     fields: dict[str, Any] = _texts(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
     size = party.size
     if (
@@ -185,7 +185,7 @@ def _party(party: wire.SetActivityParty) -> dict[str, Any]:
 
 
 def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
-    """Return labels and URLs of the buttons; the gateway receives them separately, local RPC together (sdk.md 10.1)."""
+    """Return labels and URLs of the buttons; the gateway receives them separately, local RPC together (spec/sdk.md#10.1)."""
     if not isinstance(activity.buttons, list):
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []

@@ -35,7 +35,7 @@ from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
-# Opcodes that first-party and SDK clients send (gateway.md 2); they are unknown opcodes for bots. If no slice handles
+# Opcodes that first-party and SDK clients send (spec/gateway.md#2); they are unknown opcodes for bots. If no slice handles
 # one, it is ignored: streams, for example, are not supported, and a client that requests one must not lose its session.
 IGNORED_OPCODES: Final = frozenset(
     {
@@ -52,7 +52,7 @@ IGNORED_OPCODES: Final = frozenset(
 )
 
 # Opcodes about guilds, with the scope that an OAuth2 session needs; "" means never. An OAuth2 session has no guilds
-# (sdk.md 5.3), but with the scope `voice` it may join a voice channel.
+# (spec/sdk.md#5.3), but with the scope `voice` it may join a voice channel.
 GUILD_OPCODE_SCOPES: Final = {
     GatewayOpcode.VOICE_STATE_UPDATE: Scope.VOICE.value,
     GatewayOpcode.REQUEST_GUILD_MEMBERS: "",
@@ -117,7 +117,7 @@ class Commands:
                 await run_side_effects(refusal, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
         except ApiError as error:
-            # The gateway protocol has no error response (gateway.md 7).
+            # The gateway protocol has no error response (spec/gateway.md#7).
             log.debug("gateway command rejected", extra={"command": command.name, "reason": str(error)})
             return
         except StoreUnavailable:

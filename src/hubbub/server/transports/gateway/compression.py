@@ -22,7 +22,7 @@ except ImportError:
 
 
 class Compression(IntEnum):
-    """The compression that a connection requested (gateway.md 1.2)."""
+    """The compression that a connection requested (spec/gateway.md#1.2)."""
 
     NONE = 0
     PAYLOAD = 1
@@ -34,7 +34,7 @@ class Compression(IntEnum):
 UNCOMPRESSED_BYTES_MAX: Final = 160
 """Size in bytes up to which a tail is put into the stream uncompressed."""
 PAYLOAD_COMPRESSION_MIN: Final = 1024
-"""Minimum size in bytes for payload compression; smaller messages stay text, as gateway.md 1.2 allows."""
+"""Minimum size in bytes for payload compression; smaller messages stay text, as spec/gateway.md#1.2 allows."""
 
 ZLIB_HEADER: Final = b"\x78\x9c"
 """The first two bytes of a zlib stream (RFC 1950)."""

@@ -107,7 +107,7 @@ class GatewayConnection(OpenSocket):
     def send_payload(self, opcode: GatewayOpcode, data: object = None, *, starts_stream: bool = False) -> None:
         """Write a payload other than a dispatch.
 
-        All four keys are present: client libraries require them (gateway.md 1).
+        All four keys are present: client libraries require them (spec/gateway.md#1).
         """
         if self.close_task is None and self.transport.get_write_buffer_size() > self.write_buffer_max:
             # This also catches a client that sends heartbeats but does not read the acknowledgments.

@@ -161,7 +161,7 @@ class GatewayContext:
         )
 
     def obfuscates(self, session: GatewaySession) -> bool:
-        """Return whether channels that a session cannot view are obfuscated for it now (gateway.md 9)."""
+        """Return whether channels that a session cannot view are obfuscated for it now (spec/gateway.md#9)."""
         return session.obfuscates or changes.CHANNEL_OBFUSCATION.active(self.clock.now_ms())
 
     async def presence_audience(self, user_id: int, *, friends: bool) -> PresenceAudience:
@@ -185,7 +185,7 @@ class GatewayContext:
         """Return READY, the session's guilds in its shard, and the snapshot of both.
 
         `make` returns the keys that the gateway itself provides. An OAuth2 session has no guilds: with the scope
-        `guilds` it gets the names of its user's guilds (sdk.md 5.4).
+        `guilds` it gets the names of its user's guilds (spec/sdk.md#5.4).
         """
 
         def work(tx: Tx) -> SessionOpening:
@@ -378,7 +378,7 @@ class _GuildCreate:
 
 
 def has_guilds_intent(session: GatewaySession) -> bool:
-    """Return whether a session has the GUILDS intent; without it there is no GUILD_CREATE (gateway.md 4.4)."""
+    """Return whether a session has the GUILDS intent; without it there is no GUILD_CREATE (spec/gateway.md#4.4)."""
     return bool(session.intents & Intents.GUILDS)
 
 

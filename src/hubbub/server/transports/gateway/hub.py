@@ -434,7 +434,7 @@ class GuildHub:
             if seat.session not in recipients and (only is None or seat is only) and seat.needs_event(dispatch)
         ]
 
-    # Channel visibility (gateway.md 9)
+    # Channel visibility (spec/gateway.md#9)
 
     def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
         """Send CHANNEL_CREATE, UPDATE or DELETE to all sessions, obfuscated to those that cannot view the channel."""

@@ -1,4 +1,4 @@
-"""Validation of Identify, in the order of the close codes (gateway.md 4.1)."""
+"""Validation of Identify, in the order of the close codes (spec/gateway.md#4.1)."""
 
 from typing import Final
 
@@ -38,7 +38,7 @@ OAUTH2_INTENT_SCOPES: Final = (
     (Intents.LOBBIES, Scope.LOBBIES_WRITE),
     (Intents.LOBBY_DELETE, Scope.LOBBIES_WRITE),
 )
-"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only ids and names (sdk.md 5.3)."""
+"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only ids and names (spec/sdk.md#5.3)."""
 
 CONNECT_SCOPES: Final = ("gateway.connect", "voice")
 """Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these."""
@@ -61,7 +61,7 @@ def may_connect(actor: Actor, kind: str | None) -> bool:
         return False
     if actor.kind == "bearer":
         if actor.application_flags & ApplicationFlags.PARENT:
-            # sdk.md 8.7: a publisher's token is exchanged for tokens of its games; only those start sessions.
+            # spec/sdk.md#8.7: a publisher's token is exchanged for tokens of its games; only those start sessions.
             return False
         return "identify" in actor.scopes and any(scope in actor.scopes for scope in CONNECT_SCOPES)
     return True
@@ -75,7 +75,7 @@ class SessionParameters(msgspec.Struct, kw_only=True):
     large_threshold: int
     obfuscates: bool
     capabilities: int = 0
-    """Capabilities of the client; always 0 for bots (gateway.md 4.1)."""
+    """Capabilities of the client; always 0 for bots (spec/gateway.md#4.1)."""
 
 
 def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionParameters:

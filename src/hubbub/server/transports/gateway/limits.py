@@ -13,7 +13,7 @@ from hubbub.server.core.rate_limits import Mode, RateLimits
 
 DAY_MS: Final = 86_400_000
 IDENTIFY_WINDOW_SECONDS: Final = 5.0
-"""The window of `max_concurrency` (gateway.md 4.1)."""
+"""The window of `max_concurrency` (spec/gateway.md#4.1)."""
 SWEEP_THRESHOLD: Final = 10_000
 """Number of entries above which expired entries are removed."""
 
@@ -66,7 +66,7 @@ class RateWindow:
 
 
 class SessionStarts:
-    """Limits on session starts of each bot: per day, and within five seconds (gateway.md 4.1)."""
+    """Limits on session starts of each bot: per day, and within five seconds (spec/gateway.md#4.1)."""
 
     def __init__(self, config: Config, clock: Clock, rate_limits: RateLimits) -> None:
         self._settings = config.gateway
@@ -114,7 +114,7 @@ class SessionStarts:
 
 
 class MemberRequests:
-    """Limit on requests for all members: one per guild and bot in 30 seconds (gateway.md 6.1; dated-changes.md 2.4)."""
+    """Limit on requests for all members: one per guild and bot in 30 seconds (spec/gateway.md#6.1; spec/dated-changes.md#2.4)."""
 
     def __init__(self, clock: Clock, rate_limits: RateLimits) -> None:
         self._rate_limits = rate_limits

@@ -110,7 +110,7 @@ class PresenceFeed:
             self.publish_task.cancel()
 
     def put(self, session: GatewaySession, request: SetPresence) -> None:
-        """Set a session's presence. A request with an unknown status is ignored (gateway.md 8)."""
+        """Set a session's presence. A request with an unknown status is ignored (spec/gateway.md#8)."""
         if request.status not in STATUSES:
             return
         actor, status, activities, hidden = session.actor, request.status, list[Any](), list[ActivitySecrets]()
@@ -294,14 +294,14 @@ class _Change(NamedTuple):
 
     user_id: int
     seen: dict[int, Presence | None]
-    """The presence that each family of applications sees; the key `EVERYBODY` is for all other users."""
+    """The presence that each family of applications sees; the key `PLATFORM_VIEW` is for all other users."""
     everywhere: bool
     """Whether the update is also sent to other nodes."""
     bot: bool
 
 
 def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
-    """Yield the updates for a user's guilds, friends, and friends in a family of applications (sdk.md 9.3)."""
+    """Yield the updates for a user's guilds, friends, and friends in a family of applications (spec/sdk.md#9.3)."""
     user_id, friends = change.user_id, {other for family_id, other in audience.friends if family_id == PLATFORM_VIEW}
     for view, presence in change.seen.items():
         if view == PLATFORM_VIEW:
@@ -315,7 +315,7 @@ def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:
-    """Return PRESENCE_UPDATE for one guild. It is never sent to the user it is about (gateway.md 5.1)."""
+    """Return PRESENCE_UPDATE for one guild. It is never sent to the user it is about (spec/gateway.md#5.1)."""
     return Dispatch(
         event=PRESENCE_UPDATE.name,
         body=wire.encode(presences.presence_update(user_id, presence, guild_id=guild_id)),
@@ -335,7 +335,7 @@ def friends_update(user_id: int, presence: Presence | None, audience: Audience, 
 
 
 def device_of(actor: Actor, properties: dict[str, Any]) -> str:
-    """Return the device kind of a session: web, mobile, desktop or vr; always web for bots (gateway.md 8)."""
+    """Return the device kind of a session: web, mobile, desktop or vr; always web for bots (spec/gateway.md#8)."""
     if actor.is_bot:
         return "web"
     text = " ".join(str(properties.get(key) or properties.get("$" + key) or "") for key in ("os", "browser", "device"))

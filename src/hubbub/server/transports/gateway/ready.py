@@ -1,4 +1,4 @@
-"""READY for one session: the slices' parts, split and reduced by the client's capabilities (sdk.md 5.3)."""
+"""READY for one session: the slices' parts, split and reduced by the client's capabilities (spec/sdk.md#5.3)."""
 
 from typing import Any, Final
 

@@ -275,7 +275,7 @@ class Gateway:
             return
         now = asyncio.get_running_loop().time()
         if actor.is_bot and not self.session_starts.take(int(actor.user_id), parameters.shard[0], now, guilds):
-            # The connection stays usable (gateway.md 4.1).
+            # The connection stays usable (spec/gateway.md#4.1).
             self._metrics.gateway_identifies("limited").inc()
             log.info("bot exceeded its session start limit", extra={"user_id": int(actor.user_id)})
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)

@@ -136,7 +136,7 @@ class GatewaySession:
         )
 
     def in_shard(self, guild_id: int) -> bool:
-        """Return whether a guild belongs to this session's shard (gateway.md 4.2)."""
+        """Return whether a guild belongs to this session's shard (spec/gateway.md#4.2)."""
         return (guild_id >> 22) % self.shard[1] == self.shard[0]
 
     def in_event_shard(self, guild_id: int | None) -> bool:
@@ -164,7 +164,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
                 continue
             transport = connection.transport
             if transport.get_write_buffer_size() > connection.write_buffer_max:
-                # Slow client (gateway.md 11): the session stays and may be resumed.
+                # Slow client (spec/gateway.md#11): the session stays and may be resumed.
                 session.connection = None
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:

@@ -41,13 +41,13 @@ CONCURRENT_GUILD_READS_MAX: Final = 16
 REPLAY_BATCH_SIZE: Final = 200
 """Number of events that are replayed before the client's write buffer is checked."""
 SESSIONS_PER_USER_MAX: Final = 50
-"""Concurrent sessions of a user on a node; does not apply to bots (gateway.md 3, 4015)."""
+"""Concurrent sessions of a user on a node; does not apply to bots (spec/gateway.md#3, 4015)."""
 ORPHAN_CHECK_SECONDS: Final = 300.0
 """Interval in seconds between searches for stored sessions that no node has."""
 ORPHAN_AGE_MS: Final = 120_000
 """Minimum age in milliseconds before a stored session that no node has is treated as orphaned."""
 SESSION_ENDING_CODES: Final = frozenset({1000, 1001})
-"""Client close codes that end the session instead of keeping it resumable (gateway.md 3)."""
+"""Client close codes that end the session instead of keeping it resumable (spec/gateway.md#3)."""
 
 
 class GatewaySessions:
@@ -204,7 +204,7 @@ class GatewaySessions:
             "resume_gateway_url": url,
         }
         if shard is not None:
-            # discord.py's sharded client requires this key (gateway.md 4.2).
+            # discord.py's sharded client requires this key (spec/gateway.md#4.2).
             ready["shard"] = shard
         actor = session.actor
         if actor.application_id is not None:
@@ -265,7 +265,7 @@ class GatewaySessions:
             self.presence_feed.publish_to_guild(session.user_id, guild_id)
 
     async def _send_guild_name(self, session: GatewaySession, guild_id: int) -> None:
-        """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (sdk.md 5.4)."""
+        """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
         if session.intents & Intents.GUILDS:
             name = await self._context.guild_name(guild_id)
             if name is not None and not session.ended:

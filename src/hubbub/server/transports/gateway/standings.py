@@ -33,7 +33,7 @@ class MemberStanding:
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
         self.visible = self._visible(base)
-        """Ids of the visible channels; a category is visible if a channel in it is (gateway.md 9)."""
+        """Ids of the visible channels; a category is visible if a channel in it is (spec/gateway.md#9)."""
 
     def _visible(self, base: int) -> frozenset[int]:
         channels = self._guild.channels.values()

@@ -1,4 +1,4 @@
-"""Decoding of requests into models, with all validation errors at once (http.md 1.7).
+"""Decoding of requests into models, with all validation errors at once (spec/http.md#1.7).
 
 The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
 the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric
@@ -97,7 +97,7 @@ def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
 
 
 def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
-    """Convert query parameters or flat form fields to their model (http.md 1.6)."""
+    """Convert query parameters or flat form fields to their model (spec/http.md#1.6)."""
     values: dict[str, Any] = {}
     careful = False
     if fields:
@@ -364,7 +364,7 @@ class _Walk:
         if (length_min is None or length >= length_min) and (length_max is None or length <= length_max):
             return
         if length_max is not None and (length_min is not None or array):
-            # http.md 1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
+            # spec/http.md#1.7: too many embed fields is "between 0 and 25", so arrays always name both limits.
             self.add(path, errors.bad_length(length_min or 0, length_max))
         elif length_max is not None:
             self.add(path, errors.max_length(length_max))

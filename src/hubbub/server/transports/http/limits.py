@@ -77,7 +77,7 @@ async def read_chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterat
 
 
 def add_rate_limit_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
-    """Add the X-RateLimit headers of a request (http.md 1.14)."""
+    """Add the X-RateLimit headers of a request (spec/http.md#1.14)."""
     if verdict.bucket:
         reset, after = verdict.reset_ms, verdict.reset_after_ms
         headers["X-RateLimit-Limit"] = str(verdict.limit)

@@ -1,4 +1,4 @@
-"""Streaming parser of multipart bodies (http.md 1.11), which stops at the first exceeded limit."""
+"""Streaming parser of multipart bodies (spec/http.md#1.11), which stops at the first exceeded limit."""
 
 import re
 from collections.abc import AsyncIterator

@@ -17,10 +17,10 @@ from hubbub.server.core.endpoints import MethodNotAllowed
 from hubbub.server.core.slices import Response
 from hubbub.server.transports.http import limits
 
-# http.md 1.4: exactly this value, without parameters; discord.py compares the whole header.
+# spec/http.md#1.4: exactly this value, without parameters; discord.py compares the whole header.
 JSON: Final = "application/json"
 
-# http.md 1.4: discord.py treats a 429 without Via as a ban at the edge.
+# spec/http.md#1.4: discord.py treats a 429 without Via as a ban at the edge.
 VIA: Final = "1.1 hubbub"
 
 BODILESS_STATUSES: Final = frozenset((204, 304))

@@ -55,10 +55,10 @@ requests_log = logging.getLogger("hubbub.http")
 
 DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
-"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (http.md 1.1)."""
+"""API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
 
 REASON_LENGTH_MAX: Final = 512
-"""Length in characters to which an audit log reason is truncated (http.md 1.4 leaves the limit open)."""
+"""Length in characters to which an audit log reason is truncated (spec/http.md#1.4 leaves the limit open)."""
 
 LINGERING_SECONDS: Final = 3.0
 """Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
@@ -388,7 +388,7 @@ class HttpServer:
         else:
             caller = actor.user_id
         if not endpoint.ignores_tokens:
-            # http.md 1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
+            # spec/http.md#1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
             # limit.
             self._require(self._rate_limits.check_global(caller))
         rule = endpoint.rule

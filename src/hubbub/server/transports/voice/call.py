@@ -1,4 +1,4 @@
-"""One call in a voice channel, lobby or private channel: its members, their messages (voice.md 4) and MLS group."""
+"""One call in a voice channel, lobby or private channel: its members, their messages (spec/voice.md#4) and MLS group."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
@@ -59,7 +59,7 @@ class VoiceCall:
                 session.send_buffered(VoiceOpcode.VIDEO, other.video)
 
     def announce_member(self, session: VoiceSession) -> None:
-        """Inform the members of a new client, before any proposal that adds it to the group (voice.md 4)."""
+        """Inform the members of a new client, before any proposal that adds it to the group (spec/voice.md#4)."""
         for member in self.others(session):
             member.send_buffered(
                 VoiceOpcode.CLIENTS_CONNECT, protocol.ClientsConnect(user_ids=[UserId(session.user_id)])
@@ -83,7 +83,7 @@ class VoiceCall:
         )
         self._send(self._group.left(session.user_id, _now()))
 
-    # End-to-end encryption (voice.md 8 to 10): the group decides which messages to send.
+    # End-to-end encryption (spec/voice.md#8 to 10): the group decides which messages to send.
 
     def dave_version_for(self, session: VoiceSession) -> int:
         """Return the DAVE version that a new member receives together with its key."""
@@ -130,7 +130,7 @@ class VoiceCall:
         self._send(self._group.tick(_now()))
         for user_id in self._group.overdue:
             member = self.members.get(user_id)
-            # After version 0, discord.py ignores later versions, so it has to identify again (voice.md 10). A client
+            # After version 0, discord.py ignores later versions, so it has to identify again (spec/voice.md#10). A client
             # that was sent version 1 and does not respond is harmless.
             if member is not None and member.connection is not None and not member.announced_dave_version:
                 self._end(member, VoiceCloseCode.SESSION_NO_LONGER_VALID, "Identify again")

@@ -22,7 +22,7 @@ from hubbub.server.transports.voice.sfu import Forwarder
 log = logging.getLogger(__name__)
 
 RESUME_WINDOW_MS: Final = 10_000
-"""Time in milliseconds that a session without a connection can be resumed (voice.md 6)."""
+"""Time in milliseconds that a session without a connection can be resumed (spec/voice.md#6)."""
 
 MOVE_CLOSE_DELAY_SECONDS: Final = 0.25
 """Delay in seconds before the server closes the old connection of a client that was moved.
@@ -211,7 +211,7 @@ class Calls:
         elif ended:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
-            # voice.md 1: also on a move, otherwise discord.py stays connected to the old server.
+            # spec/voice.md#1: also on a move, otherwise discord.py stays connected to the old server.
             after_s = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
             self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=after_s)
 

@@ -1,4 +1,4 @@
-"""Transport encryption of packets between a client and this server, by mode (voice.md 7); not end-to-end encryption."""
+"""Transport encryption of packets between a client and this server, by mode (spec/voice.md#7); not end-to-end encryption."""
 
 import struct
 from abc import ABC, abstractmethod
@@ -80,7 +80,7 @@ class AesGcmShortHeader(AesGcm):
 class XChaCha20(Cipher):
     """aead_xchacha20_poly1305_rtpsize.
 
-    Calls libsodium directly: PyNaCl's wrappers are four times slower (voice.md 14).
+    Calls libsodium directly: PyNaCl's wrappers are four times slower (spec/voice.md#14).
     """
 
     _ZEROS: ClassVar[bytes] = bytes(20)

@@ -27,7 +27,7 @@ class VoiceServerRegistration:
         self._heartbeat_task = asyncio.get_running_loop().create_task(self._send_heartbeats())
 
     async def stop(self) -> None:
-        """Withdraw the server; its clients are assigned to other servers (voice.md 6)."""
+        """Withdraw the server; its clients are assigned to other servers (spec/voice.md#6)."""
         if self._heartbeat_task is not None:
             self._heartbeat_task.cancel()
         try:

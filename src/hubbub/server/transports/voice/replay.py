@@ -1,4 +1,4 @@
-"""The replay buffer of a voice session, bounded by message count, bytes and age (voice.md 6)."""
+"""The replay buffer of a voice session, bounded by message count, bytes and age (spec/voice.md#6)."""
 
 from collections import deque
 from typing import Final, NamedTuple

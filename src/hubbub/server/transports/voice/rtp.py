@@ -1,4 +1,4 @@
-"""The parts of RTP and RTCP that a forwarder needs, and the voice protocol's other datagrams (voice.md 7)."""
+"""The parts of RTP and RTCP that a forwarder needs, and the voice protocol's other datagrams (spec/voice.md#7)."""
 
 import struct
 from typing import Final

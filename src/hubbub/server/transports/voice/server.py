@@ -1,4 +1,4 @@
-"""The voice gateway: accepts WebSockets, checks tickets, and handles the opcodes of clients (voice.md 2 to 6)."""
+"""The voice gateway: accepts WebSockets, checks tickets, and handles the opcodes of clients (spec/voice.md#2 to 6)."""
 
 import asyncio
 import logging
@@ -297,7 +297,7 @@ class VoiceServer:
         if before is not None:
             before.session = None
             before.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
-        # voice.md 6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
+        # spec/voice.md#6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
         connection.send_payload(VoiceOpcode.RESUMED, None)
         for message in missed:
             connection.write(message.frame_byte, message.payload)

@@ -1,5 +1,4 @@
-"""The media forwarder: decrypts packets of each sender and re-encrypts them for the other members of the call (voice.md
-7).
+"""The media forwarder: decrypts packets of each sender and re-encrypts them for the other members of the call (spec/voice.md#7).
 
 All calls of this process share one UDP socket, which is read in the event loop. Nothing is queued: a packet that cannot
 be sent immediately is dropped.
@@ -24,7 +23,7 @@ Address = tuple[str, int]
 READ_BATCH_SIZE: Final = 64
 """Number of datagrams that are read before other event loop callbacks run."""
 FIRST_REPORT_SECONDS: Final = 0.15
-"""Delay in seconds of the first report after the key; discord.py's reader hangs without packets (voice.md 7)."""
+"""Delay in seconds of the first report after the key; discord.py's reader hangs without packets (spec/voice.md#7)."""
 REPORT_INTERVAL_SECONDS: Final = 5.0
 """Interval in seconds between receiver reports."""
 EARLY_PACKETS_MAX: Final = 16

@@ -1,4 +1,4 @@
-"""The page behind an activity link (activities.md 9)."""
+"""The page behind an activity link (spec/activities.md#9)."""
 
 from typing import Final
 

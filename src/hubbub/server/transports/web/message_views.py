@@ -31,7 +31,7 @@ _MARKUP: Final = re.compile(
 _TRAILING_PUNCTUATION: Final = ".,:;!?'\"*_|"
 
 
-class TextSpan(NamedTuple):
+class MessageSpan(NamedTuple):
     """A part of a text: plain text, a mention, a channel link, a link, or a time."""
 
     text: str
@@ -68,8 +68,8 @@ class EmbedView:
     title: str
     href: str
     header: str
-    text: list[TextSpan]
-    fields: list[tuple[str, list[TextSpan]]]
+    text: list[MessageSpan]
+    fields: list[tuple[str, list[MessageSpan]]]
     footer: str
     image: str | None
 
@@ -95,7 +95,7 @@ class MessageView:
     is_highlighted: bool
     system_text: str
     """Text of a system message; empty for user messages."""
-    text: list[TextSpan]
+    text: list[MessageSpan]
     files: list[FileView]
     embeds: list[EmbedView]
     notes: list[str]
@@ -112,35 +112,35 @@ def display_name(user: User) -> str:
     return user.global_name or user.username
 
 
-def split_text(text: str, names: MentionNames) -> list[TextSpan]:
+def split_text(text: str, names: MentionNames) -> list[MessageSpan]:
     """Split a text into spans, with mentions by name and URLs as links."""
-    spans: list[TextSpan] = []
+    spans: list[MessageSpan] = []
     position = 0
     for match in _MARKUP.finditer(text):
         span = _span(match, names)
         if span is None:
             continue
         if match.start() > position:
-            spans.append(TextSpan(text[position : match.start()]))
+            spans.append(MessageSpan(text[position : match.start()]))
         spans.append(span)
         position = match.start() + len(span.href) if span.kind == "link" else match.end()
     if position < len(text):
-        spans.append(TextSpan(text[position:]))
+        spans.append(MessageSpan(text[position:]))
     return spans
 
 
-def _span(match: re.Match[str], names: MentionNames) -> TextSpan | None:
+def _span(match: re.Match[str], names: MentionNames) -> MessageSpan | None:
     kind, value = str(match.lastgroup), str(match[str(match.lastgroup)])
     if kind == "user":
-        return TextSpan(f"@{names.users.get(int(value), 'unknown user')}", "mention")
+        return MessageSpan(f"@{names.users.get(int(value), 'unknown user')}", "mention")
     if kind == "role":
-        return TextSpan(f"@{names.roles.get(int(value), 'unknown role')}", "mention")
+        return MessageSpan(f"@{names.roles.get(int(value), 'unknown role')}", "mention")
     if kind == "channel":
         name = names.channels.get(int(value), "unknown channel")
-        return TextSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{value}")
+        return MessageSpan(f"#{name}", "channel", f"/app/channels/{names.guild_path}/{value}")
     if kind == "time":
         try:
-            return TextSpan(datetime.fromtimestamp(int(value), UTC).isoformat(), "time")
+            return MessageSpan(datetime.fromtimestamp(int(value), UTC).isoformat(), "time")
         except (OverflowError, ValueError, OSError):
             return None
     if kind == "link":
@@ -148,8 +148,8 @@ def _span(match: re.Match[str], names: MentionNames) -> TextSpan | None:
         # A closing parenthesis belongs to the sentence unless the URL contains the opening one.
         while url.endswith(")") and url.count(")") > url.count("("):
             url = url[:-1].rstrip(_TRAILING_PUNCTUATION)
-        return TextSpan(url, "link", url) if len(url) > len("https://") else None
-    return TextSpan(value, "mention")
+        return MessageSpan(url, "link", url) if len(url) > len("https://") else None
+    return MessageSpan(value, "mention")
 
 
 def _is_link(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""The public store of an application (webhooks-and-interactions.md 7.1) and its checkout."""
+"""The public store of an application (spec/webhooks-and-interactions.md#7.1) and its checkout."""
 
 from typing import Any, Final
 

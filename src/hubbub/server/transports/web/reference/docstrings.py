@@ -26,8 +26,8 @@ Spans = tuple[TextSpan, ...]
 
 CHANGES: Final = "/docs/changes"
 
-# Citations for maintainers, not shown to readers: "(http.md 3.1)", "(decisions/0054)".
-_SOURCES: Final = re.compile(r"\s*\((?:[a-z-]+\.md|decisions/)[^()]*\)")
+# Citations for maintainers, not shown to readers: "(spec/http.md#3.1)", "(decisions/0054)".
+_SOURCES: Final = re.compile(r"\s*\((?:spec/[a-z-]+\.md|decisions/)[^()]*\)")
 _MARKED: Final = re.compile(
     r"`(?P<code>[^`]+)`|changes\.(?P<change>[A-Z][A-Z0-9_]+)|\b(?P<constant>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 )

@@ -1,4 +1,4 @@
-/** Activities: the frame that shows an activity, and the dialog that launches one (activities.md 2 to 5). */
+/** Activities: the frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
 
 import { instancesOf } from "./activity_instances.js";
 import { ActivityPresence } from "./activity_presence.js";
@@ -14,7 +14,7 @@ import { notice, showError } from "./notices.js";
 import { iconButton, openDialog } from "./layout_parts.js";
 import { CloseCode } from "./rpc_errors.js";
 
-/** Permissions policy and sandbox of the frame (activities.md 4). */
+/** Permissions policy and sandbox of the frame (spec/activities.md#4). */
 const ALLOW = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";
 const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-popups";
 const FRAME_PAGE = "/.platform/frame.html";

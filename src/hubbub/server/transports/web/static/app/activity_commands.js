@@ -1,4 +1,4 @@
-/** The RPC commands of activities, with the scopes they require (activities.md 7). */
+/** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
 
 import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./activity_dialogs.js";
 import { expandScopes } from "./activity_scopes.js";
@@ -187,7 +187,7 @@ async function openShareMomentDialog(session, payload) {
 }
 
 async function shareLink(session, payload) {
-  // The platform sets the referrer. A request that contains one fails without an error (webhooks-and-interactions.md 9).
+  // The platform sets the referrer. A request that contains one fails without an error (spec/webhooks-and-interactions.md#9).
   if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
   const request = args(payload, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
   const done = await shareDialog(session, { message: request.message, customId: request.custom_id, linkId: request.link_id });

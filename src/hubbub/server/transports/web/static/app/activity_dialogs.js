@@ -1,4 +1,4 @@
-/** Dialogs that activities open. They are always dialogs of the client, above the frame (activities.md 10). */
+/** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
 import { appIcon } from "./app_icons.js";
 import { h } from "./dom.js";

@@ -1,4 +1,4 @@
-/** Events that activities can subscribe to (activities.md 7). */
+/** Events that activities can subscribe to (spec/activities.md#7). */
 
 import { hasScopes } from "./activity_scopes.js";
 import * as views from "./activity_views.js";

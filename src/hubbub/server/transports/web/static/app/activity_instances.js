@@ -1,4 +1,4 @@
-/** Running activity instances, from GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 (activities.md 3). */
+/** Running activity instances, from GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 (spec/activities.md#3). */
 
 const INSTANCES_MAX = 1_000;
 

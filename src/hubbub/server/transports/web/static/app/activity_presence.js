@@ -1,4 +1,4 @@
-/** The presence that activities set with SET_ACTIVITY: validation and rate limiting (rpc.md 8). */
+/** The presence that activities set with SET_ACTIVITY: validation and rate limiting (spec/rpc.md#8). */
 
 import { updatePresence } from "./own_presence.js";
 import { invalidField } from "./rpc_errors.js";

@@ -1,5 +1,5 @@
 /**
- * The RPC host of an activity: exchanges frames with the page in the iframe by postMessage (activities.md 6).
+ * The RPC host of an activity: exchanges frames with the page in the iframe by postMessage (spec/activities.md#6).
  *
  * Messages come from the app, not from the user. The host accepts them only from this frame and origin, limits their size
  * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
@@ -16,7 +16,7 @@ const VERSION = 1;
 
 const FRAME_MAX = 64 * 1024;
 const WINDOW_MS = 10_000;
-/** Commands per window (activities.md 10). */
+/** Commands per window (spec/activities.md#10). */
 const COMMANDS_MAX = 60;
 const LOGS_MAX = 200;
 const NONCE_MAX = 128;
@@ -109,7 +109,7 @@ export class RpcHost {
     this.session.token = null;
     this.subscriptions.clear();
     const { host } = new URL(this.session.context.web);
-    // Omit `user`: the SDK treats a user with a null avatar as no user (activities.md 6).
+    // Omit `user`: the SDK treats a user with a null avatar as no user (spec/activities.md#6).
     const config = { cdn_host: `${host}/cdn`, api_endpoint: `//${host}/api`, environment: "production" };
     this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: VERSION, config } });
   }

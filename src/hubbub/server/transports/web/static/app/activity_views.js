@@ -1,4 +1,4 @@
-/** RPC representations of objects, in the exact shape that the public SDK validates (activities.md 6). */
+/** RPC representations of objects, in the exact shape that the public SDK validates (spec/activities.md#6). */
 
 /** Return a user. */
 export function user(sent) {

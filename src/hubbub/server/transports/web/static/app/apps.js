@@ -15,7 +15,7 @@ export function startApps(context) {
   document.addEventListener("click", event => followed(event, context));
 }
 
-/** Open a clicked activity link in the channel in view (activities.md 9). Elsewhere it is a normal link. */
+/** Open a clicked activity link in the channel in view (spec/activities.md#9). Elsewhere it is a normal link. */
 function followed(event, context) {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const link = event.target instanceof Element ? event.target.closest("a[href]") : null;

@@ -1,4 +1,4 @@
-/** Form fields for the options of a command, by type (webhooks-and-interactions.md 5.2). */
+/** Form fields for the options of a command, by type (spec/webhooks-and-interactions.md#5.2). */
 
 import { nameOf } from "./command_index.js";
 import { h } from "./dom.js";
@@ -99,7 +99,7 @@ function parseValue(value, type) {
   return value.trim() !== "" && Number.isFinite(number) ? number : value;
 }
 
-/** Convert a value for autocomplete: incomplete or out-of-range numbers are text (webhooks-and-interactions.md 2.1). */
+/** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
 export function partial(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
   const read = parseValue(value, type) ?? "";
   return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;

@@ -1,4 +1,4 @@
-/** Message components: rows of interactive components, and layout components (webhooks-and-interactions.md 4). */
+/** Message components: rows of interactive components, and layout components (spec/webhooks-and-interactions.md#4). */
 
 import { button } from "./component_buttons.js";
 import { file, gallery, thumbnail } from "./component_media.js";

@@ -1,10 +1,10 @@
-/** Gateway client (gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
+/** Gateway client (spec/gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
 
 const DISPATCH = 0, HEARTBEAT = 1, IDENTIFY = 2, RESUME = 6, RECONNECT = 7, INVALID_SESSION = 9, HELLO = 10, ACK = 11;
 const AUTHENTICATION_FAILED = 4004;
 const FATAL_CODES = new Set([4010, 4011, 4012, 4013, 4014, 4015]);
 const SESSION_LOST_CODES = new Set([4003, 4007, 4009]);
-/** Close code that keeps the session resumable, unlike 1000 and 1001 (gateway.md 3). */
+/** Close code that keeps the session resumable, unlike 1000 and 1001 (spec/gateway.md#3). */
 const CLOSE_TO_RESUME = 4900;
 const BACKOFF_MIN_MS = 500, BACKOFF_MAX_MS = 30_000, RESPONSE_TIMEOUT_MS = 8_000;
 
@@ -106,7 +106,7 @@ export class Gateway extends EventTarget {
     } else if (op === RECONNECT) this.#reconnect();
     else if (op === INVALID_SESSION) {
       if (!d) this.#forgetSession();
-      // gateway.md 4.5: identify after a random delay, so that clients do not reconnect all at once.
+      // spec/gateway.md#4.5: identify after a random delay, so that clients do not reconnect all at once.
       setTimeout(() => this.#authenticate(), 200 + Math.random() * 800);
     }
   }

@@ -1,5 +1,5 @@
 /**
- * Modals: forms that apps open (webhooks-and-interactions.md 4.3, 4.4).
+ * Modals: forms that apps open (spec/webhooks-and-interactions.md#4.3, 4.4).
  *
  * The server validates the values and returns errors by field.
  */

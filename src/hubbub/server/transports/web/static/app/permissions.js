@@ -1,4 +1,4 @@
-/** Permission computation (http.md 2), for showing and hiding controls. The server enforces permissions. */
+/** Permission computation (spec/http.md#2), for showing and hiding controls. The server enforces permissions. */
 
 import { isPrivate, isThread, isVoice, Permissions } from "./enums.js";
 

@@ -1,4 +1,4 @@
-/** Error and close codes of the activity RPC (rpc.md 4 and 10). */
+/** Error and close codes of the activity RPC (spec/rpc.md#4 and 10). */
 
 export const CloseCode = Object.freeze({
   NORMAL: 1000, INVALID_CLIENT_ID: 4000, INVALID_ORIGIN: 4001, RATE_LIMITED: 4002, TOKEN_REVOKED: 4003, INVALID_VERSION: 4004, INVALID_ENCODING: 4005,
@@ -19,7 +19,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Return a validation error in the format that public clients use (rpc.md 8). */
+/** Return a validation error in the format that public clients use (spec/rpc.md#8). */
 export function invalidField(name, problem) {
   return new RpcError(RpcErrorCode.INVALID_PAYLOAD, `child "${name}" fails because ["${name}" ${problem}]`);
 }

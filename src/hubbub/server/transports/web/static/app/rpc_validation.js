@@ -71,7 +71,7 @@ export const fields = (checks, required = []) => (value, name) => {
   return result;
 };
 
-/** Validate the arguments of a command; missing arguments equal an empty object (rpc.md 5). */
+/** Validate the arguments of a command; missing arguments equal an empty object (spec/rpc.md#5). */
 export function args(input, checks, ...required) {
   return fields(checks, required)(input ?? {}, "args");
 }

@@ -1,4 +1,4 @@
-/** Handlers of gateway events: `(state, payload)` (gateway.md 10). Unknown events are ignored. */
+/** Handlers of gateway events: `(state, payload)` (spec/gateway.md#10). Unknown events are ignored. */
 
 import { isPrivate, isThread } from "./enums.js";
 import { isNewer } from "./ids.js";
@@ -232,7 +232,7 @@ function changeRole(state, { guild_id: guildId, role }) {
 function changeChannel(state, data) {
   const known = state.channels.get(data.id);
   if (isPrivate(data)) storePrivateChannel(state, { ...known, ...data });
-  // Channel events do not update the last message id (gateway.md 10).
+  // Channel events do not update the last message id (spec/gateway.md#10).
   else state.channels.set(data.id, { ...known, ...data, last_message_id: latest(known, data) });
   state.emitChange("channels", data.id, data.guild_id);
 }

@@ -1,4 +1,4 @@
-/** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (voice.md 11). */
+/** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (spec/voice.md#11). */
 
 import { Opcode, Permissions } from "./enums.js";
 import { h, icon, reconcile, replace } from "./dom.js";

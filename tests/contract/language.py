@@ -1,0 +1,132 @@
+"""Collects the prose of the repository: docstrings, comments, user-facing strings, pages, documents and names."""
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+
+STOP_LIST: dict[str, str] = {
+    r"anew|thrice|betimes|whence|hither|thither|lest|albeit|amongst|whilst|naught|alas": "plain word",
+    r"deeds?": "action",
+    r"who(?:m|ever|mever|soever)": "name the user, member or client",
+    r"(?:some|no|every|any)body(?:'s)?": "user, caller, client, member",
+    r"(?:is|are|was|were|be|been) (?:told|said|heard)": "receives; is sent; is notified",
+    r"who (?:is|was|are|were) (?:told|heard|asked)": "recipient",
+    r"what (?:is|was|were) (?:said|told|kept|asked)": "name the object",
+    r"of (?:ours|theirs|yours|hers)": "our own; name the owner",
+    r"so (?:many|much)": "state the number or its name",
+    r"(?:let|lets|letting) (?:in|go)": "admit; release; revoke",
+    r"shall": "must; is; will",
+    r"(?:wear|wears|wore|worn|bear|bears|bore) (?:a|an|the|its|their)": "has; displays",
+    r"dear(?:er|est)": "more expensive",
+    r"(?:take|takes|took|taking) leave": "announces shutdown",
+    r"(?:fall|falls|fell) silent": "stops responding",
+    r"at (?:its|their|his|her) word": "trust",
+    r"oneself|one's": "the user's",
+    r"(?:upper|lower) floors?": "tier",
+    r"for good": "permanently",
+}
+"""Regular expressions of words and phrases that plain technical English does not need, with a replacement."""
+
+_STOP = re.compile(r"\b(?:" + "|".join(STOP_LIST) + r")\b", re.IGNORECASE)
+_IS_NO = re.compile(r"\b(\w+) (?:is|are|was|were) no (\w+)", re.IGNORECASE)
+_IS_NO_ALLOWED = frozenset(
+    ["longer", "more", "less", "later", "earlier", "such", "need", "way", "other", "matter", "one"]
+)
+
+
+class Prose(NamedTuple):
+    """One text with its location."""
+
+    path: str
+    line: int
+    text: str
+
+
+def _relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def python_prose(path: Path) -> Iterator[Prose]:
+    """Yield docstrings, comments and strings of several words of a Python file."""
+    source, name = path.read_text(), _relative(path)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield Prose(name, token.start[0], token.string.lstrip("# "))
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.count(" ") > 1:
+            yield Prose(name, node.lineno, node.value)
+
+
+_JS_TOKEN = re.compile(
+    r"""(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<string>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)""",
+    re.DOTALL,
+)
+
+
+def script_prose(path: Path) -> Iterator[Prose]:
+    """Yield comments and strings of several words of a JavaScript file."""
+    source = path.read_text()
+    for match in _JS_TOKEN.finditer(source):
+        if match["comment"] or match[0].count(" ") > 1:
+            yield Prose(_relative(path), source.count("\n", 0, match.start()) + 1, match[0])
+
+
+def document_prose(path: Path) -> Iterator[Prose]:
+    """Yield the lines of a document or template outside of code blocks and inline code."""
+    in_code = False
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            in_code = not in_code
+        elif not in_code:
+            yield Prose(_relative(path), number, re.sub(r"`[^`]*`", "``", line))
+
+
+def test_names(path: Path) -> Iterator[Prose]:
+    """Yield the names of the test functions of a file as sentences."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield Prose(_relative(path), node.lineno, node.name.replace("_", " "))
+
+
+def all_prose() -> Iterator[Prose]:
+    """Yield the prose of all files of the repository."""
+    for folder in ("src", "tests", "bench", "examples", "tools"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if "node_modules" not in path.parts:
+                yield from python_prose(path)
+                if folder == "tests":
+                    yield from test_names(path)
+        for path in sorted((ROOT / folder).rglob("*.js")):
+            if "node_modules" not in path.parts:
+                yield from script_prose(path)
+        for suffix in ("*.html", "*.sql", "*.css"):
+            for path in sorted((ROOT / folder).rglob(suffix)):
+                if "node_modules" not in path.parts:
+                    yield from document_prose(path)
+    for path in [
+        *sorted(ROOT.glob("*.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "changes").glob("*.md")),
+    ]:
+        yield from document_prose(path)
+
+
+def violations(text: str) -> Iterator[tuple[str, str]]:
+    """Yield each phrase of the stop list in a text, with its replacement."""
+    for match in _STOP.finditer(text):
+        yield (
+            match[0],
+            next(
+                (instead for pattern, instead in STOP_LIST.items() if re.fullmatch(pattern, match[0], re.IGNORECASE)),
+                "",
+            ),
+        )
+    for match in _IS_NO.finditer(text):
+        if match[1].lower() not in ("there", "where") and match[2].lower() not in _IS_NO_ALLOWED:
+            yield match[0], "is not a; there is no"

@@ -1,0 +1,80 @@
+"""Every citation of a specification section or a decision page resolves."""
+
+import re
+from collections.abc import Iterator
+
+from tests.contract.language import ROOT
+
+SPEC = ROOT / "docs" / "spec"
+_SECTION = re.compile(r"spec/([\w-]+)\.md(?:#(\d+(?:\.\d+)*))?")
+_DECISION = re.compile(r"decisions/(\d{4})")
+_BARE = re.compile(
+    r"(?<![\w/\"-])(?:http|gateway|sdk|voice|rpc|activities|webhooks-and-interactions|dated-changes|clients)\.md \d"
+)
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Yield the path and text of every source file and document."""
+    for folder in ("src", "tests", "bench", "examples", "docs"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".py", ".js", ".html", ".md") and "node_modules" not in path.parts:
+                yield path.relative_to(ROOT).as_posix(), path.read_text()
+
+
+def test_cited_sections_exist() -> None:
+    anchors = {path.stem: set(re.findall(r'<a id="([^"]+)">', path.read_text())) for path in SPEC.glob("*.md")}
+    cited, missing = 0, []
+    for path, text in sources():
+        for match in _SECTION.finditer(text):
+            cited += 1
+            if match[1] not in anchors or (match[2] is not None and match[2] not in anchors[match[1]]):
+                missing.append(f"{path}: {match[0]}")
+
+    assert not missing, "\n".join(missing)
+    assert cited > 500
+
+
+def test_cited_decisions_exist() -> None:
+    numbers = {path.name[:4] for path in (ROOT / "docs" / "decisions").glob("*.md")}
+    missing = [
+        f"{path}: {match[0]}"
+        for path, text in sources()
+        for match in _DECISION.finditer(text)
+        if match[1] not in numbers
+    ]
+
+    assert not missing, "\n".join(missing)
+
+
+def test_sections_are_cited_with_their_file_and_anchor() -> None:
+    bare = [
+        f"{path}: {match[0]}"
+        for path, text in sources()
+        if not path.startswith("docs/")
+        for match in _BARE.finditer(text)
+    ]
+
+    assert not bare, "\n".join(bare)
+
+
+def test_anchors_match_the_headings_below_them() -> None:
+    wrong = []
+    for path in SPEC.glob("*.md"):
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines):
+            match = re.fullmatch(r'<a id="([\d.]+)"></a>', line)
+            if match and not re.match(rf"#+ {re.escape(match[1])}\.? ", lines[number + 1]):
+                wrong.append(f"{path.name}:{number + 1}: {lines[number + 1]}")
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_links_between_documents_resolve() -> None:
+    broken = []
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+
+    assert not broken, "\n".join(broken)

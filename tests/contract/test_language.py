@@ -1,0 +1,149 @@
+"""Language rules: plain technical English in prose, imperative operation summaries, and consistent names."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+from hubbub.server.app import SLICES
+from hubbub.server.core.endpoints import EndpointTable
+from tests.contract.language import ROOT, STOP_LIST, all_prose, violations
+
+ALLOWED: set[tuple[str, str]] = {
+    ("tests/contract/test_language.py", "it is no error"),
+    ("tests/contract/test_language.py", "who is told"),
+    ("tests/contract/test_language.py", "of ours"),
+    ("tests/server/test_worlds.py", "nobody"),  # An unknown name in a world file.
+    ("tests/web/test_chat_channels.py", "nobody"),  # Text that a user searches for.
+}
+"""Legitimate uses: (path, phrase in lower case). A path that ends with `/` covers a folder."""
+
+VERBS = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        Accept Acknowledge Add Answer Approve Assign Authorize Ban Batch Begin Bulk Buy Cancel Change Clear Close
+        Complete Confirm Connect Consume Count Create Crosspost Decline Delete Deny Disable Disconnect Edit Enable End
+        Exchange Execute Export Find Follow Get Grant Import Invite Issue Join Kick Launch Leave Link List Log Look
+        Mark Merge Modify Move Open Pin Preview Prune Publish Purchase Read Refresh Refund Register Reject Remove
+        Rename Reorder Replace Report Request Reset Resolve Respond Resume Retry Return Revoke Ring Run Search Send
+        Set Show Start Stop Store Submit Subscribe Sync Transfer Trigger Unban Unlink Unmerge Unpin Update Upload
+        Verify Vote Withdraw
+        """,
+    )
+)
+"""Imperative verbs that operation summaries begin with."""
+
+ING_MODULES = {"typing", "onboarding", "billing", "testing", "logging", "templating", "call_signaling", "row_building", "decoding"}
+"""Domain words that end with -ing."""
+
+_LIMIT = re.compile(r"(^_?MAX_)|(^|_)(MOST|LEAST|LARGEST|BIGGEST|LONGEST)(_|$)|(^|_)AT_ONCE$")
+
+
+def _is_allowed(path: str, phrase: str) -> bool:
+    return any(
+        phrase.lower() == allowed and (path == place or (place.endswith("/") and path.startswith(place)))
+        for place, allowed in ALLOWED
+    )
+
+
+def test_prose_is_plain_technical_english() -> None:
+    found = [
+        f"{path}:{line}: {phrase!r}; write: {instead}"
+        for path, line, text in all_prose()
+        for phrase, instead in violations(text)
+        if not _is_allowed(path, phrase)
+    ]
+
+    assert not found, f"{len(found)} phrases of the stop list:\n" + "\n".join(found[:200])
+
+
+def test_the_stop_list_finds_its_own_phrases() -> None:
+    for sentence in ("Begin anew.", "Somebody left.", "It is no error.", "who is told", "an error of ours"):
+        assert list(violations(sentence)), sentence
+    for sentence in ("There is no channel.", "It is no longer valid.", "Return the message.", "no body"):
+        assert not list(violations(sentence)), sentence
+    assert len(STOP_LIST) > 15
+
+
+def test_operation_summaries_are_imperative_sentences() -> None:
+    wrong = []
+    for endpoint in EndpointTable(SLICES):
+        summary = (endpoint.function.__doc__ or "").strip().partition("\n")[0]
+        verb, _, rest = summary.partition(" ")
+        if verb not in VERBS or not rest or not summary.endswith(".") or len(summary) > 100 or ".md" in summary:
+            wrong.append(f"{endpoint.name}: {summary!r}")
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_operation_summaries_differ_from_each_other() -> None:
+    names = defaultdict(list)
+    for endpoint in EndpointTable(SLICES):
+        names[(endpoint.function.__doc__ or "").strip().partition("\n")[0]].append(endpoint.name)
+
+    assert {summary: found for summary, found in names.items() if len(found) > 1} == {}
+
+
+def _modules(package: str) -> list[Path]:
+    return sorted((ROOT / "src" / "hubbub" / package).rglob("*.py"))
+
+
+def test_public_class_names_are_unique_in_each_package() -> None:
+    twice = {}
+    for package in ("server", "sdk", "agent"):
+        places = defaultdict(list)
+        for path in _modules(package):
+            if path.name != "compat.py":
+                for node in ast.parse(path.read_text()).body:
+                    if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                        places[node.name].append(path.relative_to(ROOT).as_posix())
+        twice |= {f"{package}: {name}": found for name, found in places.items() if len(found) > 1}
+
+    assert not twice, "\n".join(f"{name}: {', '.join(found)}" for name, found in sorted(twice.items()))
+
+
+def test_modules_are_nouns() -> None:
+    names = {path.relative_to(ROOT).as_posix(): path.stem for path in (ROOT / "src").rglob("*.py")}
+    names |= {path.relative_to(ROOT).as_posix(): path.stem for path in (ROOT / "src").rglob("*.js")}
+
+    assert sorted(path for path, name in names.items() if name.endswith("ing") and name not in ING_MODULES) == []
+
+
+def test_limits_end_with_max() -> None:
+    wrong = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)
+                and node.id.isupper()
+                and path.name != "errors.py"  # Names of the platform's error codes.
+                and _LIMIT.search(node.id)
+            ):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.id}")
+
+    assert not wrong, "\n".join(sorted(wrong))
+
+
+_EMPTY_WORDS = frozenset(
+    re.findall(r"\w+", "a an the of or and none its is are all return returns get gets if in to for this that")
+)
+
+
+def test_docstrings_say_more_than_the_name() -> None:
+    wrong = []
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            text = ast.get_docstring(node)
+            if text is None or any("handles" in ast.unparse(each) for each in node.decorator_list):
+                continue
+            words = set(re.findall(r"[a-z]+", text.lower())) - _EMPTY_WORDS
+            name = set(re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", node.name).lower()))
+            stems = {each.rstrip("s") for each in name}
+            if all(each.rstrip("s") in stems for each in words):
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {node.name}: {text!r}")
+
+    assert not wrong, "\n".join(sorted(wrong))
