@@ -155,7 +155,7 @@ def extend_timeouts(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = world.app.outbound.request
 
     async def request_patiently(*args: Any, **options: Any) -> OutboundResponse:
-        return await request(*args, **{**options, "timeout_s": WAIT_TIMEOUT_SECONDS})
+        return await request(*args, **{**options, "timeout_seconds": WAIT_TIMEOUT_SECONDS})
 
     monkeypatch.setattr(world.app.outbound, "request", request_patiently)
 

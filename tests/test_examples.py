@@ -255,7 +255,7 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
         page = await browser.open(line.split(": ", 1)[1].removeprefix(world["web"]))
         page = await browser.submit(page, "Log in", login="bob", password=world["users"]["bob"]["password"])
         back = await browser.submit(page, "Authorize", follow=False)
-        assert "go back to the game" in (await browser.request("GET", back.location)).text
+        assert "return to the game" in (await browser.request("GET", back.location)).text
         bob.sees("You are Bob.")
 
 

@@ -49,7 +49,7 @@ async def test_two_sdk_clients_move_with_their_call(
             for name, hertz in (("mary", 440.0), ("zoe", 660.0)):
                 person = await player(world, application, name, threaded=False)
                 people.append(CallParticipant(person, await person.client.create_or_join_lobby("secret"), hertz))
-                await people[-1].becomes(CallStatus.CONNECTED)
+                await people[-1].wait_for_status(CallStatus.CONNECTED)
             await wait_for_mutual_audio(*people)
             first = people[0].call._state.ticket
             assert first is not None
@@ -58,8 +58,8 @@ async def test_two_sdk_clients_move_with_their_call(
             assert await servers[first.endpoint].ended() == 0
 
             for each in people:
-                await each.becomes(CallStatus.RECONNECTING)
-                await each.becomes(CallStatus.CONNECTED)
+                await each.wait_for_status(CallStatus.RECONNECTING)
+                await each.wait_for_status(CallStatus.CONNECTED)
                 each.ear.forget()
             await wait_for_mutual_audio(*people)
             assert {each.call._state.ticket.endpoint for each in people if each.call._state.ticket} == (

@@ -245,7 +245,7 @@ async def test_a_merge_question_that_was_reset_is_aborted() -> None:
         sdk.reset_callbacks()
 
         with pytest.raises(sdk.SdkError) as caught:
-            await client._parts[Merges].required(question)
+            await client._parts[Merges].require_merge(question)
 
         assert client.run_callbacks() == 0
     assert (asked, caught.value.result.type) == ([], ErrorType.ABORTED)

@@ -163,7 +163,7 @@ def codes_of(*people: CallParticipant) -> set[str]:
 
 def connection_of(caller: CallParticipant) -> Any:
     """Return the voice connection of a call."""
-    return caller.player.client._parts[VoiceCalls].lines[caller.call.get_channel_id()]
+    return caller.player.client._parts[VoiceCalls].connections[caller.call.get_channel_id()]
 
 
 async def test_a_call_is_end_to_end_encrypted(house: CallLobby) -> None:

@@ -12,7 +12,7 @@ from tests.contract.tables import SOURCE
 
 
 def requested() -> set[str]:
-    """Return the routes in the SDK's source: the arguments of `ask`, and constants."""
+    """Return the routes in the SDK's source: the arguments of `request`, and constants."""
     found = {
         f"{method} {route}{rest}"
         for route in ("/users/@me/relationships", "/users/@me/game-relationships")
@@ -23,7 +23,7 @@ def requested() -> set[str]:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             words = [each.value for each in node.args if isinstance(each, ast.Constant)]
-            if node.func.attr == "ask" and len(words) == 2:
+            if node.func.attr == "request" and len(words) == 2:
                 found.add(f"{words[0]} {plain(words[1])}")
             elif node.func.attr == "_post" and words:
                 found.add(f"POST {plain(words[0])}")

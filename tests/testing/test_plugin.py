@@ -200,7 +200,7 @@ def test_a_platform_that_cannot_start_names_the_missing_package(run: Run, monkey
 
 
 def test_the_platform_ends_with_a_test_run_that_is_killed(tmp_path: Path) -> None:
-    script = "from hubbub.testing.process import Process; p = Process(); print(p._process.pid, flush=True); input()"
+    script = "from hubbub.testing.process import PlatformProcess; p = PlatformProcess(); print(p._process.pid, flush=True); input()"
     with subprocess.Popen(
         [sys.executable, "-c", script],
         stdin=subprocess.PIPE,

@@ -445,7 +445,7 @@ async def test_cut_connections_under_load_do_not_lose_duplicate_or_reorder_messa
 
 
 async def test_incomplete_messages_are_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.server.core.bus_nats.KNOWN_PUBLISHERS", 3)
+    monkeypatch.setattr("hubbub.server.core.bus_nats.PUBLISHERS_MAX", 3)
     bus: NatsBus[Note] = NatsBus("nats://nowhere", Note)
     received: list[Note] = []
     bus.subscribe("a", received.append)

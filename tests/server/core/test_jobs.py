@@ -146,7 +146,7 @@ async def test_jobs_that_became_due_without_a_worker_run_in_order(harness: JobHa
 
     for number in (3, 1, 2):
         await harness.enqueue("call", number, due_ms=START_MS - 1000 + number)
-    harness.start_worker({"call": handle}, outside_max=1)
+    harness.start_worker({"call": handle}, async_jobs_max=1)
     await harness.run_due_jobs()
 
     assert ran == [1, 2, 3]
@@ -228,7 +228,7 @@ async def test_a_handler_can_give_up_without_blocking_its_key(harness: JobHarnes
     await harness.run_due_jobs()
 
     assert ran == ["gone", "next"]
-    assert [failed.error for failed in await harness.failed_jobs()] == ["GiveUp: the endpoint was deleted"]
+    assert [failed.error for failed in await harness.failed_jobs()] == ["PermanentFailure: the endpoint was deleted"]
 
 
 async def test_jobs_are_looked_up_by_key_with_an_index() -> None:
@@ -251,7 +251,7 @@ async def test_two_workers_share_jobs_and_never_run_one_twice(harness: JobHarnes
 
     expected = sorted([await harness.enqueue("call", number) for number in range(30)])
     for _ in range(2):
-        harness.start_worker({"call": handle}, outside_max=4)
+        harness.start_worker({"call": handle}, async_jobs_max=4)
     await harness.run_due_jobs()
 
     assert sorted(ran) == expected
@@ -271,7 +271,7 @@ async def test_slow_jobs_of_one_owner_do_not_delay_others(harness: JobHarness) -
         await harness.enqueue("call", key=f"call/slow/{number}")
     await harness.enqueue("call", key="call/quick/1")
     await harness.enqueue("note")
-    harness.start_worker({"call": handle, "note": recording(ran, "note")}, outside_max=4, owner_max=3)
+    harness.start_worker({"call": handle, "note": recording(ran, "note")}, async_jobs_max=4, owner_jobs_max=3)
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while len(ran) < 2:
             await asyncio.sleep(0.01)
@@ -292,7 +292,7 @@ async def test_transactional_jobs_run_while_all_async_slots_are_taken(harness: J
 
     for _ in range(5):
         await harness.enqueue("call")
-    harness.start_worker({"call": handle, "note": recording(ran, "note")}, outside_max=2)
+    harness.start_worker({"call": handle, "note": recording(ran, "note")}, async_jobs_max=2)
     await harness.enqueue("note")
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while not ran:

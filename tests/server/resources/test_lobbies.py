@@ -531,7 +531,7 @@ async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
     session = await alice.connect_sdk()
 
     signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
-    await world.write(lambda call: call.tell(signal))
+    await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
     (message,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
@@ -550,8 +550,8 @@ async def test_an_unmerge_and_an_account_deletion_update_the_members(world: Worl
         provisional_id=UserId(guest.id),
         restricted=False,
     )
-    await world.write(lambda call: call.tell(signal))
+    await world.write(lambda call: call.notify(signal))
     lobby = (await played.backend.get(f"/lobbies/{made['id']}")).ok()
     assert [each["id"] for each in lobby["members"]] == [str(guest.id)]
-    await world.write(lambda call: call.tell(users.UserDeleted(UserId(guest.id))))
+    await world.write(lambda call: call.notify(users.UserDeleted(UserId(guest.id))))
     assert (await played.backend.get(f"/lobbies/{made['id']}")).ok()["members"] == []

@@ -366,7 +366,7 @@ async def test_a_merge_moves_friends_requests_and_blocks(world: World) -> None:
     friend_session = await friend.connect()
 
     await world.write(
-        lambda call: call.tell(
+        lambda call: call.notify(
             identities.AccountsMerged(
                 family_id=ApplicationId(game.id), source_id=UserId(guest.id), user_id=UserId(full.id)
             )
@@ -391,7 +391,7 @@ async def test_a_moved_block_ends_friendships_of_the_full_account(world: World) 
     (await other.put(f"{PLATFORM_PATH}/{guest.id}", json={"type": 2})).ok()
 
     await world.write(
-        lambda call: call.tell(
+        lambda call: call.notify(
             identities.AccountsMerged(
                 family_id=ApplicationId(game.id), source_id=UserId(guest.id), user_id=UserId(full.id)
             )
@@ -415,7 +415,7 @@ async def test_an_unmerged_account_keeps_relationships_with_players(world: World
     (await blocker.put(f"{PLATFORM_PATH}/{full.id}", json={"type": 2})).ok()
 
     await world.write(
-        lambda call: call.tell(
+        lambda call: call.notify(
             identities.AccountUnmerged(
                 family_id=ApplicationId(game.id),
                 user_id=UserId(full.id),
@@ -436,7 +436,7 @@ async def test_a_deleted_account_is_removed_from_relationships(world: World) -> 
     await befriend(alice, bob)
     alice_session = await alice.connect()
 
-    await world.write(lambda call: call.tell(users.UserDeleted(UserId(bob.id))))
+    await world.write(lambda call: call.notify(users.UserDeleted(UserId(bob.id))))
 
     assert await relationship_types(alice) == {}
     assert (await alice_session.next("RELATIONSHIP_REMOVE"))["id"] == str(bob.id)
@@ -447,7 +447,7 @@ async def test_relationships_are_part_of_the_data_export(world: World) -> None:
     await befriend(alice, bob)
     request = users.DataExportRequested(UserId(alice.id), {})
 
-    await world.write(lambda call: call.tell(request))
+    await world.write(lambda call: call.notify(request))
 
     [record] = request.records["relationships"]
     assert (record["id"], record["type"], record["game"]) == (str(bob.id), FRIEND, None)
@@ -461,7 +461,7 @@ async def test_a_game_that_joins_a_publisher_loses_its_game_friends(world: World
     session = await (await world.bearer(bob, game.id)).connect(Intents.ALL)
 
     signal = identities.FamilyJoined(application_id=ApplicationId(game.id), parent_id=ApplicationId(1))
-    await world.write(lambda call: call.tell(signal))
+    await world.write(lambda call: call.notify(signal))
 
     assert (await session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
     assert [each["application_id"] for each in (await alice.get(GAME_PATH)).ok()] == [str(other.id)]

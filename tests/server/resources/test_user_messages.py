@@ -352,7 +352,7 @@ async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: W
     (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
 
     signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
-    await world.write(lambda call: call.tell(signal))
+    await world.write(lambda call: call.notify(signal))
 
     (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()
     assert (message["content"], message["author"]["id"]) == ("to carol", str(alice.id))

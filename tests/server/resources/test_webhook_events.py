@@ -232,7 +232,7 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
     owner = await owner_of(near_world, bot)
     failures = (await owner.get(failed)).ok()
     assert [(each["type"], each["attempts"], each["error"]) for each in failures] == [
-        ("ENTITLEMENT_CREATE", 11, "GiveUp: the endpoint returned status 500")
+        ("ENTITLEMENT_CREATE", 11, "PermanentFailure: the endpoint returned status 500")
     ] * 3
     assert [each["payload"]["event"]["data"] for each in failures] == [0, 1, 2]
     assert (await owner.get(f"{failed}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]

@@ -1166,7 +1166,7 @@ async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World)
 
 
 async def test_crossposts_are_delivered_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(actions, "TARGETS_BATCH_SIZE", 2)
+    monkeypatch.setattr(actions, "BATCH_SIZE", 2)
     source, channel = await announcement_guild(world)
     targets = [await source.channel(f"target{number}") for number in range(5)]
     for target in targets:

@@ -201,7 +201,7 @@ async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world
 async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
     await bob.session.send(13, {"channel_id": str(channel)})
-    await bob.session.obeyed()
+    await bob.session.wait_processed()
     await bob.session.none_of("CALL_CREATE")
     await alice.get_ticket(channel)
     late, stranger = await make_caller(bob.actor), await make_caller()
@@ -431,7 +431,7 @@ class TestRepeatedFailures:
             await wait_left(alice, alice)
             await bob.session.next("CALL_DELETE")
         await alice.ask(channel)
-        await alice.session.obeyed()
+        await alice.session.wait_processed()
         await alice.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         await world.clock.run_for(1_000)
         await alice.take_ticket()
@@ -441,6 +441,6 @@ class TestRepeatedFailures:
         # A delayed join is canceled by leaving.
         await alice.ask(channel)
         await alice.ask(None)
-        await alice.session.obeyed()
+        await alice.session.wait_processed()
         await world.clock.run_for(8_000)
         await bob.session.none_of("CALL_CREATE")

@@ -265,7 +265,7 @@ class _Builder:
         oauth2.approve_scopes(self._call, made.row.id, application.scopes)
         for kind, provider in application.providers.items():
             clients = [ProviderClient(id=client) for client in provider.clients]
-            settings = identity_providers.WorldProvider(clients=clients, oidc_issuer_url=provider.issuer)
+            settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
             identity_providers.save_provider(self._call, made.row.id, kind, settings, strict=False)
         bot = None
         if made.row.bot_id is not None and made.bot_token is not None:

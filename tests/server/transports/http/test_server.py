@@ -328,7 +328,7 @@ async def test_an_internal_error_is_logged_and_responds_with_a_generic_500(
         answer = await server.ask("GET", "/break")
     assert answer.status == 500
     assert answer.json == {"message": "500: Internal Server Error", "code": 0}
-    [record] = [record for record in caplog.records if record.name.endswith("door")]
+    [record] = [record for record in caplog.records if record.name.endswith("http.server")]
     assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
 
 

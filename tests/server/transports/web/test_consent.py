@@ -107,7 +107,7 @@ async def test_an_unknown_client_or_redirect_shows_an_error_page_without_a_link(
 ) -> None:
     browser, client, _ = await consent_request(world)
 
-    page = await browser.request("GET", client.address(**change))
+    page = await browser.request("GET", client.authorize_path(**change))
 
     assert page.status == 400
     assert text in page.text
@@ -129,7 +129,7 @@ async def test_an_invalid_request_offers_a_link_back_without_redirecting(
 ) -> None:
     browser, client, _ = await consent_request(world)
 
-    page = await browser.request("GET", client.address(**({"scope": "identify", "state": "s"} | change)))
+    page = await browser.request("GET", client.authorize_path(**({"scope": "identify", "state": "s"} | change)))
 
     assert page.status == 400
     back = dict(page.links)["Return to the application"]
@@ -141,7 +141,7 @@ async def test_a_repeated_parameter_is_rejected_and_an_empty_one_is_ignored(worl
     browser, client, url = await consent_request(world)
 
     twice = await browser.request("GET", f"{url}&scope=guilds")
-    empty = await browser.request("GET", f"{client.address(state='')}&nonce=&prompt=")
+    empty = await browser.request("GET", f"{client.authorize_path(state='')}&nonce=&prompt=")
 
     assert (twice.status, "scope: This parameter must not be repeated." in twice.text) == (400, True)
     assert empty.status == 200
@@ -151,7 +151,7 @@ async def test_a_custom_scheme_redirect_is_opened_from_a_page(world: World) -> N
     browser, client, _ = await consent_request(world)
     redirect = f"hubbub-{client.id}:/authorize/callback"
     _, challenge = pkce()
-    url = client.address(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
+    url = client.authorize_path(redirect_uri=redirect, code_challenge=challenge, code_challenge_method="S256")
 
     done = await browser.submit(await browser.open(url), "Authorize")
 
