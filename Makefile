@@ -10,6 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; 
 VENV := .venv
 RUN := $(VENV)/bin/python
 JS := tests/clients/js
+BIOME := $(JS)/node_modules/.bin/biome
 # Arguments for the command: make run ARGS="--port 9000", make test ARGS="tests/sdk -k import".
 ARGS ?=
 
@@ -70,11 +71,13 @@ browser: ## install Chromium for the browser tests (Debian, as root)
 		echo "Chromium not found: browser tests are skipped"; \
 	fi
 
-check: venv ## lint, types, import rules
+check: venv client-deps ## lint, types, import rules, JavaScript
 	@$(RUN) -m ruff check --quiet .
 	@$(RUN) -m ruff format --quiet --check . || { echo "make format would change files" >&2; exit 1; }
 	@$(RUN) -m mypy --no-error-summary
 	@$(VENV)/bin/lint-imports --no-cache >$(VENV)/.lint-imports 2>&1 || { cat $(VENV)/.lint-imports >&2; exit 1; }
+	@if [ -x $(BIOME) ]; then $(BIOME) format --reporter=summary . >$(VENV)/.biome 2>&1 && $(BIOME) lint --reporter=summary . >>$(VENV)/.biome 2>&1 \
+		|| { cat $(VENV)/.biome >&2; exit 1; }; else echo "Biome not installed: JavaScript is not checked"; fi
 	@$(MAKE) check-addresses
 
 # The repository contains no package registry hosts and no paths of a single machine.
@@ -89,6 +92,7 @@ check-addresses:
 format: venv client-deps ## format Python and JavaScript
 	@$(RUN) -m ruff check --quiet --fix .
 	@$(RUN) -m ruff format --quiet .
+	@if [ -x $(BIOME) ]; then $(BIOME) format --write . >/dev/null; fi
 
 bench: venv ## run the benchmarks: ratios against a reference in the same run
 	@$(RUN) -m bench $(ARGS)

@@ -60,7 +60,7 @@ async def test_two_sdk_clients_move_with_their_call(
             for each in people:
                 await each.wait_for_status(CallStatus.RECONNECTING)
                 await each.wait_for_status(CallStatus.CONNECTED)
-                each.ear.forget()
+                each.recorder.clear()
             await wait_for_mutual_audio(*people)
             assert {each.call._state.ticket.endpoint for each in people if each.call._state.ticket} == (
                 servers.keys() - {first.endpoint}

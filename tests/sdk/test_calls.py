@@ -158,7 +158,7 @@ def session_of(house: CallLobby, caller: CallParticipant) -> Any:
 
 def codes_of(*people: CallParticipant) -> set[str]:
     """Return the verification codes that participants compare."""
-    return {connection_of(each)._encryption.code for each in people}
+    return {connection_of(each)._encryption.privacy_code for each in people}
 
 
 def connection_of(caller: CallParticipant) -> Any:

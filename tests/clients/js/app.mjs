@@ -16,90 +16,99 @@ import {
   StringSelectMenuBuilder,
   TextDisplayBuilder,
   UserSelectMenuBuilder,
-} from 'discord.js';
+} from "discord.js";
 
 const commands = [
   {
-    name: 'greet',
-    description: 'greets',
+    name: "greet",
+    description: "greets",
     options: [
-      { type: ApplicationCommandOptionType.User, name: 'member', description: 'who', required: true },
-      { type: ApplicationCommandOptionType.String, name: 'city', description: 'where', autocomplete: true },
+      { type: ApplicationCommandOptionType.User, name: "member", description: "who", required: true },
+      { type: ApplicationCommandOptionType.String, name: "city", description: "where", autocomplete: true },
     ],
   },
-  { name: 'think', description: 'takes time' },
-  { name: 'panel', description: 'shows things to press' },
-  { name: 'Poke', type: ApplicationCommandType.User },
-  { name: 'Shout', type: ApplicationCommandType.Message },
+  { name: "think", description: "takes time" },
+  { name: "panel", description: "shows things to press" },
+  { name: "Poke", type: ApplicationCommandType.User },
+  { name: "Shout", type: ApplicationCommandType.Message },
 ];
 
-const label = (text) => new LabelBuilder().setLabel(text);
-const choices = (...values) => values.map((value) => ({ label: value.toUpperCase(), value }));
+const label = text => new LabelBuilder().setLabel(text);
+const choices = (...values) => values.map(value => ({ label: value.toUpperCase(), value }));
 
 function panel(sku) {
   const buttons = new ActionRowBuilder().addComponents(
-    new ButtonBuilder().setCustomId('count').setLabel('Count').setStyle(ButtonStyle.Primary),
-    new ButtonBuilder().setCustomId('form').setLabel('Form').setStyle(ButtonStyle.Secondary),
+    new ButtonBuilder().setCustomId("count").setLabel("Count").setStyle(ButtonStyle.Primary),
+    new ButtonBuilder().setCustomId("form").setLabel("Form").setStyle(ButtonStyle.Secondary),
     new ButtonBuilder().setStyle(ButtonStyle.Premium).setSKUId(sku),
   );
-  const words = new StringSelectMenuBuilder().setCustomId('words').setMaxValues(2).setOptions(choices('a', 'b'));
-  const people = new UserSelectMenuBuilder().setCustomId('people');
+  const words = new StringSelectMenuBuilder().setCustomId("words").setMaxValues(2).setOptions(choices("a", "b"));
+  const people = new UserSelectMenuBuilder().setCustomId("people");
   return [buttons, new ActionRowBuilder().addComponents(words), new ActionRowBuilder().addComponents(people)];
 }
 
 function form() {
   return new ModalBuilder()
-    .setCustomId('filled')
-    .setTitle('Tell us')
-    .addTextDisplayComponents(new TextDisplayBuilder().setContent('Welcome'))
+    .setCustomId("filled")
+    .setTitle("Tell us")
+    .addTextDisplayComponents(new TextDisplayBuilder().setContent("Welcome"))
     .addLabelComponents(
-      label('Colour').setRadioGroupComponent(new RadioGroupBuilder().setCustomId('colour').setOptions(choices('r', 'b'))),
-      label('Sizes').setCheckboxGroupComponent(
-        new CheckboxGroupBuilder().setCustomId('sizes').setMaxValues(2).setOptions(choices('s', 'm', 'l')),
+      label("Colour").setRadioGroupComponent(
+        new RadioGroupBuilder().setCustomId("colour").setOptions(choices("r", "b")),
       ),
-      label('Sure?').setCheckboxComponent(new CheckboxBuilder().setCustomId('sure')),
-      label('Proof').setFileUploadComponent(new FileUploadBuilder().setCustomId('proof')),
+      label("Sizes").setCheckboxGroupComponent(
+        new CheckboxGroupBuilder()
+          .setCustomId("sizes")
+          .setMaxValues(2)
+          .setOptions(choices("s", "m", "l")),
+      ),
+      label("Sure?").setCheckboxComponent(new CheckboxBuilder().setCustomId("sure")),
+      label("Proof").setFileUploadComponent(new FileUploadBuilder().setCustomId("proof")),
     );
 }
 
 const answers = {
-  greet: (i) => i.reply(`hello ${i.options.getUser('member').username} in ${i.options.getString('city')}`),
+  greet: i => i.reply(`hello ${i.options.getUser("member").username} in ${i.options.getString("city")}`),
   async think(i) {
     await i.deferReply({ flags: MessageFlags.Ephemeral });
-    await i.editReply('thought');
-    await i.followUp({ content: 'and more', flags: MessageFlags.Ephemeral });
+    await i.editReply("thought");
+    await i.followUp({ content: "and more", flags: MessageFlags.Ephemeral });
   },
-  Poke: (i) => i.reply(`poked ${i.targetMember.user.username}`),
-  Shout: (i) => i.reply(i.targetMessage.content.toUpperCase()),
-  panel: (i, sku) => i.reply({ content: 'here', components: panel(sku) }),
-  count: (i) => i.update('pressed'),
-  words: (i) => i.reply({ content: i.values.join(' and '), flags: MessageFlags.Ephemeral }),
+  Poke: i => i.reply(`poked ${i.targetMember.user.username}`),
+  Shout: i => i.reply(i.targetMessage.content.toUpperCase()),
+  panel: (i, sku) => i.reply({ content: "here", components: panel(sku) }),
+  count: i => i.update("pressed"),
+  words: i => i.reply({ content: i.values.join(" and "), flags: MessageFlags.Ephemeral }),
   async people(i) {
     await i.deferUpdate();
     await i.followUp(`chose ${i.users.first().username}`);
   },
-  form: (i) => i.showModal(form()),
+  form: i => i.showModal(form()),
   filled(i) {
     const { fields } = i;
-    const file = fields.getUploadedFiles('proof').first().name;
-    const facts = [fields.getRadioGroup('colour'), fields.getCheckboxGroup('sizes').join('+'), fields.getCheckbox('sure')];
-    return i.reply([...facts, file].join(', '));
+    const file = fields.getUploadedFiles("proof").first().name;
+    const facts = [
+      fields.getRadioGroup("colour"),
+      fields.getCheckboxGroup("sizes").join("+"),
+      fields.getCheckbox("sure"),
+    ];
+    return i.reply([...facts, file].join(", "));
   },
 };
 
 export async function serve(client, { guild, sku }) {
-  client.on('interactionCreate', async (interaction) => {
+  client.on("interactionCreate", async interaction => {
     try {
       if (interaction.isAutocomplete()) {
-        const known = ['Berlin', 'Bern', 'Paris'].filter((city) => city.startsWith(interaction.options.getFocused()));
-        await interaction.respond(known.map((name) => ({ name, value: name.toLowerCase() })));
+        const known = ["Berlin", "Bern", "Paris"].filter(city => city.startsWith(interaction.options.getFocused()));
+        await interaction.respond(known.map(name => ({ name, value: name.toLowerCase() })));
       } else {
         await answers[interaction.commandName ?? interaction.customId](interaction, sku);
       }
     } catch (error) {
-      client.emit('error', error);
+      client.emit("error", error);
     }
   });
   const made = await client.application.commands.set(commands, guild);
-  return made.map((command) => command.name);
+  return made.map(command => command.name);
 }

@@ -2,18 +2,18 @@
 // Each line on stdin, {"id", "step", "args"}, requests a step. Lines on stdout are its result, {"id", "result"} or
 // {"id", "error"}, and the client's events, {"event", "data"}. The end of stdin ends the client.
 
-import { createInterface } from 'node:readline';
-import { Client, GatewayIntentBits, Partials } from 'discord.js';
-import { CompressionMethod, SimpleShardingStrategy } from '@discordjs/ws';
-import { events } from './events.mjs';
-import { steps } from './steps.mjs';
+import { createInterface } from "node:readline";
+import { Client, GatewayIntentBits, Partials } from "discord.js";
+import { CompressionMethod, SimpleShardingStrategy } from "@discordjs/ws";
+import { events } from "./events.mjs";
+import { steps } from "./steps.mjs";
 
 const settings = JSON.parse(process.argv[2]);
 const client = new Client({
-  intents: Object.values(GatewayIntentBits).filter((bit) => typeof bit === 'number'),
+  intents: Object.values(GatewayIntentBits).filter(bit => typeof bit === "number"),
   partials: [Partials.Channel, Partials.Message, Partials.Reaction, Partials.GuildMember, Partials.User],
   ...settings.options?.client,
-  rest: { api: settings.api, cdn: settings.cdn, version: '10' },
+  rest: { api: settings.api, cdn: settings.cdn, version: "10" },
   ws: { buildStrategy: strategy },
 });
 
@@ -37,16 +37,19 @@ for (const [event, describe] of Object.entries(events)) {
 
 async function run({ id, step, args }) {
   try {
-    const doing = steps[step] ?? (await import('./voice.mjs')).voiceSteps[step];
+    const doing = steps[step] ?? (await import("./voice.mjs")).voiceSteps[step];
     writeLine({ id, result: (await doing(client, args)) ?? null });
   } catch (error) {
-    writeLine({ id, error: { name: error.name, code: error.code ?? null, status: error.status ?? null, message: error.stack } });
+    writeLine({
+      id,
+      error: { name: error.name, code: error.code ?? null, status: error.status ?? null, message: error.stack },
+    });
   }
 }
 
 createInterface({ input: process.stdin })
-  .on('line', (line) => run(JSON.parse(line)))
-  .on('close', async () => {
+  .on("line", line => run(JSON.parse(line)))
+  .on("close", async () => {
     await client.destroy();
     process.exit(0);
   });
@@ -54,5 +57,5 @@ createInterface({ input: process.stdin })
 try {
   await client.login(settings.token);
 } catch (error) {
-  writeLine({ event: 'loginFailed', data: { code: error.code, message: error.message } });
+  writeLine({ event: "loginFailed", data: { code: error.code, message: error.message } });
 }

@@ -1,17 +1,25 @@
 // Steps that a test can run on the client; each returns plain data.
 
-import { serve } from './app.mjs';
-import { AttachmentBuilder, ChannelType, EmbedBuilder, PermissionFlagsBits } from 'discord.js';
+import { serve } from "./app.mjs";
+import { AttachmentBuilder, ChannelType, EmbedBuilder, PermissionFlagsBits } from "discord.js";
 
-const ids = (collection) => [...collection.keys()];
+const ids = collection => [...collection.keys()];
 
 async function download(url) {
   const response = await fetch(url);
-  return Buffer.from(await response.arrayBuffer()).toString('base64');
+  return Buffer.from(await response.arrayBuffer()).toString("base64");
 }
 
 function attachment(a) {
-  return { name: a.name, description: a.description, size: a.size, spoiler: a.spoiler, type: a.contentType, width: a.width, url: a.url };
+  return {
+    name: a.name,
+    description: a.description,
+    size: a.size,
+    spoiler: a.spoiler,
+    type: a.contentType,
+    width: a.width,
+    url: a.url,
+  };
 }
 
 export const steps = {
@@ -28,21 +36,21 @@ export const steps = {
       owner: guild.ownerId,
       count: guild.memberCount,
       channels: ids(guild.channels.cache),
-      roles: guild.roles.cache.map((role) => role.name),
+      roles: guild.roles.cache.map(role => role.name),
       members: ids(guild.members.cache),
       administrator: guild.members.me.permissions.has(PermissionFlagsBits.Administrator),
     };
   },
 
   shards(client) {
-    return Object.fromEntries(client.guilds.cache.map((guild) => [guild.id, guild.shardId]));
+    return Object.fromEntries(client.guilds.cache.map(guild => [guild.id, guild.shardId]));
   },
 
   async allMembers(client, { guild: id }) {
     const guild = client.guilds.cache.get(id);
     const cached = guild.members.cache.size;
     const all = await guild.members.fetch();
-    const some = await guild.members.fetch({ query: 'citizen00', limit: 100 });
+    const some = await guild.members.fetch({ query: "citizen00", limit: 100 });
     return { large: guild.large, cached, all: all.size, some: some.size };
   },
 
@@ -78,20 +86,23 @@ export const steps = {
 
   async history(client, { channel, ...query }) {
     const messages = await (await client.channels.fetch(channel)).messages.fetch({ cache: false, ...query });
-    return messages.map((message) => message.content);
+    return messages.map(message => message.content);
   },
 
   async attach(client, { channel, files }) {
-    const builders = files.map((file) =>
-      new AttachmentBuilder(Buffer.from(file.data, 'base64'), { name: file.name, description: file.description }).setSpoiler(file.spoiler),
+    const builders = files.map(file =>
+      new AttachmentBuilder(Buffer.from(file.data, "base64"), {
+        name: file.name,
+        description: file.description,
+      }).setSpoiler(file.spoiler),
     );
     const embed = new EmbedBuilder()
-      .setTitle('News')
+      .setTitle("News")
       .setColor(0x336699)
-      .setTimestamp(new Date('2026-12-01T12:00:00Z'))
-      .addFields({ name: 'weather', value: 'fine', inline: true })
-      .setFooter({ text: 'the end' })
-      .setAuthor({ name: 'crier' });
+      .setTimestamp(new Date("2026-12-01T12:00:00Z"))
+      .addFields({ name: "weather", value: "fine", inline: true })
+      .setFooter({ text: "the end" })
+      .setAuthor({ name: "crier" });
     const message = await (await client.channels.fetch(channel)).send({ files: builders, embeds: [embed] });
     const attachments = message.attachments.map(attachment);
     for (const one of attachments) {
@@ -124,7 +135,7 @@ export const steps = {
     const pinned = await place.messages.fetchPins();
     await place.messages.unpin(message);
     const left = await place.messages.fetchPins();
-    return { pinned: pinned.items.map((item) => item.message.id), left: left.items.length };
+    return { pinned: pinned.items.map(item => item.message.id), left: left.items.length };
   },
 
   // Threads
@@ -132,7 +143,7 @@ export const steps = {
   async thread(client, { channel, message, name }) {
     const original = await (await client.channels.fetch(channel)).messages.fetch(message);
     const thread = await original.startThread({ name, autoArchiveDuration: 60 });
-    await thread.send('once upon a time');
+    await thread.send("once upon a time");
     return { id: thread.id, cached: ids(thread.parent.threads.cache) };
   },
 
@@ -150,9 +161,9 @@ export const steps = {
 
   async post(client, { guild, name, content }) {
     const forum = await client.guilds.cache.get(guild).channels.create({
-      name: 'ideas',
+      name: "ideas",
       type: ChannelType.GuildForum,
-      availableTags: [{ name: 'good' }],
+      availableTags: [{ name: "good" }],
     });
     const [tag] = forum.availableTags;
     const post = await forum.threads.create({ name, message: { content }, appliedTags: [tag.id] });
@@ -165,14 +176,14 @@ export const steps = {
   async channel(client, { guild: id, hide }) {
     const guild = client.guilds.cache.get(id);
     const channel = await guild.channels.create({
-      name: 'vault',
+      name: "vault",
       type: ChannelType.GuildText,
-      topic: 'gold',
+      topic: "gold",
       permissionOverwrites: [{ id: guild.id, deny: [PermissionFlagsBits.ViewChannel] }],
     });
     const hidden = !channel.permissionsFor(hide).has(PermissionFlagsBits.ViewChannel);
     await channel.permissionOverwrites.edit(hide, { ViewChannel: true });
-    const edited = await channel.edit({ name: 'treasury' });
+    const edited = await channel.edit({ name: "treasury" });
     const shown = edited.permissionsFor(hide).has(PermissionFlagsBits.ViewChannel);
     await edited.delete();
     return { id: channel.id, topic: channel.topic, hidden, shown };
@@ -185,15 +196,16 @@ export const steps = {
   async role(client, { guild: id, user }) {
     const guild = client.guilds.cache.get(id);
     const role = await guild.roles.create({
-      name: 'guards',
+      name: "guards",
       colors: { primaryColor: 0xff0000 },
       permissions: [PermissionFlagsBits.KickMembers],
       hoist: true,
     });
-    await role.edit({ name: 'watch', mentionable: true });
+    await role.edit({ name: "watch", mentionable: true });
     const member = await guild.members.fetch(user);
-    await member.roles.add(role, 'brave');
-    const worn = member.roles.cache.has(role.id) || (await guild.members.fetch({ user, force: true })).roles.cache.has(role.id);
+    await member.roles.add(role, "brave");
+    const worn =
+      member.roles.cache.has(role.id) || (await guild.members.fetch({ user, force: true })).roles.cache.has(role.id);
     await guild.members.cache.get(user).roles.remove(role);
     await role.delete();
     return { id: role.id, worn };
@@ -208,13 +220,13 @@ export const steps = {
   },
 
   async kick(client, { guild, user }) {
-    await client.guilds.cache.get(guild).members.kick(user, 'enough');
+    await client.guilds.cache.get(guild).members.kick(user, "enough");
   },
 
   async ban(client, { guild: id, user }) {
     const { bans } = client.guilds.cache.get(id);
-    await bans.create(user, { reason: 'for good' });
-    const listed = (await bans.fetch()).map((ban) => [ban.user.id, ban.reason]);
+    await bans.create(user, { reason: "for good" });
+    const listed = (await bans.fetch()).map(ban => [ban.user.id, ban.reason]);
     await bans.remove(user);
     return listed;
   },
@@ -224,7 +236,7 @@ export const steps = {
   },
 
   async auditLog(client, { guild }) {
-    return (await client.guilds.cache.get(guild).fetchAuditLogs({ limit: 3 })).entries.map((entry) => entry.action);
+    return (await client.guilds.cache.get(guild).fetchAuditLogs({ limit: 3 })).entries.map(entry => entry.action);
   },
 
   async invite(client, { channel }) {
@@ -257,11 +269,11 @@ export const steps = {
   // Joins a voice channel, waits for the voice server, and leaves.
   joinVoice(client, { guild: id, channel }) {
     const guild = client.guilds.cache.get(id);
-    return new Promise((resolve) => {
+    return new Promise(resolve => {
       const received = {};
       const adapter = guild.voiceAdapterCreator({
-        onVoiceStateUpdate: (state) => finish('state', state),
-        onVoiceServerUpdate: (server) => finish('server', server),
+        onVoiceStateUpdate: state => finish("state", state),
+        onVoiceServerUpdate: server => finish("server", server),
         destroy() {},
       });
       function finish(part, data) {

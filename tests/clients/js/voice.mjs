@@ -1,6 +1,6 @@
 // @discordjs/voice in a call. Imported only when a test asks for it.
 
-import { VoiceConnectionStatus, entersState, joinVoiceChannel } from '@discordjs/voice';
+import { VoiceConnectionStatus, entersState, joinVoiceChannel } from "@discordjs/voice";
 
 const PATIENCE_MS = 40_000;
 const FRAME_MS = 20;
@@ -24,21 +24,21 @@ export const voiceSteps = {
   // Stores the decrypted frames of a user from now on.
   listen(client, { user }) {
     frames.set(user, []);
-    connection.receiver.subscribe(user).on('data', (frame) => frames.get(user).push(frame.toString()));
+    connection.receiver.subscribe(user).on("data", frame => frames.get(user).push(frame.toString()));
   },
 
   async say(client, { count }) {
     connection.setSpeaking(true);
     for (let number = 0; number < count; number++) {
       connection.playOpusPacket(Buffer.from(`${client.user.id} says ${number}`));
-      await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
+      await new Promise(resolve => setTimeout(resolve, FRAME_MS));
     }
   },
 
   async heard(client, { user, count }) {
     const deadline = Date.now() + PATIENCE_MS;
     while (frames.get(user).length < count && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, FRAME_MS));
+      await new Promise(resolve => setTimeout(resolve, FRAME_MS));
     }
     return frames.get(user);
   },

@@ -191,7 +191,7 @@ async def test_an_async_job_is_retried_with_backoff_then_fails_and_can_be_replay
         if not reachable:
             raise OSError("no route")
 
-    harness.start_worker({"call": handle}, give_up_after_ms={"call": 10_000})
+    harness.start_worker({"call": handle}, retry_period_ms={"call": 10_000})
     await harness.enqueue("call", {"to": "somewhere"}, key="k")
     await harness.run_due_jobs()
     for _ in range(8):

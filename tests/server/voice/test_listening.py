@@ -75,7 +75,7 @@ async def test_the_doctor_reports_the_voice_settings(tmp_path: Path) -> None:
     good = await voice_finding(config(certificate=str(made.certificate), key=str(made.key)))
     assert (good.level, good.message) == ("ok", "clients connect to a free port and send packets to 127.0.0.1")
     proxied = await voice_finding(config(endpoint="voice.example"))
-    assert proxied.message == "clients are sent to voice.example, packets to 127.0.0.1"
+    assert proxied.message == "clients connect to voice.example and send packets to 127.0.0.1"
     bad = await voice_finding(config(certificate=str(made.key)))
     assert bad.level == "problem"
 

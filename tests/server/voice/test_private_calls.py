@@ -214,7 +214,7 @@ async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_ca
     # A session with the capability receives the call without a request.
     session = await bob.actor.connect(capabilities=1 << 12)
     await session.settle()
-    assert [frame["d"] for frame in session.seen if frame["t"] == "CALL_CREATE"] == [created]
+    assert [frame["d"] for frame in session.dispatches if frame["t"] == "CALL_CREATE"] == [created]
     assert "calls" not in session.ready
     await late.session.send(13, None)
     assert await late.session.wait_closed() == 4002

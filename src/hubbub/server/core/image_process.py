@@ -32,7 +32,7 @@ _MOVING_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RejectedImageError(Exception):
-    """The image is rejected."""
+    """Raised when an image has too many pixels or an unsupported format."""
 
 
 def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

@@ -138,10 +138,10 @@ async def test_a_bad_token_is_unauthorized(server: Doorway, header: str) -> None
 
 
 @pytest.mark.parametrize("header", ["", "  "])
-@pytest.mark.parametrize(("path", "status"), [("/users/@me", 401), ("/empty", 200)])
-async def test_a_blank_token_counts_as_missing(server: Doorway, header: str, path: str, status: int) -> None:
+@pytest.mark.parametrize("path", ["/users/@me", "/empty"])
+async def test_a_blank_token_is_unauthorized(server: Doorway, header: str, path: str) -> None:
     answer = await server.ask("GET", path, caller=None, headers={"Authorization": header})
-    assert answer.status == status
+    assert answer.status == 401
 
 
 async def test_a_token_in_the_path_makes_the_header_irrelevant(server: Doorway) -> None:

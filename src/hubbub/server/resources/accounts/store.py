@@ -94,7 +94,6 @@ def upsert_ban(tx: Tx, row: AccountBanRow) -> None:
 
 
 def delete_ban(tx: Tx, user_id: int) -> None:
-    """Delete a ban."""
     tx.run("DELETE FROM account_bans WHERE user_id = ?", user_id)
 
 

@@ -45,7 +45,6 @@ class RuleRow(NamedTuple):
 
     @property
     def exempt_channel_ids(self) -> list[ChannelId]:
-        """Channels that are exempt."""
         return json.decode(self.exempt_channels, list[ChannelId])
 
 

@@ -86,7 +86,6 @@ def list_assets(tx: Tx, application_id: int) -> list[AssetRow]:
 
 
 def find_asset_by_name(tx: Tx, application_id: int, name: str) -> AssetRow | None:
-    """Return an asset by its name, or None."""
     sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? AND name = ?"
     return tx.find(AssetRow, sql, application_id, name)
 
@@ -97,7 +96,6 @@ def count_assets(tx: Tx, application_id: int) -> int:
 
 
 def insert_asset(tx: Tx, row: AssetRow) -> None:
-    """Insert an asset."""
     tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({placeholders(row)})", *row)
 
 

@@ -6,8 +6,6 @@ from hubbub.server.core.store import Tx
 
 
 class GuildTagRow(NamedTuple):
-    """The tag of a guild."""
-
     guild_id: int
     tag: str
     badge: str | None

@@ -55,7 +55,6 @@ _PROVISIONAL: Final = ", ".join(ProvisionalRow._fields)
 def find_identity(
     tx: Tx, family_id: int, provider_type: str, provider_id: str, provider_user_id: str
 ) -> IdentityRow | None:
-    """Return an identity, or None."""
     return tx.find(
         IdentityRow,
         f"SELECT {_IDENTITY} FROM external_identities "
@@ -68,7 +67,6 @@ def find_identity(
 
 
 def insert_identity(tx: Tx, row: IdentityRow) -> None:
-    """Insert an identity."""
     tx.run(f"INSERT INTO external_identities ({_IDENTITY}) VALUES ({placeholders(row)})", *row)
 
 
@@ -125,7 +123,6 @@ def delete_identities(tx: Tx, family_id: int) -> None:
 
 
 def delete_user_identities(tx: Tx, user_id: int) -> None:
-    """Delete all identities of a user."""
     tx.run("DELETE FROM external_identities WHERE user_id = ?", user_id)
 
 

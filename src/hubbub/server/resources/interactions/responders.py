@@ -121,7 +121,6 @@ class Responder(NamedTuple):
 
 
 def follow_up_responder(call: Call, application: InteractionApplication, row: InteractionRow) -> Responder:
-    """Return the responder of a follow-up."""
     here = response_access(call, application, row)
     return Responder(here, *_author_and_invoker(call, application, row, here.channel))
 

@@ -416,7 +416,6 @@ def find_device(tx: Tx, device_code: str) -> DeviceRow | None:
 
 
 def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceRow | None:
-    """Return a device by its user code, or None."""
     return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
 
 

@@ -27,7 +27,6 @@ class OnboardingRow(NamedTuple):
 
     @property
     def decoded_prompts(self) -> list[wire.OnboardingPrompt]:
-        """Return the decoded prompts."""
         return json.decode(self.prompts, list[wire.OnboardingPrompt])
 
 

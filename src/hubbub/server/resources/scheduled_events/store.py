@@ -169,7 +169,6 @@ def put_exception(tx: Tx, row: ExceptionRow) -> None:
 
 
 def delete_exception(tx: Tx, event_id: int, exception_id: int) -> None:
-    """Delete an exception."""
     tx.run("DELETE FROM scheduled_event_exceptions WHERE event_id = ? AND id = ?", event_id, exception_id)
 
 

@@ -64,7 +64,6 @@ def scheduled_events(
 
 
 def exception(row: ExceptionRow) -> wire.ScheduledEventException:
-    """Return an exception."""
     return wire.ScheduledEventException(
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),

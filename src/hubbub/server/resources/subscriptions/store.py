@@ -134,12 +134,10 @@ def has_subscribers(tx: Tx, application_id: int) -> bool:
 
 
 def find_purchase(tx: Tx, purchase_id: int) -> PurchaseRow | None:
-    """Return a purchase, or None."""
     return tx.find(PurchaseRow, f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE id = ?", purchase_id)
 
 
 def insert_purchase(tx: Tx, row: PurchaseRow) -> None:
-    """Insert a purchase."""
     tx.run(f"INSERT INTO purchases ({_PURCHASE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -174,7 +172,6 @@ def list_pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
 
 
 def find_payment(tx: Tx, key: str) -> PaymentRow | None:
-    """Return a payment, or None."""
     return tx.find(PaymentRow, f"SELECT {_PAYMENT_COLUMNS} FROM payments WHERE key = ?", key)
 
 
@@ -189,7 +186,6 @@ def find_last_payment(tx: Tx, entitlement_id: int) -> PaymentRow | None:
 
 
 def insert_payment(tx: Tx, row: PaymentRow) -> None:
-    """Insert a payment."""
     tx.run(f"INSERT INTO payments ({_PAYMENT_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
@@ -199,5 +195,4 @@ def update_payment(tx: Tx, row: PaymentRow) -> None:
 
 
 def delete_payment(tx: Tx, key: str) -> None:
-    """Delete a payment."""
     tx.run("DELETE FROM payments WHERE key = ?", key)

@@ -61,7 +61,6 @@ def delete_ephemeral(tx: Tx, message_id: int) -> None:
 
 
 def insert_invite(tx: Tx, row: GameInviteRow) -> None:
-    """Insert an invite."""
     tx.run(f"INSERT INTO game_invites ({_INVITE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 

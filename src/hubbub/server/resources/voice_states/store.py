@@ -219,7 +219,6 @@ def list_callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow
 
 
 def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
-    """Return the calls that a user is in."""
     return tx.fetch(
         CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
     )
@@ -273,7 +272,6 @@ def put_ticket(tx: Tx, row: TicketRow) -> None:
 
 
 def delete_ticket(tx: Tx, server_id: int, user_id: int) -> None:
-    """Delete a ticket."""
     tx.run("DELETE FROM voice_tickets WHERE server_id = ? AND user_id = ?", server_id, user_id)
 
 

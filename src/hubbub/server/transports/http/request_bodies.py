@@ -80,8 +80,6 @@ class BufferedBody:
 
 
 class DecodedBody(NamedTuple):
-    """A decoded body."""
-
     model: Any
     files: list[multipart.RawUpload]
     reserved: int

@@ -36,8 +36,6 @@ _NO_HEADERS: Final[CIMultiDict[str]] = CIMultiDict()
 
 
 class EncodedResponse(NamedTuple):
-    """An encoded response."""
-
     status: int
     body: bytes | None
     content_type: str = JSON

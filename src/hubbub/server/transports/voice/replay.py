@@ -11,8 +11,6 @@ AGE_MAX_SECONDS: Final = 60.0
 
 
 class BufferedMessage(NamedTuple):
-    """A buffered message."""
-
     number: int
     """Unbounded number, counted from 1; `wire_seq` converts it to the number on the wire."""
     frame_byte: int

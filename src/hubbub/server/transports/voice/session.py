@@ -64,7 +64,6 @@ class VoiceSession:
 
     @property
     def user_id(self) -> int:
-        """The id of the user."""
         return int(self.ticket.user_id)
 
     @property

@@ -25,9 +25,23 @@ class AccountPanel extends LayoutPart {
       h(
         "div",
         { class: "me" },
-        h("button", { type: "button", class: "me-button", "aria-haspopup": "menu", "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`, onclick: event => this.#menu(event.currentTarget) },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "me-button",
+            "aria-haspopup": "menu",
+            "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`,
+            onclick: event => this.#menu(event.currentTarget),
+          },
           userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
-          h("span", { class: "me-name" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small" }, STATUS_LABELS[this.status]))),
+          h(
+            "span",
+            { class: "me-name" },
+            h("strong", { dir: "auto" }, name),
+            h("span", { class: "soft small" }, STATUS_LABELS[this.status]),
+          ),
+        ),
         iconButton("more", "Settings", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
       ),
     );
@@ -39,7 +53,11 @@ class AccountPanel extends LayoutPart {
       updatePresence(this.context.gateway, { status });
       this.draw();
     };
-    openMenu(anchor, "Status", Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })));
+    openMenu(
+      anchor,
+      "Status",
+      Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })),
+    );
   }
 
   #more(anchor) {
@@ -57,7 +75,11 @@ class AccountPanel extends LayoutPart {
 /** Submit the same logout form as the button on every page. */
 function logOut() {
   const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]")).dataset.formToken;
-  const form = h("form", { method: "post", action: "/logout", hidden: true }, h("input", { type: "hidden", name: "form_token", value: token }));
+  const form = h(
+    "form",
+    { method: "post", action: "/logout", hidden: true },
+    h("input", { type: "hidden", name: "form_token", value: token }),
+  );
   document.body.append(form);
   form.submit();
 }

@@ -80,7 +80,11 @@ export async function openActivity(context, { applicationId, customId, referrerI
     const json = { instance_id: instances[0].composite_instance_id };
     const { ticket } = await api.request("POST", `/applications/${applicationId}/proxy-tickets`, { json });
     current?.end();
-    current = new ActivityFrame(here, application, instances[0], { discord_proxy_ticket: ticket, custom_id: customId, referrer_id: referrerId });
+    current = new ActivityFrame(here, application, instances[0], {
+      discord_proxy_ticket: ticket,
+      custom_id: customId,
+      referrer_id: referrerId,
+    });
     return true;
   } catch (error) {
     showError(error, "The activity could not be opened.");
@@ -104,12 +108,22 @@ class ActivityFrame {
     const frameId = uuid();
     const { location, composite_instance_id: instanceId, launch_id: launchId } = instance;
     const query = {
-      instance_id: instanceId, frame_id: frameId, platform: "desktop", guild_id: context.guildId, channel_id: context.channelId,
-      location_id: location.id, launch_id: launchId, ...more,
+      instance_id: instanceId,
+      frame_id: frameId,
+      platform: "desktop",
+      guild_id: context.guildId,
+      channel_id: context.channelId,
+      location_id: location.id,
+      launch_id: launchId,
+      ...more,
     };
     const given = Object.entries(query).filter(([, value]) => value);
     this.frame = h("iframe", {
-      class: "activity-frame", title: application.name, allow: ALLOW, sandbox: SANDBOX, src: `${origin}${FRAME_PAGE}?${new URLSearchParams(given)}`,
+      class: "activity-frame",
+      title: application.name,
+      allow: ALLOW,
+      sandbox: SANDBOX,
+      src: `${origin}${FRAME_PAGE}?${new URLSearchParams(given)}`,
     });
     this.participantList = h("ul", { class: "activity-people", "aria-label": "Participants" });
     this.resizeButton = iconButton("down", "Minimize", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
@@ -121,7 +135,12 @@ class ActivityFrame {
         "header",
         { class: "activity-bar" },
         appIcon(application),
-        h("div", { class: "activity-name" }, h("strong", null, application.name), where ? h("small", null, titleOf(where, context.state)) : null),
+        h(
+          "div",
+          { class: "activity-name" },
+          h("strong", null, application.name),
+          where ? h("small", null, titleOf(where, context.state)) : null,
+        ),
         this.participantList,
         this.resizeButton,
         iconButton("leave", "Leave activity", () => this.leave()),
@@ -129,12 +148,23 @@ class ActivityFrame {
       this.frame,
     );
     const session = {
-      context, application, presence, instances: instancesOf(context), scopes: new Set(), token: null, layout: () => this.#mode,
+      context,
+      application,
+      presence,
+      instances: instancesOf(context),
+      scopes: new Set(),
+      token: null,
+      layout: () => this.#mode,
       get instance() {
         return instancesOf(context).find(application.id, context.channelId) ?? instance;
       },
     };
-    this.host = new RpcHost(session, { frame: this.frame, origin, frameId, closed: (code, message) => this.#closed(code, message) });
+    this.host = new RpcHost(session, {
+      frame: this.frame,
+      origin,
+      frameId,
+      closed: (code, message) => this.#closed(code, message),
+    });
     this.revoked = ({ detail }) => {
       if (detail.application_id !== application.id) return;
       this.host.end(CloseCode.TOKEN_REVOKED, "Token Revoked");
@@ -171,7 +201,9 @@ class ActivityFrame {
     const { api, gateway, channelId } = this.context;
     this.rejoining = true;
     try {
-      await api.request("POST", `/activities/${channelId}/${this.application.id}`, { json: { session_id: gateway.sessionId } });
+      await api.request("POST", `/activities/${channelId}/${this.application.id}`, {
+        json: { session_id: gateway.sessionId },
+      });
       const { instances } = await api.request("GET", `/activities/${this.application.id}/instances/${channelId}`);
       if (instances[0]?.composite_instance_id === this.#last.composite_instance_id) return;
     } catch (error) {
@@ -190,7 +222,9 @@ class ActivityFrame {
     this.end();
     const path = `/applications/${this.application.id}/activities/${location.id}/instances/${id}/leave`;
     // 404: the user already left, on another device or with the previous session.
-    await api.request("POST", path, { json: { session_id: gateway.sessionId } }).catch(error => error.status === 404 || showError(error));
+    await api
+      .request("POST", path, { json: { session_id: gateway.sessionId } })
+      .catch(error => error.status === 404 || showError(error));
   }
 
   /** Remove the frame and show `text` as a notice, if given. */
@@ -209,7 +243,8 @@ class ActivityFrame {
   }
 
   #closed(code, message) {
-    if (code !== CloseCode.NORMAL) notice(message ? `${this.application.name}: ${message}` : `${this.application.name} ended (${code}).`, "problem");
+    if (code !== CloseCode.NORMAL)
+      notice(message ? `${this.application.name}: ${message}` : `${this.application.name} ended (${code}).`, "problem");
     this.leave();
   }
 
@@ -217,8 +252,14 @@ class ActivityFrame {
     const instance = instancesOf(this.context).find(this.application.id, this.context.channelId);
     if (instance) this.#last = instance;
     const { state, guildId } = this.context;
-    const names = [...new Set(this.#last.participants.map(each => each.user_id))].map(id => state.nameOf(state.user(id) ?? { id }, guildId));
-    replace(this.participantList, names.slice(0, 8).map(name => h("li", null, name)), names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null);
+    const names = [...new Set(this.#last.participants.map(each => each.user_id))].map(id =>
+      state.nameOf(state.user(id) ?? { id }, guildId),
+    );
+    replace(
+      this.participantList,
+      names.slice(0, 8).map(name => h("li", null, name)),
+      names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null,
+    );
   }
 }
 
@@ -244,7 +285,11 @@ async function openLauncher(context) {
   const running = instancesOf(context).in(here.channelId);
   const known = new Map(found.map(each => [each.application.id, each.application]));
   for (const { application_id: id } of running) {
-    if (!known.has(id)) known.set(id, await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })));
+    if (!known.has(id))
+      known.set(
+        id,
+        await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })),
+      );
   }
   openDialog("Activities", close => {
     const row = (application, text, label, press) =>
@@ -253,18 +298,32 @@ async function openLauncher(context) {
         null,
         appIcon(application),
         h("span", { class: "launcher-name" }, h("strong", null, application.name), h("small", null, text)),
-        h("button", { type: "button", class: "button small", onclick: () => { close(); press(); } }, label),
+        h(
+          "button",
+          {
+            type: "button",
+            class: "button small",
+            onclick: () => {
+              close();
+              press();
+            },
+          },
+          label,
+        ),
       );
     const joins = running.map(each => {
       const applicationId = each.application_id;
-      return row(known.get(applicationId), `${participantCount(each)} playing now`, "Join", () => openActivity(here, { applicationId }));
+      return row(known.get(applicationId), `${participantCount(each)} playing now`, "Join", () =>
+        openActivity(here, { applicationId }),
+      );
     });
     const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
     const starts = idle.map(entry => {
       const text = entry.description || entry.application.description || "Activity";
       return row(entry.application, text, "Start", () => runCommand(entry, here));
     });
-    if (!joins.length && !starts.length) return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
+    if (!joins.length && !starts.length)
+      return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");
     return h("ul", { class: "launcher" }, joins, starts);
   });
 }

@@ -22,7 +22,10 @@ const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 export const COMMANDS = Object.freeze({
   AUTHORIZE: { run: authorize },
   AUTHENTICATE: { run: authenticate },
-  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: { needs: AUTHENTICATED, run: async session => ({ participants: await views.participants(session) }) },
+  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: {
+    needs: AUTHENTICATED,
+    run: async session => ({ participants: await views.participants(session) }),
+  },
   GET_CHANNEL: { needs: ["guilds"], run: getChannel },
   GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], run: getChannelPermissions },
   GET_RELATIONSHIPS: { needs: ["relationships.read"], run: getRelationships },
@@ -36,18 +39,29 @@ export const COMMANDS = Object.freeze({
   SHARE_LINK: { needs: AUTHENTICATED, run: shareLink },
   REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, run: refreshTicket },
   GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
-  GET_ENTITLEMENTS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }) },
+  GET_ENTITLEMENTS_EMBEDDED: {
+    needs: AUTHENTICATED,
+    run: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }),
+  },
   START_PURCHASE: { needs: AUTHENTICATED, run: startPurchase },
-  USER_SETTINGS_GET_LOCALE: { needs: ["identify"], run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }) },
+  USER_SETTINGS_GET_LOCALE: {
+    needs: ["identify"],
+    run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }),
+  },
   ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
-  SET_CONFIG: { run: (_, payload) => ({ use_interactive_pip: Boolean(args(payload, { use_interactive_pip: flag }).use_interactive_pip) }) },
+  SET_CONFIG: {
+    run: (_, payload) => ({
+      use_interactive_pip: Boolean(args(payload, { use_interactive_pip: flag }).use_interactive_pip),
+    }),
+  },
   SET_ORIENTATION_LOCK_STATE: { run: (_, payload) => void args(payload, { lock_state: number(1, 3) }, "lock_state") },
   GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
 });
 
 // Authorization
 
-const scopeList = (value, name) => items(text(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
+const scopeList = (value, name) =>
+  items(text(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
 const AUTHORIZE = {
   client_id: snowflake,
   scope: scopeList,
@@ -62,12 +76,14 @@ const AUTHORIZE = {
 
 async function authorize(session, payload) {
   const request = args(payload, AUTHORIZE, "client_id");
-  if (request.client_id !== session.application.id) throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
+  if (request.client_id !== session.application.id)
+    throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
   if (!scopes) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scope" fails because ["scope" is required]');
   if (scopes.some(each => UNSUPPORTED_SCOPES.includes(each))) throw oauth2Error("invalid_scope");
   const query = { client_id: request.client_id, response_type: "code", scope: scopes.join(" ") };
-  for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"]) if (request[name]) query[name] = request[name];
+  for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"])
+    if (request[name]) query[name] = request[name];
   const { api } = session.context;
   try {
     const preview = await api.request("GET", "/oauth2/authorize", { query });
@@ -122,7 +138,8 @@ function getChannel({ context, scopes }, payload) {
   const { channel_id: id } = args(payload, { channel_id: snowflake }, "channel_id");
   const found = context.state.channels.get(id);
   if (!found) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
-  if (isPrivate(found) && !scopes.has("dm_channels.read")) throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
+  if (isPrivate(found) && !scopes.has("dm_channels.read"))
+    throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
   return views.channel(context, found);
 }
 
@@ -164,7 +181,8 @@ async function openExternalLink(session, payload) {
 
 async function openInviteDialog(session) {
   const { context } = session;
-  if (!context.guildId) throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Invites are not available in private channels");
+  if (!context.guildId)
+    throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Invites are not available in private channels");
   if (!context.state.can(context.channelId, Permissions.CREATE_INSTANT_INVITE)) {
     throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The user cannot create invites in this channel");
   }
@@ -190,7 +208,11 @@ async function shareLink(session, payload) {
   // The platform sets the referrer. A request that contains one fails without an error (spec/webhooks-and-interactions.md#9).
   if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
   const request = args(payload, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
-  const done = await shareDialog(session, { message: request.message, customId: request.custom_id, linkId: request.link_id });
+  const done = await shareDialog(session, {
+    message: request.message,
+    customId: request.custom_id,
+    linkId: request.link_id,
+  });
   return { success: done.copied || done.sent, didCopyLink: done.copied, didSendMessage: done.sent };
 }
 
@@ -199,7 +221,10 @@ async function initiateImageUpload(session) {
   if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No image was chosen");
   const body = new FormData();
   body.append("file", file, file.name);
-  const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, { method: "POST", body });
+  const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, {
+    method: "POST",
+    body,
+  });
   if (!response) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be uploaded");
   return { image_url: response.attachment.url };
 }
@@ -216,19 +241,26 @@ async function skusOf({ context, application }) {
 }
 
 async function entitlementsOf({ context, application }) {
-  return await context.api.request("GET", `/users/@me/applications/${application.id}/entitlements`, { query: { exclude_consumed: true } });
+  return await context.api.request("GET", `/users/@me/applications/${application.id}/entitlements`, {
+    query: { exclude_consumed: true },
+  });
 }
 
 /** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
 async function startPurchase(session, payload) {
   const { sku_id: sku } = args(payload, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
-  if (!(await skusOf(session)).some(each => each.id === sku)) throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
+  if (!(await skusOf(session)).some(each => each.id === sku))
+    throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let done;
   const bought = new Promise((resolve, reject) => {
-    const onEntitlement = ({ detail }) => detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
+    const onEntitlement = ({ detail }) =>
+      detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
     gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
-    const timer = setTimeout(() => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")), PURCHASE_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")),
+      PURCHASE_TIMEOUT_MS,
+    );
     done = () => {
       gateway.removeEventListener("ENTITLEMENT_CREATE", onEntitlement);
       clearTimeout(timer);
@@ -236,7 +268,10 @@ async function startPurchase(session, payload) {
   });
   bought.catch(() => {});
   try {
-    const opened = await openExternal(session, new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href);
+    const opened = await openExternal(
+      session,
+      new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href,
+    );
     if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
     return await bought;
   } finally {

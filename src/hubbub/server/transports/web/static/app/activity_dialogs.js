@@ -33,11 +33,21 @@ function askUser(title, build, otherwise) {
     let answer = otherwise;
     const box = openDialog(
       title,
-      () => h("div", { class: "dialog-parts" }, build(given => {
-        answer = given;
-        box.close();
-      })),
-      { closed: () => { busy = false; resolve(answer); } },
+      () =>
+        h(
+          "div",
+          { class: "dialog-parts" },
+          build(given => {
+            answer = given;
+            box.close();
+          }),
+        ),
+      {
+        closed: () => {
+          busy = false;
+          resolve(answer);
+        },
+      },
     );
   });
 }
@@ -51,10 +61,26 @@ export function askConsent({ application, context }, preview) {
   return askUser(
     `${application.name} wants to access your account`,
     decide => [
-      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, "This allows it, as ", h("strong", null, state.nameOf(preview.user)), ", to")),
-      h("ul", { class: "scopes" }, preview.scopes.map(each => h("li", null, h("span", null, each.description)))),
-      h("p", { class: "modal-app" }, "The app does not see your password. You can revoke its access at any time under Connected apps."),
-      buttons(button("Cancel", () => decide(false), "button quiet"), button("Authorize", () => decide(true))),
+      h(
+        "div",
+        { class: "dialog-who" },
+        appIcon(application),
+        h("p", null, "This allows it, as ", h("strong", null, state.nameOf(preview.user)), ", to"),
+      ),
+      h(
+        "ul",
+        { class: "scopes" },
+        preview.scopes.map(each => h("li", null, h("span", null, each.description))),
+      ),
+      h(
+        "p",
+        { class: "modal-app" },
+        "The app does not see your password. You can revoke its access at any time under Connected apps.",
+      ),
+      buttons(
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Authorize", () => decide(true)),
+      ),
     ],
     false,
   );
@@ -75,7 +101,14 @@ export async function openExternal({ application }, url) {
     decide => [
       h("p", null, `${application.name} wants to open`),
       h("p", { class: "dialog-address" }, url),
-      origin === location.origin ? null : h("label", { class: "field-option", for: "trust-host" }, remember, h("span", null, `Do not ask again for ${host}`)),
+      origin === location.origin
+        ? null
+        : h(
+            "label",
+            { class: "field-option", for: "trust-host" },
+            remember,
+            h("span", null, `Do not ask again for ${host}`),
+          ),
       buttons(
         button("Cancel", () => decide(false), "button quiet"),
         button("Open link", () => {
@@ -100,10 +133,20 @@ function linkTo({ application, context }, { customId, linkId }) {
 /** Return the channels where the user can send messages: this one, private channels and the guild's channels. */
 function sendTargets({ context }) {
   const { state, channelId, guildId } = context;
-  const open = [state.channels.get(channelId), ...state.privateChannels(), ...(guildId ? state.channelsOf(guildId) : [])]
+  const open = [
+    state.channels.get(channelId),
+    ...state.privateChannels(),
+    ...(guildId ? state.channelsOf(guildId) : []),
+  ]
     .filter((each, index, all) => each && all.findIndex(other => other?.id === each.id) === index)
-    .filter(each => isMessageable(each) && (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)));
-  return open.slice(0, LIST_MAX).map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
+    .filter(
+      each =>
+        isMessageable(each) &&
+        (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
+    );
+  return open
+    .slice(0, LIST_MAX)
+    .map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
 }
 
 /**
@@ -121,12 +164,23 @@ export async function shareDialog(session, { message, customId, linkId, to }) {
   return await askUser(
     to ? `Invite ${context.state.nameOf(to)}` : `Share ${application.name}`,
     decide => [
-      h("div", { class: "dialog-who" }, appIcon(application), h("p", null, to ? "Message to send:" : "Message to send:")),
+      h(
+        "div",
+        { class: "dialog-who" },
+        appIcon(application),
+        h("p", null, to ? "Message to send:" : "Message to send:"),
+      ),
       text,
       h("p", { class: "dialog-address" }, url),
       where?.node,
       buttons(
-        to ? null : button("Copy link", () => copy(url).then(copied => copied && decide({ sent: false, copied })), "button quiet"),
+        to
+          ? null
+          : button(
+              "Copy link",
+              () => copy(url).then(copied => copied && decide({ sent: false, copied })),
+              "button quiet",
+            ),
         button("Send", async event => {
           event.currentTarget.disabled = true;
           const sent = await sendAsUser(session, to, where?.values[0]?.value, `${text.value}\n${url}`.trim());
@@ -164,7 +218,12 @@ export async function inviteDialog(session) {
             pressedButton.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
             pressedButton.disabled = pressedButton.textContent === "Invited";
           };
-          return h("li", null, h("span", null, context.state.nameOf(recipient)), button("Invite", press, "button quiet small"));
+          return h(
+            "li",
+            null,
+            h("span", null, context.state.nameOf(recipient)),
+            button("Invite", press, "button quiet small"),
+          );
         }),
       ),
       buttons(button("Done", () => decide(true))),
@@ -199,7 +258,10 @@ export function chooseImage({ application }) {
     decide => [
       h("p", null, "Anyone with the link can view the image for one day."),
       input,
-      buttons(button("Cancel", () => decide(null), "button quiet"), button("Upload image", () => input.files.length && decide(input.files[0]))),
+      buttons(
+        button("Cancel", () => decide(null), "button quiet"),
+        button("Upload image", () => input.files.length && decide(input.files[0])),
+      ),
     ],
     null,
   );
@@ -209,9 +271,13 @@ export function chooseImage({ application }) {
 async function sendAsUser(session, to, channelId, content) {
   const { api } = session.context;
   try {
-    const id = to ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id : channelId;
+    const id = to
+      ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id
+      : channelId;
     if (!id) return false;
-    await api.request("POST", `/channels/${id}/messages`, { json: { content, nonce: newNonce(), enforce_nonce: true } });
+    await api.request("POST", `/channels/${id}/messages`, {
+      json: { content, nonce: newNonce(), enforce_nonce: true },
+    });
     return true;
   } catch (error) {
     showError(error);

@@ -9,7 +9,9 @@ const SUBSCRIPTIONS_MAX = 64;
 
 /** Every event: required scopes, the argument that selects its subject, and the initial payload. */
 const EVENTS = Object.freeze({
-  ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: { first: async session => ({ participants: await views.participants(session) }) },
+  ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: {
+    first: async session => ({ participants: await views.participants(session) }),
+  },
   ACTIVITY_LAYOUT_MODE_UPDATE: { first: session => ({ layout_mode: session.layout() }) },
   ORIENTATION_UPDATE: { first: orientation },
   THERMAL_STATE_UPDATE: { first: () => ({ thermal_state: 0 }) },
@@ -18,7 +20,11 @@ const EVENTS = Object.freeze({
   SPEAKING_START: { about: "channel_id", needs: ["rpc.voice.read"] },
   SPEAKING_STOP: { about: "channel_id", needs: ["rpc.voice.read"] },
   CURRENT_USER_UPDATE: { needs: ["identify"], first: ({ context }) => views.user(context.me) },
-  CURRENT_GUILD_MEMBER_UPDATE: { about: "guild_id", needs: ["identify", "guilds.members.read"], first: ({ context }, about) => views.member(context, about) },
+  CURRENT_GUILD_MEMBER_UPDATE: {
+    about: "guild_id",
+    needs: ["identify", "guilds.members.read"],
+    first: ({ context }, about) => views.member(context, about),
+  },
   RELATIONSHIP_UPDATE: { needs: ["relationships.read"] },
   ENTITLEMENT_CREATE: { needs: ["rpc.authenticated"] },
   ACTIVITY_JOIN: {},
@@ -57,16 +63,19 @@ export class Subscriptions {
     for (const name of ["RELATIONSHIP_ADD", "RELATIONSHIP_UPDATE", "RELATIONSHIP_REMOVE"]) {
       this.#on(gateway, name, ({ detail }) => {
         const type = name === "RELATIONSHIP_REMOVE" ? 0 : detail.type;
-        if (this.#has("RELATIONSHIP_UPDATE")) send("RELATIONSHIP_UPDATE", views.relationship(session.context, { ...detail, type }));
+        if (this.#has("RELATIONSHIP_UPDATE"))
+          send("RELATIONSHIP_UPDATE", views.relationship(session.context, { ...detail, type }));
       });
     }
     this.#on(gateway, "PRESENCE_UPDATE", ({ detail }) => {
       const known = state.relationships.get(detail.user.id);
-      if (known && this.#has("RELATIONSHIP_UPDATE")) send("RELATIONSHIP_UPDATE", views.relationship(session.context, known));
+      if (known && this.#has("RELATIONSHIP_UPDATE"))
+        send("RELATIONSHIP_UPDATE", views.relationship(session.context, known));
     });
     this.#on(gateway, "ENTITLEMENT_CREATE", ({ detail }) => {
       const own = detail.application_id === session.application.id && detail.user_id === state.me.id;
-      if (own && this.#has("ENTITLEMENT_CREATE")) send("ENTITLEMENT_CREATE", { entitlement: views.entitlement(detail) });
+      if (own && this.#has("ENTITLEMENT_CREATE"))
+        send("ENTITLEMENT_CREATE", { entitlement: views.entitlement(detail) });
     });
   }
 
@@ -76,9 +85,11 @@ export class Subscriptions {
     if (!hasScopes(event.needs, this.#session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
-    if (this.#subscribed.size >= SUBSCRIPTIONS_MAX && !this.#subscribed.has(key)) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Too many subscriptions");
+    if (this.#subscribed.size >= SUBSCRIPTIONS_MAX && !this.#subscribed.has(key))
+      throw new RpcError(RpcErrorCode.RATE_LIMITED, "Too many subscriptions");
     this.#subscribed.add(key);
-    if (evt === "VOICE_STATE_UPDATE") for (const each of this.#session.context.state.voiceStatesIn(about)) this.#voiceChannels.set(each.user_id, about);
+    if (evt === "VOICE_STATE_UPDATE")
+      for (const each of this.#session.context.state.voiceStatesIn(about)) this.#voiceChannels.set(each.user_id, about);
     // Send the initial payload after the response, because activities expect the response first.
     if (event.first) setTimeout(() => this.#resend(evt, about));
     return { evt };
@@ -125,10 +136,13 @@ export class Subscriptions {
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);
     if (!event.about) return { key: `${evt}:`, event };
     const { state } = this.#session.context;
-    if (evt.startsWith("SPEAKING") && payload?.lobby_id) return { key: `${evt}:${args(payload, { lobby_id: snowflake }).lobby_id}`, event };
+    if (evt.startsWith("SPEAKING") && payload?.lobby_id)
+      return { key: `${evt}:${args(payload, { lobby_id: snowflake }).lobby_id}`, event };
     const about = args(payload, { [event.about]: snowflake }, event.about)[event.about];
-    if (event.about === "guild_id" && !state.guilds.has(about)) throw new RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id");
-    if (event.about === "channel_id" && !state.channels.has(about)) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
+    if (event.about === "guild_id" && !state.guilds.has(about))
+      throw new RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id");
+    if (event.about === "channel_id" && !state.channels.has(about))
+      throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
     return { key: `${evt}:${about}`, event, about };
   }
 }

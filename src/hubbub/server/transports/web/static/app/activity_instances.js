@@ -12,7 +12,9 @@ export class ActivityInstances extends EventTarget {
     gateway.addEventListener("GUILD_CREATE", ({ detail }) => {
       for (const each of detail.activity_instances ?? []) this.#store(each);
     });
-    gateway.addEventListener("GUILD_DELETE", ({ detail }) => this.#removeWhere(({ location }) => location.guild_id === detail.id));
+    gateway.addEventListener("GUILD_DELETE", ({ detail }) =>
+      this.#removeWhere(({ location }) => location.guild_id === detail.id),
+    );
     gateway.addEventListener("EMBEDDED_ACTIVITY_UPDATE_V2", ({ detail }) => this.#store(detail));
   }
 

@@ -22,7 +22,14 @@ const activityFields = fields({
   details: shortText,
   details_url: url,
   timestamps: fields({ start: number(0), end: number(0) }),
-  assets: fields({ large_image: image, large_text: shortText, large_url: url, small_image: image, small_text: shortText, small_url: url }),
+  assets: fields({
+    large_image: image,
+    large_text: shortText,
+    large_url: url,
+    small_image: image,
+    small_text: shortText,
+    small_url: url,
+  }),
   party: fields({ id: shortText, size: items(number(1), 2, 2) }),
   secrets: fields({ join: secret, match: secret }),
   instance: flag,
@@ -37,7 +44,9 @@ export function readActivity(sent, application) {
   for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = inMilliseconds(value);
   const flags = (activity.instance ? INSTANCE : 0) | (activity.secrets?.join ? JOIN : 0);
   if (flags) result.flags = flags;
-  return Object.fromEntries(Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length));
+  return Object.fromEntries(
+    Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length),
+  );
 }
 
 function inMilliseconds(value) {

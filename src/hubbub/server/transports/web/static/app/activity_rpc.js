@@ -72,7 +72,9 @@ export class RpcHost {
     this.#origin = origin;
     this.#frameId = frameId;
     this.closed = closed;
-    this.subscriptions = new Subscriptions(session, (evt, data) => this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }));
+    this.subscriptions = new Subscriptions(session, (evt, data) =>
+      this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }),
+    );
     window.addEventListener("message", this.#listener);
   }
 
@@ -102,7 +104,8 @@ export class RpcHost {
   #handshake({ v, encoding, client_id: client, frame_id: frame }) {
     if (frame !== this.#frameId) return;
     if (Number(v) !== VERSION) return this.#reject(CloseCode.INVALID_VERSION, "Invalid Version");
-    if (encoding !== undefined && encoding !== "json") return this.#reject(CloseCode.INVALID_ENCODING, "Invalid Encoding");
+    if (encoding !== undefined && encoding !== "json")
+      return this.#reject(CloseCode.INVALID_ENCODING, "Invalid Encoding");
     if (client !== this.session.application.id) return this.#reject(CloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
     this.#isConnected = true;
     this.session.scopes = new Set();
@@ -134,7 +137,8 @@ export class RpcHost {
       return;
     }
     try {
-      if (!this.#commands.allows(now)) throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
+      if (!this.#commands.allows(now))
+        throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
       if (!isWithinLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
       const data = await this.#execute(payload);
       this.#send(FRAME, { cmd, data: data ?? null, evt: null, nonce });
@@ -166,7 +170,12 @@ function isWithinLimit(payload) {
 function errorPayload(error) {
   if (error instanceof RpcError) return { code: error.code, message: error.message };
   if (error?.name === "ApiError") {
-    const code = error.status === 403 ? RpcErrorCode.INVALID_PERMISSIONS : error.status === 429 ? RpcErrorCode.RATE_LIMITED : RpcErrorCode.UNKNOWN;
+    const code =
+      error.status === 403
+        ? RpcErrorCode.INVALID_PERMISSIONS
+        : error.status === 429
+          ? RpcErrorCode.RATE_LIMITED
+          : RpcErrorCode.UNKNOWN;
     return { code, message: error.sentence };
   }
   console.error(error);

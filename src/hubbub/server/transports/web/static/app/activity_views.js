@@ -21,7 +21,8 @@ export async function participants({ context, instance }) {
   const found = [];
   for (const id of new Set(instance.participants.map(each => each.user_id))) {
     const member = instance.participants.find(each => each.user_id === id)?.member;
-    const known = state.user(id) ?? member?.user ?? (await context.api.request("GET", `/users/${id}`).catch(() => null));
+    const known =
+      state.user(id) ?? member?.user ?? (await context.api.request("GET", `/users/${id}`).catch(() => null));
     if (!known) continue;
     const nick = member?.nick ?? state.member(guildId, id)?.nick;
     found.push(nick ? { ...user(known), nickname: nick } : user(known));
@@ -98,7 +99,15 @@ function roleColor(guild, known) {
 /** Return a SKU. */
 export function sku(sent) {
   const { id, name, type, application_id, flags = 0, price, currency } = sent;
-  return { id, name, type, application_id, flags, price: { amount: price, currency }, release_date: sent.release_date ?? null };
+  return {
+    id,
+    name,
+    type,
+    application_id,
+    flags,
+    price: { amount: price, currency },
+    release_date: sent.release_date ?? null,
+  };
 }
 
 /** Return an entitlement without null values. */

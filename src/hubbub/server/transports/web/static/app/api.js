@@ -77,7 +77,14 @@ export class Api {
     for (let attempt = 1; ; attempt += 1) {
       let result;
       try {
-        result = await (progress === undefined ? sendFetch : sendUpload)(method, url, headers, body, signal, progress ?? keepalive);
+        result = await (progress === undefined ? sendFetch : sendUpload)(
+          method,
+          url,
+          headers,
+          body,
+          signal,
+          progress ?? keepalive,
+        );
       } catch (error) {
         if (signal?.aborted) throw error;
         throw new ApiError(0, 0, "Cannot reach the server. Check your connection.");
@@ -108,7 +115,10 @@ function apiError(status, decoded) {
     const seconds = Math.ceil(Number(decoded?.retry_after ?? 1));
     return new ApiError(429, decoded?.code ?? 0, `Too many requests. Try again in ${seconds} seconds.`);
   }
-  const message = typeof decoded?.message === "string" ? decoded.message : "Something went wrong on the server. Try again in a moment.";
+  const message =
+    typeof decoded?.message === "string"
+      ? decoded.message
+      : "Something went wrong on the server. Try again in a moment.";
   return new ApiError(status, Number(decoded?.code ?? 0), message, decoded?.errors);
 }
 
@@ -121,7 +131,15 @@ function queryString(query) {
 }
 
 async function sendFetch(method, url, headers, body, signal, keepalive) {
-  const response = await fetch(url, { method, headers, body, signal, keepalive, credentials: "omit", cache: "no-store" });
+  const response = await fetch(url, {
+    method,
+    headers,
+    body,
+    signal,
+    keepalive,
+    credentials: "omit",
+    cache: "no-store",
+  });
   return { status: response.status, decoded: parseJson(await response.text()) };
 }
 
@@ -131,8 +149,13 @@ function sendUpload(method, url, headers, body, signal, progress) {
     const request = new XMLHttpRequest();
     request.open(method, url);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
-    request.upload.addEventListener("progress", event => event.lengthComputable && progress(event.loaded / event.total));
-    request.addEventListener("load", () => resolve({ status: request.status, decoded: parseJson(request.responseText) }));
+    request.upload.addEventListener(
+      "progress",
+      event => event.lengthComputable && progress(event.loaded / event.total),
+    );
+    request.addEventListener("load", () =>
+      resolve({ status: request.status, decoded: parseJson(request.responseText) }),
+    );
     request.addEventListener("error", () => reject(new TypeError("network")));
     request.addEventListener("abort", () => reject(new DOMException("aborted", "AbortError")));
     signal?.addEventListener("abort", () => request.abort());

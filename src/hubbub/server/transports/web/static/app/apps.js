@@ -17,7 +17,8 @@ export function startApps(context) {
 
 /** Open a clicked activity link in the channel in view (spec/activities.md#9). Elsewhere it is a normal link. */
 function followed(event, context) {
-  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
+    return;
   const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
   if (!link || !context.channelId || !activitiesEnabled()) return;
   const address = new URL(link.getAttribute("href"), location.href);
@@ -38,7 +39,11 @@ async function openLink(context, applicationId, search, author) {
   for (const name of ["link_id", "custom_id", "referrer_id"]) if (search.get(name)) query[name] = search.get(name);
   try {
     const opened = await context.api.request("GET", `/activities/${applicationId}/link`, { query });
-    await openActivity(context, { applicationId, customId: opened.custom_id, referrerId: opened.referrer_id ?? author });
+    await openActivity(context, {
+      applicationId,
+      customId: opened.custom_id,
+      referrerId: opened.referrer_id ?? author,
+    });
   } catch (error) {
     showError(error, "The activity could not be opened.");
   }

@@ -7,7 +7,10 @@ import { avatarPath, channelIconPath, iconPath } from "./media.js";
 /** Return the one or two letters shown in place of a missing image. */
 export function initials(name) {
   const words = name.split(/\s+/u).filter(word => /^[\p{L}\p{N}]/u.test(word));
-  const letters = words.slice(0, 2).map(word => [...word][0]).join("");
+  const letters = words
+    .slice(0, 2)
+    .map(word => [...word][0])
+    .join("");
   return (letters || [...name.trim()][0] || "?").toUpperCase();
 }
 
@@ -43,7 +46,12 @@ const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", o
 /** Return a presence indicator. Its shape differs too, not only its color. */
 export function statusMark(status) {
   const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
-  return h("span", { class: `status ${kind}`, role: "img", "aria-label": STATUS_LABELS[kind], title: STATUS_LABELS[kind] });
+  return h("span", {
+    class: `status ${kind}`,
+    role: "img",
+    "aria-label": STATUS_LABELS[kind],
+    title: STATUS_LABELS[kind],
+  });
 }
 
 /** Return the title of a channel. */
@@ -54,9 +62,15 @@ export function titleOf(channel, state) {
 }
 
 const ICONS = new Map([
-  [ChannelType.GUILD_VOICE, "voice"], [ChannelType.GUILD_STAGE_VOICE, "voice"], [ChannelType.GUILD_FORUM, "forum"],
-  [ChannelType.GUILD_MEDIA, "forum"], [ChannelType.GUILD_ANNOUNCEMENT, "megaphone"], [ChannelType.PUBLIC_THREAD, "thread"],
-  [ChannelType.PRIVATE_THREAD, "thread"], [ChannelType.ANNOUNCEMENT_THREAD, "thread"], [ChannelType.GROUP_DM, "people"],
+  [ChannelType.GUILD_VOICE, "voice"],
+  [ChannelType.GUILD_STAGE_VOICE, "voice"],
+  [ChannelType.GUILD_FORUM, "forum"],
+  [ChannelType.GUILD_MEDIA, "forum"],
+  [ChannelType.GUILD_ANNOUNCEMENT, "megaphone"],
+  [ChannelType.PUBLIC_THREAD, "thread"],
+  [ChannelType.PRIVATE_THREAD, "thread"],
+  [ChannelType.ANNOUNCEMENT_THREAD, "thread"],
+  [ChannelType.GROUP_DM, "people"],
 ]);
 
 /** Return the icon name of a channel. */

@@ -3,7 +3,8 @@
 // the page. It is shown again if a module fails to load or to parse.
 (() => {
   const root = document.documentElement;
-  if (!("noModule" in HTMLScriptElement.prototype) || !("customElements" in window) || window.self !== window.top) return;
+  if (!("noModule" in HTMLScriptElement.prototype) || !("customElements" in window) || window.self !== window.top)
+    return;
   root.classList.add("has-client");
   window.addEventListener(
     "error",

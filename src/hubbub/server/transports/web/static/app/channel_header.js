@@ -14,7 +14,8 @@ import { openInvite } from "./guild_menu.js";
 /** Return the header of a channel. */
 export function channelHeader(context, channel) {
   const { state } = context;
-  const title = titleOf(channel, state), parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
+  const title = titleOf(channel, state),
+    parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
   const emit = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
   const hasThreads = channel.guild_id && channel.type <= 5 && channel.type !== ChannelType.GUILD_VOICE;
@@ -22,40 +23,94 @@ export function channelHeader(context, channel) {
     "header",
     { class: "view-head" },
     iconButton("menu", "Channels and conversations", emit("show-side"), { class: "icon-button to-side" }),
-    channel.guild_id ? icon(channelIconName(channel)) : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
+    channel.guild_id
+      ? icon(channelIconName(channel))
+      : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
     h(
       "div",
       { class: "view-title" },
-      h("h2", { dir: "auto" }, parent ? [h("a", { href: pathOf(parent), class: "soft" }, parent.name), " › "] : null, title),
+      h(
+        "h2",
+        { dir: "auto" },
+        parent ? [h("a", { href: pathOf(parent), class: "soft" }, parent.name), " › "] : null,
+        title,
+      ),
       channel.topic ? h("p", { class: "soft small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
     ),
     h(
       "div",
       { class: "view-tools" },
       hasThreads ? iconButton("thread", "Threads", () => openThreads(context)) : null,
-      isForum(channel) ? null : iconButton("pin", "Pinned messages", () => openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES))),
+      isForum(channel)
+        ? null
+        : iconButton("pin", "Pinned messages", () =>
+            openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
+          ),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
-      other === null || channel.guild_id ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" }) : null,
-      iconButton("more", "Channel options", event => channelMenu(event.currentTarget, context, channel), { "aria-haspopup": "menu" }),
+      other === null || channel.guild_id
+        ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" })
+        : null,
+      iconButton("more", "Channel options", event => channelMenu(event.currentTarget, context, channel), {
+        "aria-haspopup": "menu",
+      }),
     ),
   );
 }
 
 function channelMenu(anchor, context, channel) {
   const { state, api, me } = context;
-  const thread = isThread(channel), manages = state.can(channel.id, thread ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
+  const thread = isThread(channel),
+    manages = state.can(channel.id, thread ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
   const group = channel.type === ChannelType.GROUP_DM;
-  const archive = () => attempt(() => api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }));
+  const archive = () =>
+    attempt(() =>
+      api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
+    );
   const rename = () => openRename(context, channel);
   openMenu(anchor, titleOf(channel, state), [
-    channel.guild_id && !thread && state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && { label: "Invite people", icon: "invite", press: () => openInvite(context, channel) },
-    thread && { label: channel.member ? "Leave thread" : "Join thread", icon: "thread", press: () => joinOrLeave(context) },
-    thread && (manages || channel.owner_id === me.id) && { label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread", icon: "lock", press: archive },
-    (manages || group || (thread && channel.owner_id === me.id)) && channel.type !== ChannelType.DM && { label: channel.guild_id && !thread ? "Edit channel" : "Rename", icon: "edit", press: rename },
+    channel.guild_id &&
+      !thread &&
+      state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
+        label: "Invite people",
+        icon: "invite",
+        press: () => openInvite(context, channel),
+      },
+    thread && {
+      label: channel.member ? "Leave thread" : "Join thread",
+      icon: "thread",
+      press: () => joinOrLeave(context),
+    },
+    thread &&
+      (manages || channel.owner_id === me.id) && {
+        label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
+        icon: "lock",
+        press: archive,
+      },
+    (manages || group || (thread && channel.owner_id === me.id)) &&
+      channel.type !== ChannelType.DM && {
+        label: channel.guild_id && !thread ? "Edit channel" : "Rename",
+        icon: "edit",
+        press: rename,
+      },
     group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
-    group && { label: "Leave group", icon: "leave", danger: true, press: () => remove(context, channel, "Leave the group?", "Leave") },
-    channel.type === ChannelType.DM && { label: "Close conversation", icon: "close", press: () => closeConversation(context, channel) },
-    manages && channel.guild_id && { label: "Delete", icon: "bin", danger: true, press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete") },
+    group && {
+      label: "Leave group",
+      icon: "leave",
+      danger: true,
+      press: () => remove(context, channel, "Leave the group?", "Leave"),
+    },
+    channel.type === ChannelType.DM && {
+      label: "Close conversation",
+      icon: "close",
+      press: () => closeConversation(context, channel),
+    },
+    manages &&
+      channel.guild_id && {
+        label: "Delete",
+        icon: "bin",
+        danger: true,
+        press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete"),
+      },
   ]);
 }
 
@@ -68,14 +123,17 @@ async function closeConversation(context, channel) {
 
 async function remove(context, channel, title, label) {
   if (!(await confirmAction(title, "This cannot be undone.", label))) return;
-  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`))) context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
+  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`)))
+    context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }
 
 function openRename(context, channel) {
   openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
     const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
     const name = field("Name", h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }));
-    const topic = hasTopic ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" })) : null;
+    const topic = hasTopic
+      ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" }))
+      : null;
     const save = async event => {
       event.preventDefault();
       const json = { name: name.input.value.trim() };
@@ -87,6 +145,12 @@ function openRename(context, channel) {
         name.setError(error.sentence);
       }
     };
-    return h("form", { class: "stack", onsubmit: save }, name.node, topic?.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")));
+    return h(
+      "form",
+      { class: "stack", onsubmit: save },
+      name.node,
+      topic?.node,
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")),
+    );
   });
 }

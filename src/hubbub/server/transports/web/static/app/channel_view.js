@@ -10,12 +10,20 @@ class ChannelView extends LayoutPart {
   static kinds = ["channels", "guilds", "presences", "members", "relationships"];
 
   begin() {
-    const { context } = this, channel = context.state.channels.get(context.channelId);
+    const { context } = this,
+      channel = context.state.channels.get(context.channelId);
     this.head = h("div", { class: "view-top" });
     this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
     this.composer = createPart("hubbub-composer", context);
     this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
-    replace(this, this.head, channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null, this.timeline, this.composer, this.drop);
+    replace(
+      this,
+      this.head,
+      channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null,
+      this.timeline,
+      this.composer,
+      this.drop,
+    );
     this.addEventListener("reply", event => this.composer.replyTo(/** @type {CustomEvent} */ (event).detail));
     this.addEventListener("focus-composer", () => this.composer.focus());
     this.addEventListener("message-sent", () => this.timeline.scrollToNewest());
@@ -26,11 +34,22 @@ class ChannelView extends LayoutPart {
   }
 
   draw() {
-    const { context } = this, channel = context.state.channels.get(context.channelId);
+    const { context } = this,
+      channel = context.state.channels.get(context.channelId);
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
-    const others = (channel.recipients ?? []).map(each => `${context.state.nameOf(each, null)} ${context.state.statusOf(each.id)}`);
-    const stamp = JSON.stringify([channel.name, channel.topic, channel.type, channel.parent_id, channel.member !== undefined, others, String(context.state.permissionsIn(channel.id))]);
+    const others = (channel.recipients ?? []).map(
+      each => `${context.state.nameOf(each, null)} ${context.state.statusOf(each.id)}`,
+    );
+    const stamp = JSON.stringify([
+      channel.name,
+      channel.topic,
+      channel.type,
+      channel.parent_id,
+      channel.member !== undefined,
+      others,
+      String(context.state.permissionsIn(channel.id)),
+    ]);
     if (this.head.dataset.stamp === stamp) return;
     this.head.dataset.stamp = stamp;
     replace(this.head, channelHeader(context, channel));
@@ -41,8 +60,11 @@ class ChannelView extends LayoutPart {
   }
 
   #editLast() {
-    const { me } = this.context, { timeline } = this;
-    const mine = timeline.log.items.findLast(each => each.author.id === me.id && !each.webhook_id && (each.type === 0 || each.type === 19));
+    const { me } = this.context,
+      { timeline } = this;
+    const mine = timeline.log.items.findLast(
+      each => each.author.id === me.id && !each.webhook_id && (each.type === 0 || each.type === 19),
+    );
     if (mine === undefined) return;
     const row = timeline.list.querySelector(`[data-message-id="${mine.id}"]`);
     if (row) focusRow(timeline.list, row);

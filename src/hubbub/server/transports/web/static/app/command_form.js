@@ -22,7 +22,13 @@ export function commandForm(entry, context, done) {
   const send = h("button", { type: "submit", class: "button small" }, "Run");
   const node = h(
     "form",
-    { class: "command-form", novalidate: true, "aria-label": `Command ${entry.name} of ${entry.application.name}`, onsubmit: run, onkeydown: onKeydown },
+    {
+      class: "command-form",
+      novalidate: true,
+      "aria-label": `Command ${entry.name} of ${entry.application.name}`,
+      onsubmit: run,
+      onkeydown: onKeydown,
+    },
     h(
       "div",
       { class: "command-head" },
@@ -52,7 +58,11 @@ export function commandForm(entry, context, done) {
     const left = entry.options.filter(({ name }) => !fields.has(name));
     const button = option => {
       const title = option.description_localized ?? option.description;
-      return h("button", { type: "button", class: "command-offer", title, onclick: () => addOptional(option) }, `+ ${nameOf(option)}`);
+      return h(
+        "button",
+        { type: "button", class: "command-offer", title, onclick: () => addOptional(option) },
+        `+ ${nameOf(option)}`,
+      );
     };
     replace(more, left.map(button));
     more.hidden = !left.length;
@@ -74,7 +84,13 @@ export function commandForm(entry, context, done) {
   async function complete(option, typed) {
     const given = read(null)
       .filter(({ name }) => name !== option.name)
-      .map(each => ({ ...each, value: partial(each.value, entry.options.find(({ name }) => name === each.name)) }));
+      .map(each => ({
+        ...each,
+        value: partial(
+          each.value,
+          entry.options.find(({ name }) => name === each.name),
+        ),
+      }));
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
@@ -100,7 +116,12 @@ export function commandForm(entry, context, done) {
     if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
     setBusy(true);
     try {
-      await interactionsOf(context).send(context, { type: APPLICATION_COMMAND, applicationId: entry.application.id, data, files });
+      await interactionsOf(context).send(context, {
+        type: APPLICATION_COMMAND,
+        applicationId: entry.application.id,
+        data,
+        files,
+      });
       if (node.isConnected) done(true);
     } catch (error) {
       showErrors(error, values);
@@ -122,7 +143,7 @@ export function commandForm(entry, context, done) {
     if (first) return;
     const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
     if (outdated) commandsIn(context, true).catch(() => {});
-    setStatus(outdated ? "This command has changed. Cancel and select it again." : error.sentence ?? error.message);
+    setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
   }
 
   function setBusy(on) {

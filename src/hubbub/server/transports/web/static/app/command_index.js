@@ -42,7 +42,9 @@ export function commandsIn({ api, channelId }, refresh = false) {
 
 function flatten({ applications, application_commands: commands }) {
   const makers = new Map(applications.map(each => [each.id, each]));
-  return commands.flatMap(command => entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" }));
+  return commands.flatMap(command =>
+    entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" }),
+  );
 }
 
 function entries(command, application) {
@@ -58,7 +60,14 @@ function entries(command, application) {
       return;
     }
     const name = [command, ...steps].map(nameOf).join(" ");
-    found.push({ command, application, steps, name, description: node.description_localized ?? node.description ?? "", options: inner });
+    found.push({
+      command,
+      application,
+      steps,
+      name,
+      description: node.description_localized ?? node.description ?? "",
+      options: inner,
+    });
   }
 }
 

@@ -12,7 +12,12 @@ const BOOLEAN = 5;
 const NUMBER = 10;
 const ATTACHMENT = 11;
 /** Select component type of each entity option type. */
-const ENTITIES = new Map([[6, USER_SELECT], [7, CHANNEL_SELECT], [8, ROLE_SELECT], [9, MENTIONABLE_SELECT]]);
+const ENTITIES = new Map([
+  [6, USER_SELECT],
+  [7, CHANNEL_SELECT],
+  [8, ROLE_SELECT],
+  [9, MENTIONABLE_SELECT],
+]);
 const STRING_MAX = 6000;
 let count = 0;
 
@@ -54,7 +59,17 @@ function controlOf(option, id, label, context, complete) {
     return choiceControl({ find: query => choicesOf(component, context, query) }, id, label, value => value);
   }
   if (type === BOOLEAN) {
-    return choiceControl({ choices: [{ value: "true", label: "True" }, { value: "false", label: "False" }] }, id, label, value => value === "true");
+    return choiceControl(
+      {
+        choices: [
+          { value: "true", label: "True" },
+          { value: "false", label: "False" },
+        ],
+      },
+      id,
+      label,
+      value => value === "true",
+    );
   }
   if (type === ATTACHMENT) return attachment(option, id);
   if (option.choices?.length && !option.autocomplete) {
@@ -62,9 +77,15 @@ function controlOf(option, id, label, context, complete) {
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
-  const maxlength = type === STRING ? option.max_length ?? STRING_MAX : 32;
+  const maxlength = type === STRING ? (option.max_length ?? STRING_MAX) : 32;
   if (option.autocomplete) {
-    const field = suggestField({ label, id, maxlength, inputmode, fetchSuggestions: typed => complete(partial(typed, option)) });
+    const field = suggestField({
+      label,
+      id,
+      maxlength,
+      inputmode,
+      fetchSuggestions: typed => complete(partial(typed, option)),
+    });
     return { node: field.node, input: field.input, read: () => parseValue(field.value(), type) };
   }
   const input = h("input", { id, type: "text", class: "command-input", autocomplete: "off", maxlength, inputmode });
@@ -74,7 +95,11 @@ function controlOf(option, id, label, context, complete) {
 function choiceControl(source, id, label, valueOf) {
   const field = picker({ ...source, label, min: 0, max: 1 });
   field.button.id = id;
-  return { node: field.node, input: field.button, read: () => (field.values.length ? valueOf(field.values[0].value) : undefined) };
+  return {
+    node: field.node,
+    input: field.button,
+    read: () => (field.values.length ? valueOf(field.values[0].value) : undefined),
+  };
 }
 
 function attachment({ file_types: types = [] }, id) {
@@ -102,5 +127,7 @@ function parseValue(value, type) {
 /** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
 export function partial(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
   const read = parseValue(value, type) ?? "";
-  return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read))) ? String(value) : read;
+  return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read)))
+    ? String(value)
+    : read;
 }

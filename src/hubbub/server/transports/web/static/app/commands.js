@@ -68,11 +68,20 @@ export function commandPicker(composer, context) {
         h(
           "li",
           {
-            id: `${id}-${at}`, role: "option", class: "command-option", "aria-selected": "false",
-            onmousedown: event => onMousedown(event, at), onmousemove: () => point(at),
+            id: `${id}-${at}`,
+            role: "option",
+            class: "command-option",
+            "aria-selected": "false",
+            onmousedown: event => onMousedown(event, at),
+            onmousemove: () => point(at),
           },
           appIcon(entry.application),
-          h("span", { class: "command-label" }, h("strong", null, `/${entry.name}`), h("span", null, entry.description)),
+          h(
+            "span",
+            { class: "command-label" },
+            h("strong", null, `/${entry.name}`),
+            h("span", null, entry.description),
+          ),
           h("small", null, entry.application.name),
         ),
       ),
@@ -171,7 +180,11 @@ async function menuCommands(type, context, target) {
   const found = await commandsIn(context);
   return found
     .filter(({ command }) => command.type === type)
-    .map(entry => ({ label: entry.name, application: entry.application, press: () => runCommand(entry, context, target) }));
+    .map(entry => ({
+      label: entry.name,
+      application: entry.application,
+      press: () => runCommand(entry, context, target),
+    }));
 }
 
 /** Run a context menu or entry point command and show a notice if it fails. */
@@ -179,7 +192,11 @@ export async function runCommand(entry, context, target) {
   const data = dataOf(entry, []);
   if (target) data.target_id = target;
   try {
-    await interactionsOf(context).send(context, { type: APPLICATION_COMMAND, applicationId: entry.application.id, data });
+    await interactionsOf(context).send(context, {
+      type: APPLICATION_COMMAND,
+      applicationId: entry.application.id,
+      data,
+    });
     return true;
   } catch (error) {
     notice(`${entry.name}: ${error.sentence ?? error.message}`, "problem");

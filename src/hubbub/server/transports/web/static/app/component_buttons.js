@@ -8,7 +8,12 @@ import { priceOf } from "./prices.js";
 
 const LINK = 5;
 const PREMIUM = 6;
-const STYLES = new Map([[1, "primary"], [2, "secondary"], [3, "success"], [4, "danger"]]);
+const STYLES = new Map([
+  [1, "primary"],
+  [2, "secondary"],
+  [3, "success"],
+  [4, "danger"],
+]);
 
 /** Return a button of a message. */
 export function button(component, { message, context }) {
@@ -20,11 +25,20 @@ export function button(component, { message, context }) {
     const attributes = { class: "component-button link", title: url };
     if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
     const out = h("span", { class: "component-out", "aria-hidden": "true" }, "↗");
-    return h("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" }, ...content, out);
+    return h(
+      "a",
+      { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" },
+      ...content,
+      out,
+    );
   }
   const key = `${message.id}:${component.custom_id}`;
   const dataset = { key, focus: component.custom_id };
-  const node = h("button", { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press }, ...content);
+  const node = h(
+    "button",
+    { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press },
+    ...content,
+  );
   if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
   node.disabled = Boolean(disabled);
   return node;
@@ -69,7 +83,7 @@ function premiumButton(sku, disabled, message, context) {
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
     : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
-  priceOf(context, application, sku).then((content) => content && name.replaceChildren(content));
+  priceOf(context, application, sku).then(content => content && name.replaceChildren(content));
   return node;
 }
 

@@ -28,7 +28,11 @@ export function gallery({ items = [] }, { context }) {
 export function file(component, { context }) {
   const url = localUrl(component.file, context);
   const name = component.name || nameOf(component.file?.url) || "File";
-  const inside = [icon("file"), h("span", { class: "component-file-name" }, name), component.size ? h("small", null, bytes(component.size)) : null];
+  const inside = [
+    icon("file"),
+    h("span", { class: "component-file-name" }, name),
+    component.size ? h("small", null, bytes(component.size)) : null,
+  ];
   const shown = url
     ? h("a", { class: "component-file", href: url, download: name, target: "_blank", rel: "noopener" }, inside)
     : h("span", { class: "component-file" }, inside);
@@ -44,7 +48,13 @@ function item(media, description, context) {
   const kind = media.content_type ?? "";
   const url = localUrl(media, context);
   if (VIDEO.test(kind) && url) {
-    return h("video", { class: "component-film", src: url, controls: true, preload: "metadata", "aria-label": description || "Video" });
+    return h("video", {
+      class: "component-film",
+      src: url,
+      controls: true,
+      preload: "metadata",
+      "aria-label": description || "Video",
+    });
   }
   if (kind && !IMAGE.test(kind)) return linkTo(media, description);
   return image(media, description, "component-picture", context);
@@ -53,8 +63,19 @@ function item(media, description, context) {
 function image(media = {}, description, style, context) {
   const url = localUrl(media, context);
   if (!url) return linkTo(media, description);
-  const drawn = h("img", { class: style, src: url, alt: description ?? "", loading: "lazy", width: media.width, height: media.height });
-  return h("a", { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open image" }, drawn);
+  const drawn = h("img", {
+    class: style,
+    src: url,
+    alt: description ?? "",
+    loading: "lazy",
+    width: media.width,
+    height: media.height,
+  });
+  return h(
+    "a",
+    { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open image" },
+    drawn,
+  );
 }
 
 /** Link to external media instead of loading it, so that the other site does not see the reader. */

@@ -6,7 +6,13 @@ import { choicesOf, defaultsOf } from "./entities.js";
 import { picker } from "./picker.js";
 
 const STRING_SELECT = 3;
-const NAMES = new Map([[3, "Choose"], [5, "Choose users"], [6, "Choose roles"], [7, "Choose users or roles"], [8, "Choose channels"]]);
+const NAMES = new Map([
+  [3, "Choose"],
+  [5, "Choose users"],
+  [6, "Choose roles"],
+  [7, "Choose users or roles"],
+  [8, "Choose channels"],
+]);
 
 /** Return a select menu of a message. */
 export function select(component, { message, context }) {
@@ -26,7 +32,11 @@ export function select(component, { message, context }) {
 
   async function chosen(values) {
     const before = sourceOf(component, context).values;
-    const answered = await useComponent(component, values.map(({ value }) => value), { message, context });
+    const answered = await useComponent(
+      component,
+      values.map(({ value }) => value),
+      { message, context },
+    );
     if (!answered) menu.set(before);
   }
 }

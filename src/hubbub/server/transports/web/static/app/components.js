@@ -41,7 +41,12 @@ export function renderComponents(message, context) {
   watchInteractions(context);
   const scope = { message, context, depth: 0 };
   const status = h("p", { class: "component-status", role: "status", "data-message": message.id });
-  const root = h("div", { class: "components", role: "group", "aria-label": "App controls" }, ...components.map(each => draw(each, scope)), status);
+  const root = h(
+    "div",
+    { class: "components", role: "group", "aria-label": "App controls" },
+    ...components.map(each => draw(each, scope)),
+    status,
+  );
   updateStatus(root, message.id, interactionsOf(context));
   return root;
 }
@@ -49,7 +54,8 @@ export function renderComponents(message, context) {
 function draw(component, scope) {
   const part = RENDERERS.get(component?.type);
   // Show a placeholder for unknown types: without it the message may be misleading.
-  if (!part || scope.depth > NESTED_MAX) return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
+  if (!part || scope.depth > NESTED_MAX)
+    return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
   return part(component, { ...scope, depth: scope.depth + 1, draw });
 }
 

@@ -27,18 +27,44 @@ class Composer extends LayoutPart {
     this.reply = null;
     this.typingSentAt = 0;
     this.field = h("textarea", {
-      class: "compose", rows: "1", dir: "auto", "aria-label": `Message ${this.#where()}`, placeholder: `Message ${this.#where()}`, value: drafts.get(context.channelId) ?? "",
-      oninput: () => this.#onInput(), onkeydown: event => this.#onKeydown(event), onpaste: event => this.#onPaste(event),
+      class: "compose",
+      rows: "1",
+      dir: "auto",
+      "aria-label": `Message ${this.#where()}`,
+      placeholder: `Message ${this.#where()}`,
+      value: drafts.get(context.channelId) ?? "",
+      oninput: () => this.#onInput(),
+      onkeydown: event => this.#onKeydown(event),
+      onpaste: event => this.#onPaste(event),
     });
     this.uploads = new Uploads();
-    this.files = h("input", { type: "file", multiple: true, hidden: true, "aria-label": "Files", onchange: () => { this.uploads.add(this.files.files); this.files.value = ""; } });
+    this.files = h("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      "aria-label": "Files",
+      onchange: () => {
+        this.uploads.add(this.files.files);
+        this.files.value = "";
+      },
+    });
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
     this.attach = iconButton("plus", "Add files", () => this.files.click());
     this.launch = iconButton("play", "Activities", () => this.#activities());
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
-    this.box = h("div", { class: "composer-box" }, this.attach, this.files, this.field, this.remaining, this.launch, iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)), this.sendButton);
+    this.box = h(
+      "div",
+      { class: "composer-box" },
+      this.attach,
+      this.files,
+      this.field,
+      this.remaining,
+      this.launch,
+      iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)),
+      this.sendButton,
+    );
     this.closed = h("p", { class: "composer-closed soft", hidden: true });
     /** Container in which pickers place themselves. */
     this.node = h("div", { class: "composer" }, this.replying, this.uploads.node, this.box, this.closed, this.typing);
@@ -83,8 +109,19 @@ class Composer extends LayoutPart {
     };
     replace(
       this.replying,
-      h("p", null, icon("reply"), "Replying to ", h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)), h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`)),
-      h("button", { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle }, "@ on"),
+      h(
+        "p",
+        null,
+        icon("reply"),
+        "Replying to ",
+        h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)),
+        h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`),
+      ),
+      h(
+        "button",
+        { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle },
+        "@ on",
+      ),
       iconButton("close", "Cancel reply", () => this.#noReply()),
     );
     this.replying.hidden = false;
@@ -96,7 +133,8 @@ class Composer extends LayoutPart {
     const content = this.suggestions.resolve(this.field.value).trim();
     const files = this.uploads.take();
     if ((!content && !files.length) || [...content].length > CONTENT_MAX) return;
-    const reply = this.reply, mention = this.mention;
+    const reply = this.reply,
+      mention = this.mention;
     this.field.value = "";
     this.#noReply();
     this.#measure();
@@ -117,9 +155,12 @@ class Composer extends LayoutPart {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return "This conversation was deleted.";
-    if (!state.can(channelId, Permissions.SEND_MESSAGES)) return "You do not have permission to send messages in this channel.";
-    if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS)) return "This thread is locked.";
-    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2) return "You blocked this user. Unblock them to send messages.";
+    if (!state.can(channelId, Permissions.SEND_MESSAGES))
+      return "You do not have permission to send messages in this channel.";
+    if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS))
+      return "This thread is locked.";
+    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2)
+      return "You blocked this user. Unblock them to send messages.";
     return null;
   }
 
@@ -141,7 +182,8 @@ class Composer extends LayoutPart {
     this.#measure();
     const { api, channelId } = this.context;
     const now = Date.now();
-    if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS) return;
+    if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS)
+      return;
     this.typingSentAt = now;
     // A lost typing notification does not matter.
     api.request("POST", `/channels/${channelId}/typing`).catch(() => {});
@@ -168,7 +210,9 @@ class Composer extends LayoutPart {
   }
 
   #emoji(anchor) {
-    openEmojiPicker(anchor, this.context, emoji => insert(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name));
+    openEmojiPicker(anchor, this.context, emoji =>
+      insert(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
+    );
   }
 
   async #activities() {
@@ -178,8 +222,19 @@ class Composer extends LayoutPart {
 
   #drawTyping() {
     const { state, channelId, guildId } = this.context;
-    const names = state.typingIn(channelId).map(id => state.user(id)).filter(Boolean).map(user => state.nameOf(user, guildId));
-    const text = names.length === 0 ? "" : names.length === 1 ? `${names[0]} is typing…` : names.length <= 3 ? `${names.join(", ")} are typing…` : "Several people are typing…";
+    const names = state
+      .typingIn(channelId)
+      .map(id => state.user(id))
+      .filter(Boolean)
+      .map(user => state.nameOf(user, guildId));
+    const text =
+      names.length === 0
+        ? ""
+        : names.length === 1
+          ? `${names[0]} is typing…`
+          : names.length <= 3
+            ? `${names.join(", ")} are typing…`
+            : "Several people are typing…";
     if (this.typing.textContent !== text) this.typing.textContent = text;
   }
 }

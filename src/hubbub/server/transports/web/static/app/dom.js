@@ -36,7 +36,8 @@ export function h(tag, attributes, ...children) {
     if (value === false || value === null || value === undefined) continue;
     if (FORBIDDEN_ATTRIBUTES.has(name)) throw new TypeError(`${name} is not allowed`);
     if (name === "ref") value(node);
-    else if (name === "style") for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
+    else if (name === "style")
+      for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
     else if (name === "dataset") Object.assign(node.dataset, value);
     else if (name.startsWith("on")) {
       if (typeof value !== "function") throw new TypeError(`${name} takes a function`);
@@ -125,7 +126,9 @@ const SHAPES = {
   forum: ["M4 5h12v8H9l-3 3v-3H4V5M9 17h6l3 3v-3h2V9"],
   thread: ["M6 4v9a3 3 0 0 0 3 3h9M14 12l4 4-4 4"],
   megaphone: ["M4 10v4h3l9 4V6l-9 4H4M8 14l1 5h3M19 10v4"],
-  people: ["M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 20c0-3.5 2.7-6 6-6s6 2.5 6 6M16 4.5a3.5 3.5 0 0 1 0 6M17 14.3c2.4.6 4 2.8 4 5.7"],
+  people: [
+    "M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7M3 20c0-3.5 2.7-6 6-6s6 2.5 6 6M16 4.5a3.5 3.5 0 0 1 0 6M17 14.3c2.4.6 4 2.8 4 5.7",
+  ],
   plus: ["M12 5v14M5 12h14"],
   close: ["M6 6l12 12M18 6 6 18"],
   menu: ["M4 7h16M4 12h16M4 17h16"],

@@ -16,7 +16,9 @@ export function editForm(message, context, timeline) {
     }
     input.disabled = true;
     try {
-      const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, { json: { content } });
+      const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, {
+        json: { content },
+      });
       context.state.apply("MESSAGE_UPDATE", changed);
       done();
     } catch (error) {
@@ -27,7 +29,13 @@ export function editForm(message, context, timeline) {
     }
   };
   const input = h("textarea", {
-    class: "edit", rows: "1", value: message.content, "aria-label": "Edit message", maxlength: "4000", dir: "auto", dataset: { focus: "edit" },
+    class: "edit",
+    rows: "1",
+    value: message.content,
+    "aria-label": "Edit message",
+    maxlength: "4000",
+    dir: "auto",
+    dataset: { focus: "edit" },
     oninput: () => grow(input),
     onkeydown: event => {
       if (event.key === "Escape") done();
@@ -47,6 +55,13 @@ export function editForm(message, context, timeline) {
     { class: "edit-form" },
     input,
     errorLine,
-    h("p", { class: "small" }, h("button", { type: "button", class: "link", onclick: save }, "Save"), " (Enter) · ", h("button", { type: "button", class: "link", onclick: done }, "Cancel"), " (Escape)"),
+    h(
+      "p",
+      { class: "small" },
+      h("button", { type: "button", class: "link", onclick: save }, "Save"),
+      " (Enter) · ",
+      h("button", { type: "button", class: "link", onclick: done }, "Cancel"),
+      " (Escape)",
+    ),
   );
 }

@@ -5,5 +5,7 @@ import { customEmoji } from "./markdown.js";
 
 /** @param {{id?: string|null, name?: string|null, animated?: boolean}} shown */
 export function emojiElement(shown) {
-  return shown.id ? customEmoji({ ...shown, name: shown.name ?? "emoji" }) : h("span", { class: "emoji" }, shown.name ?? "");
+  return shown.id
+    ? customEmoji({ ...shown, name: shown.name ?? "emoji" })
+    : h("span", { class: "emoji" }, shown.name ?? "");
 }

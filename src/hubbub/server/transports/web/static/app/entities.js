@@ -29,8 +29,10 @@ export async function choicesOf(component, context, query) {
 /** Return the default values of an entity select. */
 export function defaultsOf({ default_values: values = [] }, context) {
   return values.map(({ id, type }) => {
-    if (type === "role") return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
-    if (type === "channel") return channelChoice(context.state.channels.get(id) ?? { id, name: "Unknown channel", type: 0 });
+    if (type === "role")
+      return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
+    if (type === "channel")
+      return channelChoice(context.state.channels.get(id) ?? { id, name: "Unknown channel", type: 0 });
     return userChoice(context.state.user(id) ?? { id, username: "Unknown user" }, context);
   });
 }
@@ -38,7 +40,12 @@ export function defaultsOf({ default_values: values = [] }, context) {
 /** Return a user as a choice. */
 function userChoice(user, { state, guildId }) {
   const name = state.nameOf(user, guildId);
-  return { value: user.id, label: name, description: name === user.username ? undefined : user.username, mark: () => userAvatar(user, name) };
+  return {
+    value: user.id,
+    label: name,
+    description: name === user.username ? undefined : user.username,
+    mark: () => userAvatar(user, name),
+  };
 }
 
 function guildOf({ state, guildId }) {
@@ -55,24 +62,34 @@ async function people(context, query) {
     add(state.me);
   } else {
     const known = state.members.get(guildId);
-    if (text || (known?.size ?? 0) <= RESULTS_MAX) for (const [id, member] of known ?? []) add(state.user(id) ?? member.user);
+    if (text || (known?.size ?? 0) <= RESULTS_MAX)
+      for (const [id, member] of known ?? []) add(state.user(id) ?? member.user);
     else add(state.me);
     if (found.size < RESULTS_MAX && query) {
-      const more = await api.request("GET", `/guilds/${guildId}/members/search`, { query: { query: query.slice(0, 100), limit: RESULTS_MAX } });
+      const more = await api.request("GET", `/guilds/${guildId}/members/search`, {
+        query: { query: query.slice(0, 100), limit: RESULTS_MAX },
+      });
       for (const { user } of more) if (found.size < RESULTS_MAX) found.set(user.id, user);
     }
   }
-  return [...found.values()].map(user => userChoice(user, context)).sort((one, other) => one.label.localeCompare(other.label));
+  return [...found.values()]
+    .map(user => userChoice(user, context))
+    .sort((one, other) => one.label.localeCompare(other.label));
 }
 
 function matches(user, text, { state, guildId }) {
-  return [user.username, user.global_name, state.nameOf(user, guildId)].some(name => name?.toLowerCase().includes(text));
+  return [user.username, user.global_name, state.nameOf(user, guildId)].some(name =>
+    name?.toLowerCase().includes(text),
+  );
 }
 
 function roles(context, text) {
   const guild = guildOf(context);
   const found = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
-  return found.sort((one, other) => other.position - one.position).slice(0, RESULTS_MAX).map(roleChoice);
+  return found
+    .sort((one, other) => other.position - one.position)
+    .slice(0, RESULTS_MAX)
+    .map(roleChoice);
 }
 
 function roleChoice({ id, name, color }) {
@@ -91,7 +108,12 @@ function channels(context, text, types) {
   const order = each => (isThread(each) ? 1e6 : 0) + (each.position ?? 0);
   return state
     .channelsOf(guildId)
-    .filter(each => (!types?.length || types.includes(each.type)) && (each.name ?? "").toLowerCase().includes(text) && state.permissionsIn(each.id))
+    .filter(
+      each =>
+        (!types?.length || types.includes(each.type)) &&
+        (each.name ?? "").toLowerCase().includes(text) &&
+        state.permissionsIn(each.id),
+    )
     .sort((one, other) => order(one) - order(other))
     .slice(0, RESULTS_MAX)
     .map(channelChoice);

@@ -1,31 +1,78 @@
 /** Enums and flags of the wire protocol. */
 
 export const ChannelType = Object.freeze({
-  GUILD_TEXT: 0, DM: 1, GUILD_VOICE: 2, GROUP_DM: 3, GUILD_CATEGORY: 4, GUILD_ANNOUNCEMENT: 5,
-  ANNOUNCEMENT_THREAD: 10, PUBLIC_THREAD: 11, PRIVATE_THREAD: 12, GUILD_STAGE_VOICE: 13, GUILD_DIRECTORY: 14,
-  GUILD_FORUM: 15, GUILD_MEDIA: 16, LOBBY: 17, EPHEMERAL_DM: 18,
+  GUILD_TEXT: 0,
+  DM: 1,
+  GUILD_VOICE: 2,
+  GROUP_DM: 3,
+  GUILD_CATEGORY: 4,
+  GUILD_ANNOUNCEMENT: 5,
+  ANNOUNCEMENT_THREAD: 10,
+  PUBLIC_THREAD: 11,
+  PRIVATE_THREAD: 12,
+  GUILD_STAGE_VOICE: 13,
+  GUILD_DIRECTORY: 14,
+  GUILD_FORUM: 15,
+  GUILD_MEDIA: 16,
+  LOBBY: 17,
+  EPHEMERAL_DM: 18,
 });
 
 export const MessageType = Object.freeze({
-  DEFAULT: 0, RECIPIENT_ADD: 1, RECIPIENT_REMOVE: 2, CALL: 3, CHANNEL_NAME_CHANGE: 4, CHANNEL_ICON_CHANGE: 5,
-  CHANNEL_PINNED_MESSAGE: 6, USER_JOIN: 7, GUILD_BOOST: 8, THREAD_CREATED: 18, REPLY: 19, CHAT_INPUT_COMMAND: 20,
-  THREAD_STARTER_MESSAGE: 21, CONTEXT_MENU_COMMAND: 23, AUTO_MODERATION_ACTION: 24, POLL_RESULT: 46,
+  DEFAULT: 0,
+  RECIPIENT_ADD: 1,
+  RECIPIENT_REMOVE: 2,
+  CALL: 3,
+  CHANNEL_NAME_CHANGE: 4,
+  CHANNEL_ICON_CHANGE: 5,
+  CHANNEL_PINNED_MESSAGE: 6,
+  USER_JOIN: 7,
+  GUILD_BOOST: 8,
+  THREAD_CREATED: 18,
+  REPLY: 19,
+  CHAT_INPUT_COMMAND: 20,
+  THREAD_STARTER_MESSAGE: 21,
+  CONTEXT_MENU_COMMAND: 23,
+  AUTO_MODERATION_ACTION: 24,
+  POLL_RESULT: 46,
 });
 
-export const MessageFlags = Object.freeze({ EPHEMERAL: 1 << 6, LOADING: 1 << 7, IS_VOICE_MESSAGE: 1 << 13, IS_COMPONENTS_V2: 1 << 15 });
+export const MessageFlags = Object.freeze({
+  EPHEMERAL: 1 << 6,
+  LOADING: 1 << 7,
+  IS_VOICE_MESSAGE: 1 << 13,
+  IS_COMPONENTS_V2: 1 << 15,
+});
 export const ChannelFlags = Object.freeze({ PINNED: 1 << 1, CHANNEL_OBFUSCATED: 1 << 17 });
 export const RelationshipType = Object.freeze({ FRIEND: 1, BLOCKED: 2, PENDING_INCOMING: 3, PENDING_OUTGOING: 4 });
 export const Opcode = Object.freeze({ PRESENCE_UPDATE: 3, VOICE_STATE_UPDATE: 4, REQUEST_GUILD_MEMBERS: 8 });
 
 /** Permission bits. They exceed 2^31, so they are BigInts. */
 export const Permissions = Object.freeze({
-  CREATE_INSTANT_INVITE: 1n << 0n, KICK_MEMBERS: 1n << 1n, BAN_MEMBERS: 1n << 2n, ADMINISTRATOR: 1n << 3n,
-  MANAGE_CHANNELS: 1n << 4n, MANAGE_GUILD: 1n << 5n, ADD_REACTIONS: 1n << 6n, VIEW_CHANNEL: 1n << 10n,
-  SEND_MESSAGES: 1n << 11n, MANAGE_MESSAGES: 1n << 13n, EMBED_LINKS: 1n << 14n, ATTACH_FILES: 1n << 15n,
-  READ_MESSAGE_HISTORY: 1n << 16n, MENTION_EVERYONE: 1n << 17n, CONNECT: 1n << 20n, SPEAK: 1n << 21n,
-  USE_APPLICATION_COMMANDS: 1n << 31n, MANAGE_THREADS: 1n << 34n, CREATE_PUBLIC_THREADS: 1n << 35n,
-  CREATE_PRIVATE_THREADS: 1n << 36n, SEND_MESSAGES_IN_THREADS: 1n << 38n, USE_EMBEDDED_ACTIVITIES: 1n << 39n,
-  SEND_POLLS: 1n << 49n, PIN_MESSAGES: 1n << 51n,
+  CREATE_INSTANT_INVITE: 1n << 0n,
+  KICK_MEMBERS: 1n << 1n,
+  BAN_MEMBERS: 1n << 2n,
+  ADMINISTRATOR: 1n << 3n,
+  MANAGE_CHANNELS: 1n << 4n,
+  MANAGE_GUILD: 1n << 5n,
+  ADD_REACTIONS: 1n << 6n,
+  VIEW_CHANNEL: 1n << 10n,
+  SEND_MESSAGES: 1n << 11n,
+  MANAGE_MESSAGES: 1n << 13n,
+  EMBED_LINKS: 1n << 14n,
+  ATTACH_FILES: 1n << 15n,
+  READ_MESSAGE_HISTORY: 1n << 16n,
+  MENTION_EVERYONE: 1n << 17n,
+  CONNECT: 1n << 20n,
+  SPEAK: 1n << 21n,
+  USE_APPLICATION_COMMANDS: 1n << 31n,
+  MANAGE_THREADS: 1n << 34n,
+  CREATE_PUBLIC_THREADS: 1n << 35n,
+  CREATE_PRIVATE_THREADS: 1n << 36n,
+  SEND_MESSAGES_IN_THREADS: 1n << 38n,
+  USE_EMBEDDED_ACTIVITIES: 1n << 39n,
+  SEND_POLLS: 1n << 49n,
+  PIN_MESSAGES: 1n << 51n,
 });
 
 const { ANNOUNCEMENT_THREAD, PUBLIC_THREAD, PRIVATE_THREAD, DM, GROUP_DM, EPHEMERAL_DM } = ChannelType;
@@ -34,7 +81,8 @@ const PRIVATE = new Set([DM, GROUP_DM, EPHEMERAL_DM]);
 
 export const isThread = channel => THREADS.has(channel.type);
 export const isPrivate = channel => PRIVATE.has(channel.type);
-export const isVoice = channel => channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
+export const isVoice = channel =>
+  channel.type === ChannelType.GUILD_VOICE || channel.type === ChannelType.GUILD_STAGE_VOICE;
 export const isForum = channel => channel.type === ChannelType.GUILD_FORUM || channel.type === ChannelType.GUILD_MEDIA;
 /** Return whether a channel contains messages. */
 export const isMessageable = channel =>

@@ -20,7 +20,10 @@ class Friends extends LayoutPart {
   static kinds = ["relationships", "presences", "guilds"];
 
   begin() {
-    const name = field("Add a friend by username", h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }));
+    const name = field(
+      "Add a friend by username",
+      h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }),
+    );
     const sendRequest = async event => {
       event.preventDefault();
       name.setError(null);
@@ -36,38 +39,100 @@ class Friends extends LayoutPart {
     };
     this.list = h("div", { class: "friends-list" });
     this.replaceChildren(
-      h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })) }, icon("menu")), h("h2", { class: "view-title" }, "Friends")),
-      h("div", { class: "friends" }, h("form", { class: "ask", onsubmit: sendRequest }, name.node, h("button", { type: "submit", class: "button" }, "Send request")), this.list),
+      h(
+        "header",
+        { class: "view-head" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "icon-button to-side",
+            "aria-label": "Channels and conversations",
+            onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })),
+          },
+          icon("menu"),
+        ),
+        h("h2", { class: "view-title" }, "Friends"),
+      ),
+      h(
+        "div",
+        { class: "friends" },
+        h(
+          "form",
+          { class: "ask", onsubmit: sendRequest },
+          name.node,
+          h("button", { type: "submit", class: "button" }, "Send request"),
+        ),
+        this.list,
+      ),
     );
   }
 
   draw() {
     const { state } = this.context;
     const all = [...state.relationships.values()];
-    const sections = SECTIONS.map(([title, matches]) => [title, all.filter(each => matches(each, state))]).filter(([, found]) => found.length);
-    const stamp = each => `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
+    const sections = SECTIONS.map(([title, matches]) => [title, all.filter(each => matches(each, state))]).filter(
+      ([, found]) => found.length,
+    );
+    const stamp = each =>
+      `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
     const entries = sections.map(([title, found]) => ({
       key: title,
       stamp: found.map(each => `${each.id} ${stamp(each)}`).join(),
-      build: () => h("section", { "aria-label": title }, h("h3", null, `${title} · ${found.length}`), h("ul", { class: "people" }, found.map(each => this.#person(each)))),
+      build: () =>
+        h(
+          "section",
+          { "aria-label": title },
+          h("h3", null, `${title} · ${found.length}`),
+          h(
+            "ul",
+            { class: "people" },
+            found.map(each => this.#person(each)),
+          ),
+        ),
     }));
     if (!entries.length) {
-      entries.push({ key: "none", stamp: "", build: () => h("div", { class: "empty" }, h("p", null, "No friends yet."), h("p", { class: "small" }, "Send a friend request above, or join a guild with the plus button on the left.")) });
+      entries.push({
+        key: "none",
+        stamp: "",
+        build: () =>
+          h(
+            "div",
+            { class: "empty" },
+            h("p", null, "No friends yet."),
+            h(
+              "p",
+              { class: "small" },
+              "Send a friend request above, or join a guild with the plus button on the left.",
+            ),
+          ),
+      });
     }
     reconcile(this.list, entries);
   }
 
   #person(relationship) {
     const { context } = this;
-    const user = relationship.user ?? context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
+    const user = relationship.user ??
+      context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
     const name = context.state.nameOf(user, null);
     return h(
       "li",
       null,
-      h("button", { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
+      h(
+        "button",
+        { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
         userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
-        h("span", { class: "tight" }, h("strong", { dir: "auto" }, name), h("span", { class: "soft small", dir: "auto" }, `@${user.username}`))),
-      relationship.type === FRIEND ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id)) : relationshipButtons(context, user).slice(0, 2),
+        h(
+          "span",
+          { class: "tight" },
+          h("strong", { dir: "auto" }, name),
+          h("span", { class: "soft small", dir: "auto" }, `@${user.username}`),
+        ),
+      ),
+      relationship.type === FRIEND
+        ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id))
+        : relationshipButtons(context, user).slice(0, 2),
     );
   }
 }

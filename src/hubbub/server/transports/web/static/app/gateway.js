@@ -1,12 +1,21 @@
 /** Gateway client (spec/gateway.md): heartbeats, resume, backoff, and one event for each dispatch. */
 
-const DISPATCH = 0, HEARTBEAT = 1, IDENTIFY = 2, RESUME = 6, RECONNECT = 7, INVALID_SESSION = 9, HELLO = 10, ACK = 11;
+const DISPATCH = 0,
+  HEARTBEAT = 1,
+  IDENTIFY = 2,
+  RESUME = 6,
+  RECONNECT = 7,
+  INVALID_SESSION = 9,
+  HELLO = 10,
+  ACK = 11;
 const AUTHENTICATION_FAILED = 4004;
 const FATAL_CODES = new Set([4010, 4011, 4012, 4013, 4014, 4015]);
 const SESSION_LOST_CODES = new Set([4003, 4007, 4009]);
 /** Close code that keeps the session resumable, unlike 1000 and 1001 (spec/gateway.md#3). */
 const CLOSE_TO_RESUME = 4900;
-const BACKOFF_MIN_MS = 500, BACKOFF_MAX_MS = 30_000, RESPONSE_TIMEOUT_MS = 8_000;
+const BACKOFF_MIN_MS = 500,
+  BACKOFF_MAX_MS = 30_000,
+  RESPONSE_TIMEOUT_MS = 8_000;
 
 /**
  * Dispatches `CustomEvent(EVENT_NAME, {detail: payload})` for every gateway event, and two events of its own:
@@ -195,7 +204,10 @@ export class Gateway extends EventTarget {
     this.#setState("lost", code);
     const wait = Math.min(BACKOFF_MIN_MS * 2 ** this.#attempts, BACKOFF_MAX_MS);
     this.#attempts += 1;
-    this.#reconnectTimer = setTimeout(() => this.connect(), this.#attempts === 1 ? 0 : wait * (0.5 + Math.random() / 2));
+    this.#reconnectTimer = setTimeout(
+      () => this.connect(),
+      this.#attempts === 1 ? 0 : wait * (0.5 + Math.random() / 2),
+    );
   }
 
   #forgetSession() {

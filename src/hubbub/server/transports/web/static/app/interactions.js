@@ -61,7 +61,9 @@ export class Interactions extends EventTarget {
     this.#api = api;
     this.#gateway = gateway;
     gateway.addEventListener("INTERACTION_SUCCESS", ({ detail }) => this.#resolve(detail, { kind: "success" }));
-    gateway.addEventListener("INTERACTION_FAILURE", ({ detail }) => this.#fail(detail, new InteractionFailed(detail.reason_code)));
+    gateway.addEventListener("INTERACTION_FAILURE", ({ detail }) =>
+      this.#fail(detail, new InteractionFailed(detail.reason_code)),
+    );
     gateway.addEventListener("INTERACTION_MODAL_CREATE", ({ detail }) => {
       // Open a modal only if it answers an interaction of this session.
       if (this.#resolve(detail, { kind: "modal", modal: detail })) this.#emit("modal", detail);
@@ -115,7 +117,9 @@ export class Interactions extends EventTarget {
   /** Return whether this user recently sent an interaction to the app in the channel. */
   isAwaiting(applicationId, channelId) {
     this.#recent = this.#recent.filter(({ until }) => until > Date.now());
-    return [...this.#waiting.values(), ...this.#recent].some(each => each.applicationId === applicationId && each.channelId === channelId);
+    return [...this.#waiting.values(), ...this.#recent].some(
+      each => each.applicationId === applicationId && each.channelId === channelId,
+    );
   }
 
   /** Remove the errors of a message's components. */
@@ -137,7 +141,11 @@ export class Interactions extends EventTarget {
     const found = this.#take(event);
     if (!found) return false;
     if (found.key) this.#setState(found.key, undefined);
-    this.#recent.push({ applicationId: found.applicationId, channelId: found.channelId, until: Date.now() + RECENT_MS });
+    this.#recent.push({
+      applicationId: found.applicationId,
+      channelId: found.channelId,
+      until: Date.now() + RECENT_MS,
+    });
     found.resolve(outcome);
     return true;
   }

@@ -12,7 +12,11 @@ const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 export function openAddGuild(context) {
   const { api } = context;
   openDialog("Join or create a guild", close => {
-    const invite = field("Invite link", h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }), "Paste an invite link or code.");
+    const invite = field(
+      "Invite link",
+      h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }),
+      "Paste an invite link or code.",
+    );
     const preview = h("div", { class: "found" });
     const lookUp = async event => {
       event.preventDefault();
@@ -43,10 +47,20 @@ export function openAddGuild(context) {
       }
     };
     return [
-      h("form", { class: "stack", onsubmit: lookUp }, invite.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look up"))),
+      h(
+        "form",
+        { class: "stack", onsubmit: lookUp },
+        invite.node,
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look up")),
+      ),
       preview,
       h("hr"),
-      h("form", { class: "stack", onsubmit: createGuild }, name.node, h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Create guild"))),
+      h(
+        "form",
+        { class: "stack", onsubmit: createGuild },
+        name.node,
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Create guild")),
+      ),
     ];
   });
 }
@@ -57,7 +71,8 @@ function invitePreview(context, code, invite, close, inviteField) {
     try {
       const accepted = await context.api.request("POST", `/invites/${code}`, { json: {} });
       close();
-      const channel = accepted.channel, guildId = accepted.guild?.id ?? accepted.guild_id;
+      const channel = accepted.channel,
+        guildId = accepted.guild?.id ?? accepted.guild_id;
       if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
       else context.go(channel ? pathOf(channel) : "/app");
     } catch (error) {
@@ -69,7 +84,12 @@ function invitePreview(context, code, invite, close, inviteField) {
     "div",
     { class: "invitation" },
     guild ? guildIcon(guild) : null,
-    h("div", { class: "tight" }, h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")), count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null),
+    h(
+      "div",
+      { class: "tight" },
+      h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")),
+      count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null,
+    ),
     h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
   );
 }
@@ -84,7 +104,13 @@ export function openNewConversation(context) {
     context.go(pathOf(channel));
   };
   const emptyText = "You have no friends yet. You can message guild members from the member list.";
-  chooseFriends(context, "New message", friendsOf(state), { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText }, startConversation);
+  chooseFriends(
+    context,
+    "New message",
+    friendsOf(state),
+    { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText },
+    startConversation,
+  );
 }
 
 /** Open the dialog that adds friends to a group. */
@@ -95,7 +121,13 @@ export function openAddPeople(context, channel) {
     for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
   };
   const others = friendsOf(state).filter(each => !recipients.has(each.id));
-  chooseFriends(context, "Add people", others, { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." }, add);
+  chooseFriends(
+    context,
+    "Add people",
+    others,
+    { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." },
+    add,
+  );
 }
 
 const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
@@ -110,9 +142,21 @@ function chooseFriends({ state }, title, friends, { legend, label, emptyText }, 
       if (chosen.length && (await attempt(() => action(chosen)))) close();
     };
     const people = friends.map(({ id, user }, at) => {
-      const known = user ?? state.user(id), name = state.nameOf(known, null);
-      return h("label", { class: "choice" }, boxes[at][1], userAvatar(known, name, state.statusOf(id)), h("span", { dir: "auto" }, name));
+      const known = user ?? state.user(id),
+        name = state.nameOf(known, null);
+      return h(
+        "label",
+        { class: "choice" },
+        boxes[at][1],
+        userAvatar(known, name, state.statusOf(id)),
+        h("span", { dir: "auto" }, name),
+      );
     });
-    return h("form", { class: "stack", onsubmit: submit }, h("fieldset", { class: "choices" }, h("legend", null, legend), people), h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, label)));
+    return h(
+      "form",
+      { class: "stack", onsubmit: submit },
+      h("fieldset", { class: "choices" }, h("legend", null, legend), people),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, label)),
+    );
   });
 }

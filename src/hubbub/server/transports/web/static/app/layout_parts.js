@@ -17,7 +17,11 @@ export class LayoutPart extends HTMLElement {
   #end = null;
 
   connectedCallback() {
-    this.#end = watch(this.context.state, /** @type {any} */ (this.constructor).kinds, () => this.isConnected && this.draw());
+    this.#end = watch(
+      this.context.state,
+      /** @type {any} */ (this.constructor).kinds,
+      () => this.isConnected && this.draw(),
+    );
     this.begin();
     this.draw();
   }
@@ -41,7 +45,11 @@ export function createPart(tag, context, attributes = {}) {
 
 /** Return a button with an icon and an accessible label. */
 export function iconButton(name, label, press, more = {}) {
-  return h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: press, ...more }, icon(name));
+  return h(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: press, ...more },
+    icon(name),
+  );
 }
 
 /** Run an action and show a notice if it fails. Return whether it succeeded. */
@@ -99,7 +107,18 @@ export function confirmAction(title, text, label) {
           "div",
           { class: "row end" },
           h("button", { type: "button", class: "button quiet", onclick: close }, "Cancel"),
-          h("button", { type: "button", class: "button danger", onclick: () => { answer = true; close(); } }, label),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button danger",
+              onclick: () => {
+                answer = true;
+                close();
+              },
+            },
+            label,
+          ),
         ),
       ],
       { closed: () => resolve(answer) },
@@ -112,7 +131,14 @@ export function field(label, input, hint) {
   const id = `field-${(dialogs += 1)}`;
   input.id = id;
   const error = h("p", { class: "error", hidden: true, role: "alert" });
-  const node = h("div", { class: "field" }, h("label", { for: id }, label), hint ? h("p", { class: "hint" }, hint) : null, input, error);
+  const node = h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    hint ? h("p", { class: "hint" }, hint) : null,
+    input,
+    error,
+  );
   return {
     node,
     input,

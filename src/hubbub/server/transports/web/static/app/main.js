@@ -13,7 +13,12 @@ const AUTHENTICATION_FAILED = 4004;
 /** Request the user's token with the page's form token; it is kept in memory only (decisions/0057). */
 async function requestToken(formToken) {
   const body = new URLSearchParams({ form_token: formToken });
-  const response = await fetch("/app/token", { method: "POST", body, cache: "no-store", headers: { Accept: "application/json" } });
+  const response = await fetch("/app/token", {
+    method: "POST",
+    body,
+    cache: "no-store",
+    headers: { Accept: "application/json" },
+  });
   // A user who is not logged in is redirected to the login page.
   if (response.redirected || response.status === 401) return null;
   if (!response.ok) throw new Error(`no token: ${response.status}`);
@@ -37,7 +42,11 @@ async function start() {
     const web = meta.dataset.web;
     const state = new State();
     const api = new Api(credentials.token, toLogin);
-    const gateway = new Gateway({ token: credentials.token, url: socketUrl(location.origin), resumeUrl: url => resumeUrlOf(url, web) });
+    const gateway = new Gateway({
+      token: credentials.token,
+      url: socketUrl(location.origin),
+      resumeUrl: url => resumeUrlOf(url, web),
+    });
     const router = new Router();
     const context = makeContext({ api, gateway, state, web, go: path => router.go(path) });
     gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && toLogin());

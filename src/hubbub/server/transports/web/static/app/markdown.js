@@ -35,13 +35,26 @@ const inside = tag => (node, scope) => h(tag, null, build(node.children, scope))
 const BUILDERS = {
   text: node => document.createTextNode(node.text),
   lines: (node, scope) => h("p", { class: "words", dir: "auto" }, build(node.children, scope)),
-  heading: (node, scope) => h("p", { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" }, build(node.children, scope)),
+  heading: (node, scope) =>
+    h(
+      "p",
+      { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" },
+      build(node.children, scope),
+    ),
   subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, build(node.children, scope)),
   quote: (node, scope) => h("blockquote", { dir: "auto" }, build(node.children, scope)),
   list: (node, scope) =>
-    h(node.ordered ? "ol" : "ul", { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
-      node.items.map(item => h("li", null, build(item, scope)))),
-  block: node => h("pre", { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" }, h("code", null, node.text)),
+    h(
+      node.ordered ? "ol" : "ul",
+      { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
+      node.items.map(item => h("li", null, build(item, scope))),
+    ),
+  block: node =>
+    h(
+      "pre",
+      { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" },
+      h("code", null, node.text),
+    ),
   code: node => h("code", { class: "code" }, node.text),
   strong: inside("strong"),
   em: inside("em"),
@@ -65,7 +78,16 @@ function link(node, { context, ...rest }) {
   const children = build(node.children, { context, ...rest });
   if (here && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
   const shown = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
-  return h("a", { href: node.href, target: "_blank", rel: "noopener noreferrer nofollow", title: shown === node.href ? null : node.href }, children);
+  return h(
+    "a",
+    {
+      href: node.href,
+      target: "_blank",
+      rel: "noopener noreferrer nofollow",
+      title: shown === node.href ? null : node.href,
+    },
+    children,
+  );
 }
 
 function messageLink(url, children, node, { state }) {
@@ -73,7 +95,12 @@ function messageLink(url, children, node, { state }) {
   const channel = state.channels.get(channelId);
   const bare = node.children.length === 1 && node.children[0].text?.startsWith("http");
   if (!bare || channel === undefined || guildId === undefined) return h("a", { href: url.pathname }, children);
-  return h("a", { href: url.pathname, class: "mention" }, `#${channel.name ?? "conversation"}`, messageId ? " › message" : null);
+  return h(
+    "a",
+    { href: url.pathname, class: "mention" },
+    `#${channel.name ?? "conversation"}`,
+    messageId ? " › message" : null,
+  );
 }
 
 function user(node, { context, message }) {
@@ -82,7 +109,11 @@ function user(node, { context, message }) {
   const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
   const mine = node.id === state.me?.id;
   if (known === undefined) return h("span", { class: "mention" }, "@unknown");
-  return h("button", { type: "button", class: mine ? "mention mine" : "mention", dataset: { userId: node.id } }, `@${state.nameOf(known, guildId)}`);
+  return h(
+    "button",
+    { type: "button", class: mine ? "mention mine" : "mention", dataset: { userId: node.id } },
+    `@${state.nameOf(known, guildId)}`,
+  );
 }
 
 function role(node, { context, message }) {
@@ -99,7 +130,14 @@ function channel(node, { context }) {
 
 /** Return a custom emoji. */
 export function customEmoji({ id, name, animated }, size = 48) {
-  return h("img", { class: "emoji", src: emojiPath(id, animated, size), alt: `:${name}:`, title: `:${name}:`, loading: "lazy", draggable: "false" });
+  return h("img", {
+    class: "emoji",
+    src: emojiPath(id, animated, size),
+    alt: `:${name}:`,
+    title: `:${name}:`,
+    loading: "lazy",
+    draggable: "false",
+  });
 }
 
 /** Return content that is hidden until the user reveals it. */
@@ -116,7 +154,11 @@ export function spoiler(node) {
   const wrapped = h(
     "span",
     {
-      class: "spoiler", role: "button", tabindex: "0", "aria-label": "Spoiler: press to reveal", onclick: open,
+      class: "spoiler",
+      role: "button",
+      tabindex: "0",
+      "aria-label": "Spoiler: press to reveal",
+      onclick: open,
       onkeydown: event => (event.key === "Enter" || event.key === " ") && open(event),
     },
     node,

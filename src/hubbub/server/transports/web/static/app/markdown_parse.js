@@ -27,7 +27,10 @@ function parseBlocks(text, depth) {
   const rest = /^([\s\S]*?(?:^|\n))>>> ?([\s\S]+)$/.exec(text);
   // `>>>` quotes the rest of the text, except inside a code block.
   if (rest !== null && depth < DEPTH_MAX && !inFence(text, rest[1].length)) {
-    return [...parseBlocks(rest[1].replace(/\n$/, ""), depth), { type: "quote", children: parseBlocks(rest[2], depth + 1) }];
+    return [
+      ...parseBlocks(rest[1].replace(/\n$/, ""), depth),
+      { type: "quote", children: parseBlocks(rest[2], depth + 1) },
+    ];
   }
   const nodes = [];
   let from = 0;
@@ -52,7 +55,8 @@ function inFence(text, position) {
 
 function parseLines(text, depth) {
   if (!text) return [];
-  const nodes = [], lines = text.split("\n");
+  const nodes = [],
+    lines = text.split("\n");
   let plain = [];
   const flush = () => {
     if (plain.length) nodes.push({ type: "lines", children: parseInline(plain.join("\n"), depth) });
@@ -95,7 +99,8 @@ function parseLines(text, depth) {
 function nest(items, depth) {
   const lists = [];
   for (let at = 0; at < items.length; ) {
-    const first = items[at], ordered = first.number !== undefined;
+    const first = items[at],
+      ordered = first.number !== undefined;
     const list = { type: "list", ordered, start: ordered ? Number(first.number) : 1, items: [] };
     while (at < items.length && items[at].indent <= first.indent && (items[at].number !== undefined) === ordered) {
       const inside = [];
@@ -118,9 +123,15 @@ const RULES = [
   [/<@!?(\d{1,19})>/y, found => ({ type: "user", id: found[1] })],
   [/<@&(\d{1,19})>/y, found => ({ type: "role", id: found[1] })],
   [/<#(\d{1,19})>/y, found => ({ type: "channel", id: found[1] })],
-  [/<(a?):(\w{1,64}):(\d{1,19})>/y, found => ({ type: "emoji", animated: found[1] === "a", name: found[2], id: found[3] })],
+  [
+    /<(a?):(\w{1,64}):(\d{1,19})>/y,
+    found => ({ type: "emoji", animated: found[1] === "a", name: found[2], id: found[3] }),
+  ],
   [/<\/([^<>:\n]{1,100}):(\d{1,19})>/y, found => ({ type: "command", name: found[1], id: found[2] })],
-  [/<t:(-?\d{1,13})(?::([tTdDfFsSR]))?>/y, found => ({ type: "time", seconds: Number(found[1]), style: found[2] ?? "f" })],
+  [
+    /<t:(-?\d{1,13})(?::([tTdDfFsSR]))?>/y,
+    found => ({ type: "time", seconds: Number(found[1]), style: found[2] ?? "f" }),
+  ],
   [/<(https?:\/\/[^\s<>]+)>/iy, found => link(found[1], [{ type: "text", text: found[1] }])],
   [/@(everyone|here)(?!\w)/y, found => ({ type: "everyone", text: found[0] })],
   [/https?:\/\/[^\s<]+/iy, found => autolink(found[0])],
@@ -129,19 +140,32 @@ const RULES = [
     (found, depth) => link(found[2], parseInline(found[1], depth + 1, true)),
   ],
   [/\|\|([\s\S]+?)\|\|/y, (found, depth) => ({ type: "spoiler", children: parseInline(found[1], depth + 1) })],
-  [/\*\*\*(?=\S)([\s\S]*?[^\s*])\*\*\*(?!\*)/y, (found, depth) => wrap("em", [wrap("strong", parseInline(found[1], depth + 1))])],
-  [/\*\*(?=\S)((?:\\.|[^\\])*?[^\s\\])\*\*(?!\*)/sy, (found, depth) => wrap("strong", parseInline(found[1], depth + 1))],
+  [
+    /\*\*\*(?=\S)([\s\S]*?[^\s*])\*\*\*(?!\*)/y,
+    (found, depth) => wrap("em", [wrap("strong", parseInline(found[1], depth + 1))]),
+  ],
+  [
+    /\*\*(?=\S)((?:\\.|[^\\])*?[^\s\\])\*\*(?!\*)/sy,
+    (found, depth) => wrap("strong", parseInline(found[1], depth + 1)),
+  ],
   [/__(?=\S)((?:\\.|[^\\])*?[^\s\\])__(?!_)/sy, (found, depth) => wrap("u", parseInline(found[1], depth + 1))],
   [/~~(?=\S)((?:\\.|[^\\])*?[^\s\\])~~(?!~)/sy, (found, depth) => wrap("s", parseInline(found[1], depth + 1))],
-  [/\*(?=[^\s*])((?:\*\*|\\.|[^*\\])*?[^\s*\\])\*(?!\*)/sy, (found, depth) => wrap("em", parseInline(found[1], depth + 1))],
-  [/(?<!\w)_(?=[^\s_])((?:__|\\.|[^_\\])*?[^\s_\\])_(?!\w)/sy, (found, depth) => wrap("em", parseInline(found[1], depth + 1))],
+  [
+    /\*(?=[^\s*])((?:\*\*|\\.|[^*\\])*?[^\s*\\])\*(?!\*)/sy,
+    (found, depth) => wrap("em", parseInline(found[1], depth + 1)),
+  ],
+  [
+    /(?<!\w)_(?=[^\s_])((?:__|\\.|[^_\\])*?[^\s_\\])_(?!\w)/sy,
+    (found, depth) => wrap("em", parseInline(found[1], depth + 1)),
+  ],
 ];
 const MARKUP_START = /[\\`<@[|*_~h]/gi;
 
 function parseInline(text, depth, inLink = false) {
   if (depth >= DEPTH_MAX) return text ? [{ type: "text", text }] : [];
   const nodes = [];
-  let from = 0, at = 0;
+  let from = 0,
+    at = 0;
   while (at < text.length) {
     MARKUP_START.lastIndex = at;
     const next = MARKUP_START.exec(text);
@@ -204,7 +228,8 @@ function autolink(text) {
   let href = text;
   for (;;) {
     const shorter = href.replace(/[.,:;!?'"*_|~]+$/, "");
-    const open = shorter.split("(").length, close = shorter.split(")").length;
+    const open = shorter.split("(").length,
+      close = shorter.split(")").length;
     const next = shorter.endsWith(")") && close > open ? shorter.slice(0, -1) : shorter;
     if (next === href) break;
     href = next;

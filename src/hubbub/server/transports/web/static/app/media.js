@@ -15,9 +15,12 @@ export function ownPath(address, web) {
 
 const extension = hash => (hash.startsWith("a_") ? "gif" : "png");
 
-export const avatarPath = (user, size = 64) => user.avatar ? `/cdn/avatars/${user.id}/${user.avatar}.${extension(user.avatar)}?size=${size}` : null;
-export const iconPath = (guild, size = 96) => guild.icon ? `/cdn/icons/${guild.id}/${guild.icon}.${extension(guild.icon)}?size=${size}` : null;
-export const channelIconPath = (channel, size = 64) => channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
+export const avatarPath = (user, size = 64) =>
+  user.avatar ? `/cdn/avatars/${user.id}/${user.avatar}.${extension(user.avatar)}?size=${size}` : null;
+export const iconPath = (guild, size = 96) =>
+  guild.icon ? `/cdn/icons/${guild.id}/${guild.icon}.${extension(guild.icon)}?size=${size}` : null;
+export const channelIconPath = (channel, size = 64) =>
+  channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
 export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;
 export const stickerPath = sticker => `/cdn/stickers/${sticker.id}.${sticker.format_type === 4 ? "gif" : "png"}`;
 

@@ -32,7 +32,11 @@ class Members extends LayoutPart {
     let left = MEMBERS_MAX;
     for (const [title, people] of groups) {
       if (!people.length || left <= 0) continue;
-      entries.push({ key: `title-${title}`, stamp: `${people.length}`, build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${people.length}`)) });
+      entries.push({
+        key: `title-${title}`,
+        stamp: `${people.length}`,
+        build: () => h("li", { class: "member-title" }, h("h3", null, `${title} · ${people.length}`)),
+      });
       for (const user of people.slice(0, left)) entries.push(this.#entry(user));
       left -= people.length;
     }
@@ -41,18 +45,35 @@ class Members extends LayoutPart {
 
   #entry(user) {
     const { guildId, state, me } = this.context;
-    const name = state.nameOf(user, guildId), status = user.id === me.id ? "online" : state.statusOf(user.id);
+    const name = state.nameOf(user, guildId),
+      status = user.id === me.id ? "online" : state.statusOf(user.id);
     const activity = state.presences.get(user.id)?.activities?.[0];
-    const doing = activity ? (activity.type === 4 ? activity.state : activity.name) ?? "" : "";
+    const doing = activity ? ((activity.type === 4 ? activity.state : activity.name) ?? "") : "";
     return {
       key: user.id,
       stamp: `${name} ${status} ${user.avatar} ${doing}`,
       build: () =>
-        h("li", null,
-          h("button", { type: "button", class: status === "offline" ? "member away" : "member", dataset: { focus: user.id }, onclick: () => openProfile(this.context, user.id) },
+        h(
+          "li",
+          null,
+          h(
+            "button",
+            {
+              type: "button",
+              class: status === "offline" ? "member away" : "member",
+              dataset: { focus: user.id },
+              onclick: () => openProfile(this.context, user.id),
+            },
             userAvatar(user, name, status),
-            h("span", { class: "member-name" }, h("span", { dir: "auto" }, name), doing ? h("span", { class: "soft small", dir: "auto" }, doing) : null),
-            user.bot ? h("span", { class: "tag" }, "App") : null)),
+            h(
+              "span",
+              { class: "member-name" },
+              h("span", { dir: "auto" }, name),
+              doing ? h("span", { class: "soft small", dir: "auto" }, doing) : null,
+            ),
+            user.bot ? h("span", { class: "tag" }, "App") : null,
+          ),
+        ),
     };
   }
 }
@@ -63,8 +84,14 @@ function peopleOf(channel, state) {
 
 /** Group members by hoisted role, highest first, then online and offline. */
 function byRole(guild, state) {
-  const hoisted = guild.roles.filter(role => role.hoist && role.id !== guild.id).sort((a, b) => b.position - a.position);
-  const groups = new Map([...hoisted.map(role => [role.id, [role.name, []]]), ["online", ["Online", []]], ["offline", ["Offline", []]]]);
+  const hoisted = guild.roles
+    .filter(role => role.hoist && role.id !== guild.id)
+    .sort((a, b) => b.position - a.position);
+  const groups = new Map([
+    ...hoisted.map(role => [role.id, [role.name, []]]),
+    ["online", ["Online", []]],
+    ["offline", ["Offline", []]],
+  ]);
   for (const member of state.members.get(guild.id)?.values() ?? []) {
     const here = member.user.id === state.me.id || state.statusOf(member.user.id) !== "offline";
     const role = here ? hoisted.find(each => member.roles.includes(each.id)) : undefined;

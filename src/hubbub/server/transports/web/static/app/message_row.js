@@ -18,8 +18,12 @@ const GROUPING_MS = 7 * 60_000;
 /** Return whether a message is grouped with the previous one, without its own header. */
 export function joinsAbove(message, above) {
   return (
-    message.author.id === above.author.id && message.author.username === above.author.username && isUserMessage(message) && isUserMessage(above) &&
-    message.type === MessageType.DEFAULT && !((message.flags ^ above.flags) & MessageFlags.EPHEMERAL) &&
+    message.author.id === above.author.id &&
+    message.author.username === above.author.username &&
+    isUserMessage(message) &&
+    isUserMessage(above) &&
+    message.type === MessageType.DEFAULT &&
+    !((message.flags ^ above.flags) & MessageFlags.EPHEMERAL) &&
     Date.parse(message.timestamp) - Date.parse(above.timestamp) < GROUPING_MS
   );
 }
@@ -59,19 +63,46 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
   if (ephemeral) classes.push("ephemeral");
   if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("for-me");
   const row = h("li", {
-    class: classes.join(" "), id: `message-${message.id}`, tabindex: "-1", dataset: { messageId: message.id },
-    "aria-current": marked ? "true" : null, "aria-label": `${name}, ${hourOf(message.timestamp)}: ${summaryOf(message, context)}`,
+    class: classes.join(" "),
+    id: `message-${message.id}`,
+    tabindex: "-1",
+    dataset: { messageId: message.id },
+    "aria-current": marked ? "true" : null,
+    "aria-label": `${name}, ${hourOf(message.timestamp)}: ${summaryOf(message, context)}`,
   });
   if (!isUserMessage(message)) {
     row.classList.add("system");
-    row.append(h("span", { class: "gutter" }, icon("dot")), h("div", { class: "message-body" }, h("p", { class: "soft" }, h("em", { dir: "auto" }, systemText(message, context)), " ", h("span", { class: "when" }, sentAt(message.timestamp)))));
+    row.append(
+      h("span", { class: "gutter" }, icon("dot")),
+      h(
+        "div",
+        { class: "message-body" },
+        h(
+          "p",
+          { class: "soft" },
+          h("em", { dir: "auto" }, systemText(message, context)),
+          " ",
+          h("span", { class: "when" }, sentAt(message.timestamp)),
+        ),
+      ),
+    );
     return row;
   }
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   row.append(
     joined
       ? h("span", { class: "gutter when" }, hourOf(message.timestamp))
-      : h("button", { type: "button", class: "gutter face-button", tabindex: "-1", "aria-hidden": "true", dataset: { userId: message.webhook_id ? "" : message.author.id } }, userAvatar(message.author, name)),
+      : h(
+          "button",
+          {
+            type: "button",
+            class: "gutter face-button",
+            tabindex: "-1",
+            "aria-hidden": "true",
+            dataset: { userId: message.webhook_id ? "" : message.author.id },
+          },
+          userAvatar(message.author, name),
+        ),
     h(
       "div",
       { class: "message-body" },
@@ -91,7 +122,12 @@ function headLine(message, context, name) {
     { class: "message-head" },
     message.webhook_id
       ? h("span", { class: "speaker", dir: "auto" }, name)
-      : h("button", { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } }, color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null, name),
+      : h(
+          "button",
+          { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } },
+          color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null,
+          name,
+        ),
     message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
     h("span", { class: "when" }, sentAt(message.timestamp)),
     message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
@@ -104,31 +140,66 @@ function replyLine(message, context) {
   if (message.type !== MessageType.REPLY) return null;
   const answered = message.referenced_message;
   if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
-  const channel = context.state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: context.guildId };
+  const channel = context.state.channels.get(message.channel_id) ?? {
+    id: message.channel_id,
+    guild_id: context.guildId,
+  };
   const name = context.state.nameOf(answered.author, context.guildId);
-  return h("p", { class: "reply-line" }, icon("reply"), h("a", { href: pathOf(channel, answered.id), dir: "auto" }, h("strong", null, name), ` ${summaryOf(answered, context)}`));
+  return h(
+    "p",
+    { class: "reply-line" },
+    icon("reply"),
+    h(
+      "a",
+      { href: pathOf(channel, answered.id), dir: "auto" },
+      h("strong", null, name),
+      ` ${summaryOf(answered, context)}`,
+    ),
+  );
 }
 
 /** Return the line that names the command a message responds to, or null. */
 function commandLine(message, { state, guildId }) {
   const interaction = message.interaction_metadata ?? message.interaction;
-  if ((message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) || !interaction?.user) return null;
+  if (
+    (message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) ||
+    !interaction?.user
+  )
+    return null;
   const command = message.interaction?.name ?? interaction.name ?? "a command";
   const shown = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
-  return h("p", { class: "reply-line" }, icon("reply"), h("strong", { dir: "auto" }, state.nameOf(interaction.user, guildId)), ` used ${shown}`);
+  return h(
+    "p",
+    { class: "reply-line" },
+    icon("reply"),
+    h("strong", { dir: "auto" }, state.nameOf(interaction.user, guildId)),
+    ` used ${shown}`,
+  );
 }
 
 /** Return a placeholder for a message of a blocked user. */
 function blockedNotice(message, context, timeline) {
   const node = h("p", { class: "soft small" }, "Message from a blocked user. ");
-  node.append(h("button", { type: "button", class: "link", onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)) }, "Show message"));
+  node.append(
+    h(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)),
+      },
+      "Show message",
+    ),
+  );
   return node;
 }
 
 function bodyOf(message, context, editing, timeline) {
   if (message.flags & MessageFlags.LOADING && !message.content) return loadingIndicator();
   const content = message.content ?? "";
-  const body = content ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message })) : null;
+  const body = content
+    ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message }))
+    : null;
   if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
   return [
     forwarded(message, context),
@@ -139,19 +210,47 @@ function bodyOf(message, context, editing, timeline) {
     embeds(message, context),
     pollOf(message, context),
     renderComponents(message, context),
-    message.thread ? h("p", { class: "thread-line" }, h("a", { href: pathOf({ ...message.thread, guild_id: context.guildId }) }, icon("thread"), message.thread.name, h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`))) : null,
+    message.thread
+      ? h(
+          "p",
+          { class: "thread-line" },
+          h(
+            "a",
+            { href: pathOf({ ...message.thread, guild_id: context.guildId }) },
+            icon("thread"),
+            message.thread.name,
+            h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`),
+          ),
+        )
+      : null,
     reactions(message, context),
   ];
 }
 
 /** Return the indicator of a deferred app response. */
 function loadingIndicator() {
-  return h("p", { class: "answer-loading", role: "status" }, h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Thinking…");
+  return h(
+    "p",
+    { class: "answer-loading", role: "status" },
+    h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
+    "Thinking…",
+  );
 }
 
 function forwarded(message, context) {
   return (message.message_snapshots ?? []).map(({ message: inner }) =>
-    h("blockquote", { class: "forwarded" }, h("p", { class: "soft small" }, "Forwarded"), h("div", { class: "content" }, markdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } })), attachments(inner, context), embeds(inner, context)),
+    h(
+      "blockquote",
+      { class: "forwarded" },
+      h("p", { class: "soft small" }, "Forwarded"),
+      h(
+        "div",
+        { class: "content" },
+        markdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } }),
+      ),
+      attachments(inner, context),
+      embeds(inner, context),
+    ),
   );
 }
 
@@ -160,7 +259,12 @@ function ephemeralLine(message, context) {
     context.state.logs.get(message.channel_id)?.remove(message.id);
     context.state.emitChange("messages", message.channel_id);
   };
-  return h("p", { class: "ephemeral-line" }, "Only you can see this · ", h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"));
+  return h(
+    "p",
+    { class: "ephemeral-line" },
+    "Only you can see this · ",
+    h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"),
+  );
 }
 
 /** Return a row for a message that is being sent or failed. */
@@ -174,14 +278,35 @@ export function buildPending(pending, context) {
     h(
       "div",
       { class: "message-body" },
-      h("p", { class: "message-head" }, h("span", { class: "speaker" }, state.nameOf(me, guildId)), h("span", { class: "when" }, failed ? "Not sent" : "Sending…")),
-      pending.content ? h("div", { class: "content" }, markdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } })) : null,
-      (pending.files ?? []).map(file => h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, bytes(file.size)))),
-      pending.files?.length && !failed ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" }) : null,
+      h(
+        "p",
+        { class: "message-head" },
+        h("span", { class: "speaker" }, state.nameOf(me, guildId)),
+        h("span", { class: "when" }, failed ? "Not sent" : "Sending…"),
+      ),
+      pending.content
+        ? h(
+            "div",
+            { class: "content" },
+            markdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } }),
+          )
+        : null,
+      (pending.files ?? []).map(file =>
+        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, bytes(file.size))),
+      ),
+      pending.files?.length && !failed
+        ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" })
+        : null,
       failed
-        ? h("p", { class: "error", role: "alert" }, h("span", null, pending.error), " ",
-            h("button", { type: "button", class: "link", onclick: () => retry(pending, context) }, "Try again"), " ",
-            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Discard"))
+        ? h(
+            "p",
+            { class: "error", role: "alert" },
+            h("span", null, pending.error),
+            " ",
+            h("button", { type: "button", class: "link", onclick: () => retry(pending, context) }, "Try again"),
+            " ",
+            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Discard"),
+          )
         : null,
     ),
   );

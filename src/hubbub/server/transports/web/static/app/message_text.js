@@ -3,15 +3,22 @@
 import { MessageType } from "./enums.js";
 import { parse, plain } from "./markdown_parse.js";
 
-const USER_MESSAGE_TYPES = new Set([MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND]);
+const USER_MESSAGE_TYPES = new Set([
+  MessageType.DEFAULT,
+  MessageType.REPLY,
+  MessageType.CHAT_INPUT_COMMAND,
+  MessageType.CONTEXT_MENU_COMMAND,
+]);
 
 /** Return whether a user or app wrote the message; all other types are system messages. */
 export const isUserMessage = message => USER_MESSAGE_TYPES.has(message.type);
 
 const SYSTEM_TEXTS = {
   [MessageType.RECIPIENT_ADD]: (name, message, names) => `${name} added ${names}.`,
-  [MessageType.RECIPIENT_REMOVE]: (name, message, names) => (message.mentions?.[0]?.id === message.author.id ? `${name} left the group.` : `${name} removed ${names}.`),
-  [MessageType.CALL]: (name, message) => (message.call?.ended_timestamp ? `${name} started a call that has ended.` : `${name} started a call.`),
+  [MessageType.RECIPIENT_REMOVE]: (name, message, names) =>
+    message.mentions?.[0]?.id === message.author.id ? `${name} left the group.` : `${name} removed ${names}.`,
+  [MessageType.CALL]: (name, message) =>
+    message.call?.ended_timestamp ? `${name} started a call that has ended.` : `${name} started a call.`,
   [MessageType.CHANNEL_NAME_CHANGE]: (name, message) => `${name} changed the name to “${message.content}”.`,
   [MessageType.CHANNEL_ICON_CHANGE]: name => `${name} changed the icon.`,
   [MessageType.CHANNEL_PINNED_MESSAGE]: name => `${name} pinned a message.`,
@@ -44,9 +51,12 @@ export function summaryOf(message, context) {
     const user = message.mentions?.find(each => each.id === id) ?? context.state.user(id);
     return user ? `@${context.state.nameOf(user, context.guildId)}` : match;
   };
-  const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention))).replace(/\s+/g, " ").trim();
+  const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))
+    .replace(/\s+/g, " ")
+    .trim();
   if (text) return text.slice(0, 200);
-  if (message.attachments?.length) return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
+  if (message.attachments?.length)
+    return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
   if (message.sticker_items?.length) return `Sticker: ${message.sticker_items[0].name}`;
   if (message.poll) return `Poll: ${message.poll.question?.text ?? ""}`;
   if (message.embeds?.length) return message.embeds[0].title ?? message.embeds[0].description?.slice(0, 200) ?? "Embed";

@@ -52,7 +52,14 @@ export class MessageToolbar {
     const message = this.#find(row);
     if (message === undefined) return;
     this.#message = message;
-    const action = { r: () => this.#reply(), e: () => this.#edit(), "+": () => this.#react(row), Delete: () => this.#delete(), m: () => this.#menu(row), ContextMenu: () => this.#menu(row) }[event.key];
+    const action = {
+      r: () => this.#reply(),
+      e: () => this.#edit(),
+      "+": () => this.#react(row),
+      Delete: () => this.#delete(),
+      m: () => this.#menu(row),
+      ContextMenu: () => this.#menu(row),
+    }[event.key];
     if (action === undefined || (event.key === "e" && !this.#isMine)) return;
     event.preventDefault();
     action();
@@ -91,8 +98,13 @@ export class MessageToolbar {
     const real = !(message.flags & MessageFlags.EPHEMERAL);
     this.#bar.replaceChildren(
       ...[
-        real && this.#can(Permissions.ADD_REACTIONS) && iconButton("smile", "React", event => this.#react(event.currentTarget)),
-        real && isUserMessage(message) && this.#can(Permissions.SEND_MESSAGES) && iconButton("reply", "Reply", () => this.#reply()),
+        real &&
+          this.#can(Permissions.ADD_REACTIONS) &&
+          iconButton("smile", "React", event => this.#react(event.currentTarget)),
+        real &&
+          isUserMessage(message) &&
+          this.#can(Permissions.SEND_MESSAGES) &&
+          iconButton("reply", "Reply", () => this.#reply()),
         real && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
         iconButton("more", "More", event => this.#menu(event.currentTarget), { "aria-haspopup": "menu" }),
       ].filter(Boolean),
@@ -114,7 +126,8 @@ export class MessageToolbar {
   }
 
   async #delete() {
-    const message = this.#message, { api, state } = this.#context;
+    const message = this.#message,
+      { api, state } = this.#context;
     if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
     const quote = h("blockquote", null, summaryOf(message, this.#context));
     if (!(await confirmAction("Delete this message?", quote, "Delete"))) return;
@@ -123,22 +136,50 @@ export class MessageToolbar {
   }
 
   async #menu(anchor) {
-    const message = this.#message, context = this.#context, { api, state, web } = context;
+    const message = this.#message,
+      context = this.#context,
+      { api, state, web } = context;
     const channel = state.channels.get(message.channel_id);
     const real = !(message.flags & MessageFlags.EPHEMERAL);
     const path = `/channels/${message.channel_id}/messages`;
     const pin = () => attempt(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
-    const copy = (text, confirmation) => attempt(async () => { await navigator.clipboard.writeText(text); notice(confirmation, "done"); });
+    const copy = (text, confirmation) =>
+      attempt(async () => {
+        await navigator.clipboard.writeText(text);
+        notice(confirmation, "done");
+      });
     const commands = real && isUserMessage(message) ? await this.#commands(message) : [];
     openMenu(anchor, "Message", [
-      real && isUserMessage(message) && this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
+      real &&
+        isUserMessage(message) &&
+        this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
       real && this.#isMine && isUserMessage(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
-      real && isUserMessage(message) && (this.#can(Permissions.PIN_MESSAGES)) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
-      real && channel?.guild_id && !message.thread && channel.type <= 5 && this.#can(Permissions.CREATE_PUBLIC_THREADS) && { label: "Create thread", icon: "thread", press: () => openNewThread(context, message) },
+      real &&
+        isUserMessage(message) &&
+        this.#can(Permissions.PIN_MESSAGES) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
+      real &&
+        channel?.guild_id &&
+        !message.thread &&
+        channel.type <= 5 &&
+        this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
+          label: "Create thread",
+          icon: "thread",
+          press: () => openNewThread(context, message),
+        },
       message.content && { label: "Copy text", icon: "file", press: () => copy(message.content, "Text copied.") },
-      real && { label: "Copy link", icon: "link", press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied.") },
+      real && {
+        label: "Copy link",
+        icon: "link",
+        press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied."),
+      },
       ...commands,
-      real && (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && { label: "Delete", icon: "bin", danger: true, press: () => this.#delete() },
+      real &&
+        (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
+          label: "Delete",
+          icon: "bin",
+          danger: true,
+          press: () => this.#delete(),
+        },
     ]);
   }
 
@@ -148,7 +189,11 @@ export class MessageToolbar {
     const module = await loadModule("commands");
     try {
       const entries = (await module?.messageCommands?.(context, message)) ?? [];
-      return entries.map(entry => ({ label: entry.name ?? entry.label, icon: "play", press: () => (entry.press ? entry.press() : module.runCommand(entry, context, message)) }));
+      return entries.map(entry => ({
+        label: entry.name ?? entry.label,
+        icon: "play",
+        press: () => (entry.press ? entry.press() : module.runCommand(entry, context, message)),
+      }));
     } catch {
       return [];
     }

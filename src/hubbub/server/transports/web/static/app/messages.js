@@ -59,7 +59,9 @@ export class MessageLog {
 
   /** Add a new message. Return false if it is outside the window. */
   add(message) {
-    this.pending = this.pending.filter(each => each.nonce !== message.nonce || each.state === "failed" || !message.nonce);
+    this.pending = this.pending.filter(
+      each => each.nonce !== message.nonce || each.state === "failed" || !message.nonce,
+    );
     if (!this.loaded || !this.atNewest) return false;
     this.put(message);
     this.#trim();

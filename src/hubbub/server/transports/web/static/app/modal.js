@@ -30,10 +30,23 @@ export function openModal(modal, context) {
   const form = h(
     "form",
     { class: "modal-form", novalidate: true, onsubmit: submit },
-    h("p", { class: "modal-app" }, `This form is submitted to ${modal.application?.name ?? "an app"}. Never enter passwords.`),
-    h("div", { class: "modal-parts" }, sections.map(({ node }) => node)),
+    h(
+      "p",
+      { class: "modal-app" },
+      `This form is submitted to ${modal.application?.name ?? "an app"}. Never enter passwords.`,
+    ),
+    h(
+      "div",
+      { class: "modal-parts" },
+      sections.map(({ node }) => node),
+    ),
     problem,
-    h("div", { class: "modal-foot" }, h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"), send),
+    h(
+      "div",
+      { class: "modal-foot" },
+      h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"),
+      send,
+    ),
   );
   const dialog = openDialog(modal.title, () => form);
   form.querySelector("input, textarea, .picker-button")?.focus();
@@ -50,7 +63,12 @@ export function openModal(modal, context) {
     const data = { id: modal.id, custom_id: modal.custom_id, components };
     if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
     try {
-      await interactionsOf(context).send(here, { type: MODAL_SUBMIT, applicationId: modal.application.id, data, files });
+      await interactionsOf(context).send(here, {
+        type: MODAL_SUBMIT,
+        applicationId: modal.application.id,
+        data,
+        files,
+      });
       dialog.close();
     } catch (error) {
       showErrors(error);
@@ -100,7 +118,10 @@ function sectionOf(component, context) {
   const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
   const fields = inner.map(each => fieldOf(each, each.label ?? "", undefined, context));
   return {
-    node: replace(h("div", { class: "modal-row" }), fields.map(({ node }) => node)),
+    node: replace(
+      h("div", { class: "modal-row" }),
+      fields.map(({ node }) => node),
+    ),
     fields,
     read: files => ({ type: ACTION_ROW, id: component.id, components: fields.map(field => field.read(files)) }),
     path: (errors, at) => errors?.components?.[at],

@@ -26,13 +26,19 @@ export function fieldOf(component, label, description, context) {
   const id = `field-${(count += 1)}`;
   const kind = component.type;
   const control =
-    kind === TEXT_INPUT ? text(component, id)
-    : kind === FILE_UPLOAD ? upload(component, id, label)
-    : kind === RADIO_GROUP ? group(component, id, "radio")
-    : kind === CHECKBOX_GROUP ? group(component, id, "checkbox")
-    : kind === CHECKBOX ? checkbox(component, id)
-    : SELECTS.includes(kind) ? select(component, label, context)
-    : { node: h("p", null, "This field cannot be displayed."), read: () => ({}), focus() {} };
+    kind === TEXT_INPUT
+      ? text(component, id)
+      : kind === FILE_UPLOAD
+        ? upload(component, id, label)
+        : kind === RADIO_GROUP
+          ? group(component, id, "radio")
+          : kind === CHECKBOX_GROUP
+            ? group(component, id, "checkbox")
+            : kind === CHECKBOX
+              ? checkbox(component, id)
+              : SELECTS.includes(kind)
+                ? select(component, label, context)
+                : { node: h("p", null, "This field cannot be displayed."), read: () => ({}), focus() {} };
   const optional = component.required === false;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
   const hint = description ? h("p", { class: "field-hint", id: `${id}-hint` }, description) : null;
@@ -40,7 +46,8 @@ export function fieldOf(component, label, description, context) {
   const many = kind === RADIO_GROUP || kind === CHECKBOX_GROUP;
   const name = many ? h("legend", null, caption) : h("label", { for: id }, caption);
   // A single checkbox comes before its label; other controls come after it.
-  const inside = kind === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
+  const inside =
+    kind === CHECKBOX ? [h("div", { class: "field-single" }, control.node, name), hint] : [name, hint, control.node];
   const node = h(many ? "fieldset" : "div", { class: "app-field" }, inside, error);
   const described = control.described ?? control.node;
   describe([]);
@@ -66,11 +73,24 @@ export function fieldOf(component, label, description, context) {
 
 function text(component, id) {
   const limit = component.max_length ?? TEXT_MAX;
-  const shared = { id, maxlength: limit, placeholder: component.placeholder, value: component.value ?? "", oninput: updateCount, autocomplete: "off" };
-  const field = component.style === PARAGRAPH ? h("textarea", { ...shared, rows: 4 }) : h("input", { ...shared, type: "text" });
+  const shared = {
+    id,
+    maxlength: limit,
+    placeholder: component.placeholder,
+    value: component.value ?? "",
+    oninput: updateCount,
+    autocomplete: "off",
+  };
+  const field =
+    component.style === PARAGRAPH ? h("textarea", { ...shared, rows: 4 }) : h("input", { ...shared, type: "text" });
   const left = h("span", { class: "field-count", "aria-hidden": "true" });
   updateCount();
-  return { node: h("div", { class: "field-text" }, field, left), described: field, read: () => ({ value: field.value }), focus: () => field.focus() };
+  return {
+    node: h("div", { class: "field-text" }, field, left),
+    described: field,
+    read: () => ({ value: field.value }),
+    focus: () => field.focus(),
+  };
 
   function updateCount() {
     left.textContent = component.max_length || field.value.length > limit - 200 ? `${field.value.length}/${limit}` : "";
@@ -86,7 +106,12 @@ function select(component, label, context) {
     min: 0,
     max: component.max_values ?? 1,
   });
-  return { node: menu.node, described: menu.button, read: () => ({ values: menu.values.map(({ value }) => value) }), focus: () => menu.button.focus() };
+  return {
+    node: menu.node,
+    described: menu.button,
+    read: () => ({ values: menu.values.map(({ value }) => value) }),
+    focus: () => menu.button.focus(),
+  };
 }
 
 function group({ options = [], max_values: max }, id, type) {
@@ -123,9 +148,22 @@ function upload(component, id, label) {
   const limit = component.max_values ?? 1;
   let chosen = [];
   const accept = (component.file_types ?? []).map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
-  const input = h("input", { type: "file", id, class: "field-files", multiple: limit > 1, accept: accept || null, onchange: added, disabled: limit === 0 });
+  const input = h("input", {
+    type: "file",
+    id,
+    class: "field-files",
+    multiple: limit > 1,
+    accept: accept || null,
+    onchange: added,
+    disabled: limit === 0,
+  });
   const list = h("ul", { class: "field-list" });
-  const node = h("div", { class: "field-upload", ondragover: event => event.preventDefault(), ondrop: dropped }, input, list);
+  const node = h(
+    "div",
+    { class: "field-upload", ondragover: event => event.preventDefault(), ondrop: dropped },
+    input,
+    list,
+  );
   return {
     node,
     described: input,

@@ -28,7 +28,11 @@ export function notice(text, kind = "plain") {
     "div",
     { class: `notice-box ${kind}`, role: kind === "problem" ? "alert" : "status" },
     h("p", null, text),
-    h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: () => box.remove() }, icon("close")),
+    h(
+      "button",
+      { type: "button", class: "icon-button", "aria-label": "Dismiss", onclick: () => box.remove() },
+      icon("close"),
+    ),
   );
   on.append(box);
   while (on.children.length > NOTICES_MAX) on.firstElementChild.remove();

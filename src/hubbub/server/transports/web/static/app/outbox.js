@@ -29,7 +29,17 @@ export function errorText(error) {
  * @param {{content: string, files?: File[], reply?: any, mention?: boolean, stickerIds?: string[]}} draft
  */
 export function sendMessage(context, { content, files = [], reply, mention = true, stickerIds }) {
-  const pending = { nonce: newNonce(), content, files, reply, mention, stickerIds, state: "sending", error: null, share: 0 };
+  const pending = {
+    nonce: newNonce(),
+    content,
+    files,
+    reply,
+    mention,
+    stickerIds,
+    state: "sending",
+    error: null,
+    share: 0,
+  };
   logOf(context).pending.push(pending);
   return retry(pending, context);
 }
@@ -47,10 +57,12 @@ export async function retry(pending, context) {
   if (pending.stickerIds?.length) json.sticker_ids = pending.stickerIds;
   const files = pending.files.length ? pending.files : undefined;
   if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name }));
-  const progress = files && (share => {
-    pending.share = share;
-    changed(context);
-  });
+  const progress =
+    files &&
+    (share => {
+      pending.share = share;
+      changed(context);
+    });
   try {
     const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
     settle(pending, context);

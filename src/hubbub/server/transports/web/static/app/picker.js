@@ -35,17 +35,41 @@ export function picker(options) {
   const display = h("span", { class: "picker-face" });
   const button = h(
     "button",
-    { type: "button", class: "picker-button", "aria-haspopup": "listbox", "aria-expanded": "false", onclick: toggle, onkeydown: onButtonKeydown },
+    {
+      type: "button",
+      class: "picker-button",
+      "aria-haspopup": "listbox",
+      "aria-expanded": "false",
+      onclick: toggle,
+      onkeydown: onButtonKeydown,
+    },
     display,
     h("span", { class: "picker-arrow", "aria-hidden": "true" }),
   );
   button.disabled = Boolean(options.disabled);
-  const list = h("ul", { class: "picker-list", role: "listbox", id, "aria-label": label, tabindex: "-1", onkeydown: onKeydown });
+  const list = h("ul", {
+    class: "picker-list",
+    role: "listbox",
+    id,
+    "aria-label": label,
+    tabindex: "-1",
+    onkeydown: onKeydown,
+  });
   if (max > 1) list.setAttribute("aria-multiselectable", "true");
   const field = searchable
     ? h("input", {
-        class: "picker-search", type: "text", role: "combobox", placeholder: "Search", "aria-label": `Search: ${label}`, "aria-controls": id,
-        "aria-expanded": "true", "aria-autocomplete": "list", autocomplete: "off", spellcheck: "false", onkeydown: onKeydown, oninput: onInput,
+        class: "picker-search",
+        type: "text",
+        role: "combobox",
+        placeholder: "Search",
+        "aria-label": `Search: ${label}`,
+        "aria-controls": id,
+        "aria-expanded": "true",
+        "aria-autocomplete": "list",
+        autocomplete: "off",
+        spellcheck: "false",
+        onkeydown: onKeydown,
+        oninput: onInput,
       })
     : null;
   const hint = h("p", { class: "picker-hint", "aria-live": "polite" });
@@ -60,7 +84,10 @@ export function picker(options) {
     control.values = [...values];
     replace(display, ...renderValues());
     // The accessible name contains the label and the selected values.
-    button.setAttribute("aria-label", [label, control.values.map(each => each.label).join(", ")].filter(Boolean).join(": "));
+    button.setAttribute(
+      "aria-label",
+      [label, control.values.map(each => each.label).join(", ")].filter(Boolean).join(": "),
+    );
   }
 
   function renderValues() {
@@ -133,7 +160,8 @@ export function picker(options) {
     requestId += 1;
     const currentRequest = requestId;
     const text = query.toLowerCase();
-    const matches = ({ label: name, description }) => name.toLowerCase().includes(text) || (description ?? "").toLowerCase().includes(text);
+    const matches = ({ label: name, description }) =>
+      name.toLowerCase().includes(text) || (description ?? "").toLowerCase().includes(text);
     let found;
     try {
       found = find ? await find(query) : choices.filter(matches);
@@ -143,7 +171,10 @@ export function picker(options) {
     // Ignore the result of an older search.
     if (currentRequest !== requestId) return;
     shown = found;
-    active = Math.max(0, shown.findIndex(each => chosen(each)));
+    active = Math.max(
+      0,
+      shown.findIndex(each => chosen(each)),
+    );
     draw();
   }
 
@@ -158,16 +189,29 @@ export function picker(options) {
         h(
           "li",
           {
-            id: `${id}-${index}`, role: "option", class: index === active ? "picker-option active" : "picker-option",
-            "aria-selected": String(chosen(each)), onclick: () => choose(index), onmousemove: () => point(index),
+            id: `${id}-${index}`,
+            role: "option",
+            class: index === active ? "picker-option active" : "picker-option",
+            "aria-selected": String(chosen(each)),
+            onclick: () => choose(index),
+            onmousemove: () => point(index),
           },
           mark(each),
-          h("span", { class: "picker-words" }, h("span", {}, each.label), each.description ? h("small", {}, each.description) : null),
+          h(
+            "span",
+            { class: "picker-words" },
+            h("span", {}, each.label),
+            each.description ? h("small", {}, each.description) : null,
+          ),
         ),
       ),
     );
     const full = max > 1 && control.values.length >= max;
-    hint.textContent = !shown.length ? "No results." : max > 1 ? `${control.values.length} of ${max} selected${full ? " (maximum)" : ""}` : "";
+    hint.textContent = !shown.length
+      ? "No results."
+      : max > 1
+        ? `${control.values.length} of ${max} selected${full ? " (maximum)" : ""}`
+        : "";
     hint.hidden = !hint.textContent;
     point(active);
     position();

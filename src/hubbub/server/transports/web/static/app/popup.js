@@ -21,7 +21,10 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
   const before = document.activeElement;
   node.classList.add("popup");
   // Inside a modal dialog, the popup must be part of the dialog to be visible.
-  const host = anchor instanceof Element ? anchor.closest("dialog") ?? document.querySelector(".client") : document.querySelector(".client");
+  const host =
+    anchor instanceof Element
+      ? (anchor.closest("dialog") ?? document.querySelector(".client"))
+      : document.querySelector(".client");
   host.append(node);
   position(anchor, node);
   const close = () => {
@@ -52,7 +55,8 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
 
 function position(anchor, node) {
   const box = anchor instanceof Element ? anchor.getBoundingClientRect() : new DOMRect(anchor.x, anchor.y, 0, 0);
-  const own = node.getBoundingClientRect(), room = 8;
+  const own = node.getBoundingClientRect(),
+    room = 8;
   const left = Math.max(room, Math.min(box.right - own.width, window.innerWidth - own.width - room));
   const below = box.bottom + 4 + own.height <= window.innerHeight - room;
   const top = below ? box.bottom + 4 : Math.max(room, box.top - own.height - 4);
@@ -71,7 +75,16 @@ export function openMenu(anchor, label, items) {
   const buttons = items.filter(Boolean).map(item =>
     h(
       "button",
-      { type: "button", role: "menuitem", tabindex: "-1", class: item.danger ? "danger" : null, onclick: () => { closePopup(); item.press(); } },
+      {
+        type: "button",
+        role: "menuitem",
+        tabindex: "-1",
+        class: item.danger ? "danger" : null,
+        onclick: () => {
+          closePopup();
+          item.press();
+        },
+      },
       item.icon ? icon(item.icon) : null,
       item.label,
     ),

@@ -9,7 +9,10 @@ export function priceOf({ api }, application, sku) {
   if (!cache.has(key)) {
     if (cache.size >= PRICES_MAX) cache.clear();
     const path = `/applications/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
-    cache.set(key, api.request("GET", path).then(label, () => null));
+    cache.set(
+      key,
+      api.request("GET", path).then(label, () => null),
+    );
   }
   return cache.get(key);
 }

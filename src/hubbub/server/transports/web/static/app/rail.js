@@ -20,7 +20,19 @@ class Rail extends LayoutPart {
     const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
     const unread = state.privateChannels().reduce((sum, each) => sum + state.mentionsIn(each.id), waiting);
     const entries = [
-      { key: "@me", stamp: `${guildId === null} ${unread}`, build: () => this.#item("/app", "Direct messages", guildId === null, unread > 0, unread, h("span", { class: "face square home" }, icon("people"))) },
+      {
+        key: "@me",
+        stamp: `${guildId === null} ${unread}`,
+        build: () =>
+          this.#item(
+            "/app",
+            "Direct messages",
+            guildId === null,
+            unread > 0,
+            unread,
+            h("span", { class: "face square home" }, icon("people")),
+          ),
+      },
       ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
       { key: "add", stamp: "", build: () => this.#add() },
     ];
@@ -29,7 +41,8 @@ class Rail extends LayoutPart {
 
   #entry(guild, current) {
     const { state } = this.context;
-    let unread = false, mentions = 0;
+    let unread = false,
+      mentions = 0;
     for (const channel of state.channels.values()) {
       if (channel.guild_id !== guild.id || !countsAsUnread(channel, state)) continue;
       unread ||= state.isUnread(channel.id);
@@ -38,7 +51,11 @@ class Rail extends LayoutPart {
     const here = guild.id === current;
     const stamp = `${here} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
     const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
-    return { key: guild.id, stamp, build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)) };
+    return {
+      key: guild.id,
+      stamp,
+      build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)),
+    };
   }
 
   #item(path, name, here, unread, mentions, image) {
@@ -46,14 +63,38 @@ class Rail extends LayoutPart {
     return h(
       "li",
       { class: unread ? "unread" : null },
-      h("a", { href: path, "aria-current": here ? "page" : null, "aria-label": name + suffix, title: name, dataset: { focus: path } }, image),
+      h(
+        "a",
+        {
+          href: path,
+          "aria-current": here ? "page" : null,
+          "aria-label": name + suffix,
+          title: name,
+          dataset: { focus: path },
+        },
+        image,
+      ),
       mentions ? h("span", { class: "count", "aria-hidden": "true" }, mentions > 99 ? "99+" : mentions) : null,
     );
   }
 
   #add() {
     const press = () => openAddGuild(this.context);
-    return h("li", null, h("button", { type: "button", class: "face square add", "aria-label": "Join or create a guild", title: "Join or create a guild", onclick: press }, icon("plus")));
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "face square add",
+          "aria-label": "Join or create a guild",
+          title: "Join or create a guild",
+          onclick: press,
+        },
+        icon("plus"),
+      ),
+    );
   }
 }
 

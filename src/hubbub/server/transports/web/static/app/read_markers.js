@@ -12,7 +12,8 @@ export function markRead(context, timeline) {
   const { state, channelId } = context;
   const newest = timeline.log.newest;
   if (!newest || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
-  const channel = state.channels.get(channelId), known = state.readStates.get(channelId);
+  const channel = state.channels.get(channelId),
+    known = state.readStates.get(channelId);
   const last = isNewer(channel?.last_message_id, newest) ? channel.last_message_id : newest;
   if (isNewer(last, known?.last_message_id) || known?.mention_count) {
     state.readStates.set(channelId, { ...known, last_message_id: last, mention_count: 0 });
@@ -29,7 +30,10 @@ function scheduleAck({ api, state }, channelId, messageId) {
     waiting.delete(channelId);
     state.readStates.set(channelId, { ...state.readStates.get(channelId), acknowledged: messageId });
     try {
-      await api.request("POST", `/channels/${channelId}/messages/${messageId}/ack`, { json: { token: null }, keepalive: leaving });
+      await api.request("POST", `/channels/${channelId}/messages/${messageId}/ack`, {
+        json: { token: null },
+        keepalive: leaving,
+      });
     } catch {
       // The next message acknowledges again, so ignore errors.
     }

@@ -11,7 +11,15 @@ export class Router extends EventTarget {
     window.addEventListener("popstate", () => this.#emit());
     // Handle clicks on links to the client; other links, and clicks with a modifier key, are left to the browser.
     document.addEventListener("click", event => {
-      if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+      if (
+        event.defaultPrevented ||
+        event.button !== 0 ||
+        event.metaKey ||
+        event.ctrlKey ||
+        event.shiftKey ||
+        event.altKey
+      )
+        return;
       const link = event.target instanceof Element ? event.target.closest("a[href]") : null;
       if (link === null || link.hasAttribute("download") || link.getAttribute("target")) return;
       const url = new URL(link.getAttribute("href"), location.href);
@@ -25,7 +33,11 @@ export class Router extends EventTarget {
   get route() {
     const found = ROUTE_PATTERN.exec(location.pathname);
     const guild = found?.[1];
-    return { guildId: guild && guild !== "@me" ? guild : null, channelId: found?.[2] ?? null, messageId: found?.[3] ?? null };
+    return {
+      guildId: guild && guild !== "@me" ? guild : null,
+      channelId: found?.[2] ?? null,
+      messageId: found?.[3] ?? null,
+    };
   }
 
   /** Navigate to a path. Navigating to the current path dispatches the event again. */

@@ -20,11 +20,13 @@ export const snowflake = (value, name) => {
 };
 
 /** @returns {Check} */
-export const number = (min, max = Number.MAX_SAFE_INTEGER) => (value, name) => {
-  if (typeof value !== "number" || !Number.isSafeInteger(value)) throw invalidField(name, "must be an integer");
-  if (value < min || value > max) throw invalidField(name, `must be between ${min} and ${max}`);
-  return value;
-};
+export const number =
+  (min, max = Number.MAX_SAFE_INTEGER) =>
+  (value, name) => {
+    if (typeof value !== "number" || !Number.isSafeInteger(value)) throw invalidField(name, "must be an integer");
+    if (value < min || value > max) throw invalidField(name, `must be between ${min} and ${max}`);
+    return value;
+  };
 
 /** @type {Check} */
 export const flag = (value, name) => {
@@ -33,10 +35,12 @@ export const flag = (value, name) => {
 };
 
 /** @returns {Check} */
-export const oneOf = (...known) => (value, name) => {
-  if (!known.includes(value)) throw invalidField(name, `must be one of [${known.join(", ")}]`);
-  return value;
-};
+export const oneOf =
+  (...known) =>
+  (value, name) => {
+    if (!known.includes(value)) throw invalidField(name, `must be one of [${known.join(", ")}]`);
+    return value;
+  };
 
 /** An http or https URL. @returns {Check} */
 export const link = max => (value, name) => {
@@ -60,16 +64,19 @@ export const items = (check, min, max) => (value, name) => {
  * @param {string[]} [required]
  * @returns {Check}
  */
-export const fields = (checks, required = []) => (value, name) => {
-  if (value === null || typeof value !== "object" || Array.isArray(value)) throw invalidField(name, "must be an object");
-  const result = {};
-  for (const [key, check] of Object.entries(checks)) {
-    const input = Object.hasOwn(value, key) ? value[key] : undefined;
-    if (input !== undefined && input !== null) result[key] = check(input, key);
-    else if (required.includes(key)) throw invalidField(key, "is required");
-  }
-  return result;
-};
+export const fields =
+  (checks, required = []) =>
+  (value, name) => {
+    if (value === null || typeof value !== "object" || Array.isArray(value))
+      throw invalidField(name, "must be an object");
+    const result = {};
+    for (const [key, check] of Object.entries(checks)) {
+      const input = Object.hasOwn(value, key) ? value[key] : undefined;
+      if (input !== undefined && input !== null) result[key] = check(input, key);
+      else if (required.includes(key)) throw invalidField(key, "is required");
+    }
+    return result;
+  };
 
 /** Validate the arguments of a command; missing arguments equal an empty object (spec/rpc.md#5). */
 export function args(input, checks, ...required) {

@@ -35,12 +35,44 @@ export class Shell {
   mount() {
     const { context, router } = this;
     this.connection = h("p", { class: "connection", role: "status", hidden: true });
-    this.view = h("main", { class: "view", id: "view", tabindex: "-1" }, h("p", { class: "waiting soft", role: "status" }, "Loading…"));
+    this.view = h(
+      "main",
+      { class: "view", id: "view", tabindex: "-1" },
+      h("p", { class: "waiting soft", role: "status" }, "Loading…"),
+    );
     this.members = h("div", { class: "members-place" });
     this.side = h("div", { class: "side" });
     this.rail = h("div", { class: "rail-place" });
-    this.backdrop = h("button", { type: "button", class: "veil", "aria-label": "Back to the conversation", onclick: () => this.#uncover() });
-    this.root = h("div", { class: "client" }, h("h1", { class: "visually-hidden" }, "Hubbub"), h("a", { class: "skip", href: "#view", onclick: event => { event.preventDefault(); this.#focusView(); } }, "Skip to the conversation"), this.connection, this.rail, this.side, this.view, this.members, this.backdrop, liveRegion());
+    this.backdrop = h("button", {
+      type: "button",
+      class: "veil",
+      "aria-label": "Back to the conversation",
+      onclick: () => this.#uncover(),
+    });
+    this.root = h(
+      "div",
+      { class: "client" },
+      h("h1", { class: "visually-hidden" }, "Hubbub"),
+      h(
+        "a",
+        {
+          class: "skip",
+          href: "#view",
+          onclick: event => {
+            event.preventDefault();
+            this.#focusView();
+          },
+        },
+        "Skip to the conversation",
+      ),
+      this.connection,
+      this.rail,
+      this.side,
+      this.view,
+      this.members,
+      this.backdrop,
+      liveRegion(),
+    );
     document.body.className = "client-page";
     document.body.append(this.root);
     document.documentElement.classList.add("client-began");
@@ -82,7 +114,8 @@ export class Shell {
 
   /** Show the current route. */
   show() {
-    const { context, router } = this, { state } = context;
+    const { context, router } = this,
+      { state } = context;
     if (!state.ready) return;
     const route = router.route;
     const channel = route.channelId ? state.channels.get(route.channelId) : undefined;
@@ -90,8 +123,13 @@ export class Shell {
     if (route.channelId === null && route.guildId === null) this.#showFriends();
     else if (route.channelId === null) this.#showGuild(route.guildId);
     else if (channel === undefined) this.#fetchChannel(route);
-    else if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || (channel.guild_id && !state.can(channel.id, Permissions.VIEW_CHANNEL))) this.#showUnavailable(route);
-    else if (channel.type === ChannelType.GUILD_CATEGORY) router.go(`/app/channels/${channel.guild_id}`, { instead: true });
+    else if (
+      (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED ||
+      (channel.guild_id && !state.can(channel.id, Permissions.VIEW_CHANNEL))
+    )
+      this.#showUnavailable(route);
+    else if (channel.type === ChannelType.GUILD_CATEGORY)
+      router.go(`/app/channels/${channel.guild_id}`, { instead: true });
     else this.#showChannel(channel, route.messageId);
   }
 
@@ -130,11 +168,17 @@ export class Shell {
       return;
     }
     this.#setLocation(guildId, null);
-    const visible = state.channelsOf(guildId).filter(each => !isThread(each) && isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
-    const first = visible.find(each => each.id === this.#last.get(guildId)) ?? visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
+    const visible = state
+      .channelsOf(guildId)
+      .filter(each => !isThread(each) && isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
+    const first =
+      visible.find(each => each.id === this.#last.get(guildId)) ??
+      visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
     if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
-      this.#showView(`guild-${guildId}-${guild.unavailable}`, () => this.#message(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."));
+      this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
+        this.#message(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
+      );
       this.#showSide(true);
       this.#drawMembers();
     }
@@ -151,18 +195,24 @@ export class Shell {
   #showChannel(channel, messageId) {
     this.router.rename(pathOf(channel, messageId));
     this.#setLocation(channel.guild_id ?? null, channel.id);
-    const fresh = this.#showView(`channel-${channel.id}`, () => createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", inChannel(this.context, channel.id), { messageId }));
+    const fresh = this.#showView(`channel-${channel.id}`, () =>
+      createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", inChannel(this.context, channel.id), {
+        messageId,
+      }),
+    );
     if (fresh) {
       this.#showSide(false);
       this.#drawMembers();
       if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
-    } else if (messageId && messageId !== this.sought) /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
+    } else if (messageId && messageId !== this.sought)
+      /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
     this.sought = messageId;
   }
 
   /** Fetch a channel that no event announced: an archived thread, or one without access. */
   async #fetchChannel(route) {
-    const { context } = this, { state, api } = context;
+    const { context } = this,
+      { state, api } = context;
     const guild = state.guilds.get(route.guildId);
     // The guild may not have arrived yet.
     if (route.guildId && guild && guild.name === undefined && !guild.unavailable) return;
@@ -178,25 +228,52 @@ export class Shell {
       state.apply("CHANNEL_UPDATE", channel);
       if (this.router.route.channelId === channel.id) this.show();
     } catch (error) {
-      if (this.#shown === key) this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.sentence : null);
+      if (this.#shown === key)
+        this.#showUnavailable(route, error.status === 0 || error.status >= 500 ? error.sentence : null);
     }
   }
 
   #showUnavailable(route, reason = null) {
     const key = `gone-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
-    this.#showView(key, () => this.#message(reason ?? "This conversation does not exist, or you do not have access to it."));
+    this.#showView(key, () =>
+      this.#message(reason ?? "This conversation does not exist, or you do not have access to it."),
+    );
     this.#drawMembers();
   }
 
   #message(text) {
-    return h("div", { class: "gone" }, h("header", { class: "view-head" }, h("button", { type: "button", class: "icon-button to-side", "aria-label": "Channels and conversations", onclick: () => this.#showSide(true) }, icon("menu"))), h("div", { class: "empty" }, h("p", { role: "status" }, text), h("p", null, h("a", { href: "/app" }, "Friends and conversations"))));
+    return h(
+      "div",
+      { class: "gone" },
+      h(
+        "header",
+        { class: "view-head" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "icon-button to-side",
+            "aria-label": "Channels and conversations",
+            onclick: () => this.#showSide(true),
+          },
+          icon("menu"),
+        ),
+      ),
+      h(
+        "div",
+        { class: "empty" },
+        h("p", { role: "status" }, text),
+        h("p", null, h("a", { href: "/app" }, "Friends and conversations")),
+      ),
+    );
   }
 
   #showSide(open) {
     this.root.classList.toggle("show-side", open);
     if (open) this.root.classList.remove("show-members");
-    if (open && this.#isNarrow) (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
+    if (open && this.#isNarrow)
+      (this.side.querySelector("a.entry[aria-current]") ?? this.side.querySelector("a, button"))?.focus();
   }
 
   /** Close the panels that cover the view on narrow screens. */
@@ -218,9 +295,13 @@ export class Shell {
   }
 
   #drawMembers() {
-    const { context } = this, channel = context.state.channels.get(context.channelId);
-    const wanted = channel !== undefined && channel.type !== ChannelType.DM && (this.#wide.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
-    const key = wanted ? channel.guild_id ?? channel.id : "";
+    const { context } = this,
+      channel = context.state.channels.get(context.channelId);
+    const wanted =
+      channel !== undefined &&
+      channel.type !== ChannelType.DM &&
+      (this.#wide.matches ? this.wantsMembers : this.root.classList.contains("show-members"));
+    const key = wanted ? (channel.guild_id ?? channel.id) : "";
     if (!wanted) this.root.classList.remove("show-members");
     this.root.classList.toggle("has-members", wanted && this.#wide.matches);
     if (this.members.dataset.of === key) return;
@@ -230,15 +311,21 @@ export class Shell {
 
   #drawTitle() {
     const { state, channelId, guildId } = this.context;
-    const channel = state.channels.get(channelId), guild = state.guilds.get(guildId);
+    const channel = state.channels.get(channelId),
+      guild = state.guilds.get(guildId);
     let count = 0;
     for (const each of state.channels.values()) if (countsAsUnread(each, state)) count += state.mentionsIn(each.id);
-    const name = channel ? `${channel.guild_id ? "#" : ""}${titleOf(channel, state)}${guild ? ` · ${guild.name}` : ""}` : guild?.name ?? "Friends";
+    const name = channel
+      ? `${channel.guild_id ? "#" : ""}${titleOf(channel, state)}${guild ? ` · ${guild.name}` : ""}`
+      : (guild?.name ?? "Friends");
     document.title = `${count ? `(${count}) ` : ""}${name} · Hubbub`;
   }
 
   #drawConnection({ state, code }) {
-    const text = { lost: "Connection lost. Reconnecting…", ended: `The server closed the connection (${code}). Reload the page to try again.` }[state];
+    const text = {
+      lost: "Connection lost. Reconnecting…",
+      ended: `The server closed the connection (${code}). Reload the page to try again.`,
+    }[state];
     // A socket that reconnects at once needs no message.
     clearTimeout(this.connectionTimer);
     if (text === undefined) this.connection.hidden = true;
@@ -256,13 +343,18 @@ export class Shell {
   }
 
   #onKeydown(event) {
-    if (event.key === "Escape" && !event.defaultPrevented && (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))) {
+    if (
+      event.key === "Escape" &&
+      !event.defaultPrevented &&
+      (this.root.classList.contains("show-side") || this.root.classList.contains("show-members"))
+    ) {
       this.#uncover();
       this.#focusView();
     }
     // Alt with the arrow keys moves through the channels.
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
-      const links = [...this.side.querySelectorAll("a.entry")], now = links.findIndex(each => each.getAttribute("aria-current"));
+      const links = [...this.side.querySelectorAll("a.entry")],
+        now = links.findIndex(each => each.getAttribute("aria-current"));
       const next = links[(now + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
       if (next === undefined) return;
       event.preventDefault();

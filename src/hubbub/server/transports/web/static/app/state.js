@@ -110,9 +110,16 @@ export class State extends EventTarget {
     const channel = this.channels.get(channelId);
     if (channel === undefined) return 0n;
     if (isPrivate(channel)) return channelPermissions(null, null, channel);
-    const guild = this.guilds.get(channel.guild_id), member = this.member(channel.guild_id, this.me.id);
-    if (guild === undefined || member === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return 0n;
-    return channelPermissions(guild, member, channel, isThread(channel) ? this.channels.get(channel.parent_id) : undefined);
+    const guild = this.guilds.get(channel.guild_id),
+      member = this.member(channel.guild_id, this.me.id);
+    if (guild === undefined || member === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)
+      return 0n;
+    return channelPermissions(
+      guild,
+      member,
+      channel,
+      isThread(channel) ? this.channels.get(channel.parent_id) : undefined,
+    );
   }
 
   can(channelId, bits) {
@@ -120,7 +127,8 @@ export class State extends EventTarget {
   }
 
   canInGuild(guildId, bits) {
-    const guild = this.guilds.get(guildId), member = this.member(guildId, this.me.id);
+    const guild = this.guilds.get(guildId),
+      member = this.member(guildId, this.me.id);
     return guild !== undefined && member !== undefined && (guildPermissions(guild, member) & bits) === bits;
   }
 
@@ -141,14 +149,14 @@ export class State extends EventTarget {
   }
 
   mentionsIn(channelId) {
-    return this.isUnread(channelId) ? this.readStates.get(channelId)?.mention_count ?? 0 : 0;
+    return this.isUnread(channelId) ? (this.readStates.get(channelId)?.mention_count ?? 0) : 0;
   }
 
   /** Return whether a message mentions the user. */
   mentionsMe(message) {
     if (message.mention_everyone || message.mentions?.some(each => each.id === this.me.id)) return true;
     const guildId = this.channels.get(message.channel_id)?.guild_id;
-    const roles = guildId ? this.member(guildId, this.me.id)?.roles ?? [] : [];
+    const roles = guildId ? (this.member(guildId, this.me.id)?.roles ?? []) : [];
     return (message.mention_roles ?? []).some(each => roles.includes(each));
   }
 

@@ -16,7 +16,11 @@ export const HANDLERS = {
     for (const each of data.guilds ?? []) state.guilds.set(each.id, { ...each, roles: [], emojis: [], stickers: [] });
     for (const each of data.read_state?.entries ?? []) {
       // `acknowledged` is the server's value; `last_message_id` may be ahead of it.
-      state.readStates.set(each.id, { last_message_id: each.last_message_id, mention_count: 0, acknowledged: each.last_message_id });
+      state.readStates.set(each.id, {
+        last_message_id: each.last_message_id,
+        mention_count: 0,
+        acknowledged: each.last_message_id,
+      });
     }
     // Messages missed while disconnected are in no event, so reload the logs.
     for (const log of state.logs.values()) log.loaded = false;
@@ -189,7 +193,12 @@ export const HANDLERS = {
     // Ignore an older acknowledgment from another window, unless `manual` marks messages as unread.
     const behind = !data.manual && known && isNewer(known.last_message_id, data.message_id);
     if (behind) state.readStates.set(data.channel_id, { ...known, acknowledged: data.message_id });
-    else state.readStates.set(data.channel_id, { last_message_id: data.message_id, mention_count: 0, acknowledged: data.message_id });
+    else
+      state.readStates.set(data.channel_id, {
+        last_message_id: data.message_id,
+        mention_count: 0,
+        acknowledged: data.message_id,
+      });
     state.emitChange("readStates", data.channel_id);
   },
 
@@ -238,7 +247,7 @@ function changeChannel(state, data) {
 }
 
 function latest(known, data) {
-  return isNewer(known?.last_message_id, data.last_message_id) ? known.last_message_id : data.last_message_id ?? null;
+  return isNewer(known?.last_message_id, data.last_message_id) ? known.last_message_id : (data.last_message_id ?? null);
 }
 
 function changeThreadMember(state, threadId, member) {
@@ -249,4 +258,3 @@ function changeThreadMember(state, threadId, member) {
 function removeChannels(state, guildId) {
   for (const each of state.channelsOf(guildId)) state.channels.delete(each.id);
 }
-

@@ -48,7 +48,9 @@ export const MESSAGE_HANDLERS = {
   MESSAGE_REACTION_REMOVE(state, data) {
     changeMessage(state, data, message => {
       const counted = each => ({ ...each, count: each.count - 1, me: each.me && data.user_id !== state.me.id });
-      const reactions = (message.reactions ?? []).map(each => (isSameEmoji(each.emoji, data.emoji) ? counted(each) : each));
+      const reactions = (message.reactions ?? []).map(each =>
+        isSameEmoji(each.emoji, data.emoji) ? counted(each) : each,
+      );
       return { reactions: reactions.filter(each => each.count > 0) };
     });
   },
@@ -94,7 +96,8 @@ function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }
   if (log === undefined) return;
   const deleted = new Set(ids);
   for (const id of ids) log.remove(id);
-  for (const each of log.items.filter(item => deleted.has(item.referenced_message?.id))) log.put({ ...each, referenced_message: null });
+  for (const each of log.items.filter(item => deleted.has(item.referenced_message?.id)))
+    log.put({ ...each, referenced_message: null });
   state.emitChange("messages", channelId, guildId);
 }
 
@@ -117,7 +120,11 @@ function changeVotes(state, data, by) {
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
     const mine = data.user_id === state.me.id;
     const counts = results.answer_counts.filter(each => each.id !== data.answer_id);
-    const before = results.answer_counts.find(each => each.id === data.answer_id) ?? { id: data.answer_id, count: 0, me_voted: false };
+    const before = results.answer_counts.find(each => each.id === data.answer_id) ?? {
+      id: data.answer_id,
+      count: 0,
+      me_voted: false,
+    };
     const after = { ...before, count: Math.max(0, before.count + by), me_voted: mine ? by > 0 : before.me_voted };
     return { poll: { ...message.poll, results: { ...results, answer_counts: [...counts, after] } } };
   });

@@ -15,15 +15,32 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
   const status = h("p", { class: "picker-hint", role: "status", hidden: true });
   const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
   const input = h("input", {
-    id, type: "text", class: "command-input", role: "combobox", "aria-autocomplete": "list", "aria-controls": list.id, "aria-expanded": "false",
-    autocomplete: "off", spellcheck: "false", maxlength, inputmode, oninput: onInput, onfocus: onInput, onblur: close, onkeydown: onKeydown,
+    id,
+    type: "text",
+    class: "command-input",
+    role: "combobox",
+    "aria-autocomplete": "list",
+    "aria-controls": list.id,
+    "aria-expanded": "false",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength,
+    inputmode,
+    oninput: onInput,
+    onfocus: onInput,
+    onblur: close,
+    onkeydown: onKeydown,
   });
   let shown = [];
   let active = -1;
   let requestId = 0;
   let chosen = null;
   let timer;
-  return { node: h("div", { class: "suggest" }, input, popup), input, value: () => (chosen && chosen.text === input.value ? chosen.value : input.value) };
+  return {
+    node: h("div", { class: "suggest" }, input, popup),
+    input,
+    value: () => (chosen && chosen.text === input.value ? chosen.value : input.value),
+  };
 
   function onInput() {
     clearTimeout(timer);
@@ -50,8 +67,12 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
         h(
           "li",
           {
-            id: `${list.id}-${at}`, role: "option", class: "picker-option", "aria-selected": "false",
-            onmousedown: event => pick(event, at), onmousemove: () => point(at),
+            id: `${list.id}-${at}`,
+            role: "option",
+            class: "picker-option",
+            "aria-selected": "false",
+            onmousedown: event => pick(event, at),
+            onmousemove: () => point(at),
           },
           each.name,
         ),

@@ -23,7 +23,13 @@ export class Suggestions {
   constructor(composer, context) {
     this.#composer = composer;
     this.#context = context;
-    this.#list = h("ul", { class: "suggestions", role: "listbox", id: `suggestions-${(count += 1)}`, "aria-label": "Suggestions", hidden: true });
+    this.#list = h("ul", {
+      class: "suggestions",
+      role: "listbox",
+      id: `suggestions-${(count += 1)}`,
+      "aria-label": "Suggestions",
+      hidden: true,
+    });
     composer.node.append(this.#list);
     const { field } = composer;
     field.addEventListener("input", () => this.#update());
@@ -34,13 +40,15 @@ export class Suggestions {
   /** Return the text with names replaced by mentions. */
   resolve(text) {
     let sent = text;
-    for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length)) sent = sent.replaceAll(name, mention);
+    for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length))
+      sent = sent.replaceAll(name, mention);
     return sent;
   }
 
   #update() {
     const { field } = this.#composer;
-    const typed = field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
+    const typed =
+      field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
     if (typed === null || (typed[1] === ":" && typed[2].length < 2)) {
       this.#close();
       return;
@@ -59,13 +67,17 @@ export class Suggestions {
         h(
           "li",
           {
-            role: "option", id: id(at), "aria-selected": String(at === this.#active),
+            role: "option",
+            id: id(at),
+            "aria-selected": String(at === this.#active),
             onpointerdown: event => {
               event.preventDefault();
               this.#choose(at);
             },
           },
-          each.mark, h("span", null, each.shown), each.more ? h("span", { class: "soft small" }, each.more) : null,
+          each.mark,
+          h("span", null, each.shown),
+          each.more ? h("span", { class: "soft small" }, each.more) : null,
         ),
       ),
     );
@@ -96,7 +108,8 @@ export class Suggestions {
   #choose(at) {
     const { field } = this.#composer;
     const chosen = this.#found[at];
-    const end = field.selectionStart, start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
+    const end = field.selectionStart,
+      start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
     field.setSelectionRange(start, end);
     if (chosen.mention !== undefined) this.#mentions.set(chosen.text, chosen.mention);
     this.#found = [];
@@ -109,14 +122,32 @@ const matches = (query, ...names) => names.some(name => name?.toLowerCase().incl
 const FIND = {
   "@"({ state, guildId, channelId }, query) {
     const channel = state.channels.get(channelId);
-    const people = guildId ? [...(state.members.get(guildId)?.values() ?? [])].map(each => each.user) : channel?.recipients ?? [];
+    const people = guildId
+      ? [...(state.members.get(guildId)?.values() ?? [])].map(each => each.user)
+      : (channel?.recipients ?? []);
     const found = people
       .filter(user => matches(query, user.username, user.global_name, state.nameOf(user, guildId)))
-      .map(user => ({ text: `@${user.username}`, mention: `<@${user.id}>`, shown: state.nameOf(user, guildId), more: user.username, mark: userAvatar(user, state.nameOf(user, guildId)) }));
+      .map(user => ({
+        text: `@${user.username}`,
+        mention: `<@${user.id}>`,
+        shown: state.nameOf(user, guildId),
+        more: user.username,
+        mark: userAvatar(user, state.nameOf(user, guildId)),
+      }));
     const roles = (state.guilds.get(guildId)?.roles ?? [])
-      .filter(role => role.id !== guildId && (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) && matches(query, role.name))
+      .filter(
+        role =>
+          role.id !== guildId &&
+          (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) &&
+          matches(query, role.name),
+      )
       .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, shown: `@${role.name}`, more: "role" }));
-    const all = guildId && state.can(channelId, Permissions.MENTION_EVERYONE) ? ["everyone", "here"].filter(name => matches(query, name)).map(name => ({ text: `@${name}`, shown: `@${name}` })) : [];
+    const all =
+      guildId && state.can(channelId, Permissions.MENTION_EVERYONE)
+        ? ["everyone", "here"]
+            .filter(name => matches(query, name))
+            .map(name => ({ text: `@${name}`, shown: `@${name}` }))
+        : [];
     return [...found.slice(0, RESULTS_MAX - 2), ...roles, ...all];
   },
   "#"({ state, guildId }, query) {
@@ -127,10 +158,21 @@ const FIND = {
       .map(each => ({ text: `#${each.name}`, mention: `<#${each.id}>`, shown: `#${each.name}` }));
   },
   ":"({ state }, query) {
-    const custom = [...state.guilds.values()].flatMap(guild => guild.emojis ?? []).filter(each => each.available !== false && matches(query, each.name));
+    const custom = [...state.guilds.values()]
+      .flatMap(guild => guild.emojis ?? [])
+      .filter(each => each.available !== false && matches(query, each.name));
     return [
-      ...custom.map(each => ({ text: `:${each.name}:`, mention: `<${each.animated ? "a" : ""}:${each.name}:${each.id}>`, shown: `:${each.name}:`, mark: customEmoji(each) })),
-      ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({ text: emoji, shown: names.split(" ")[0], mark: h("span", { class: "emoji-text" }, emoji) })),
+      ...custom.map(each => ({
+        text: `:${each.name}:`,
+        mention: `<${each.animated ? "a" : ""}:${each.name}:${each.id}>`,
+        shown: `:${each.name}:`,
+        mark: customEmoji(each),
+      })),
+      ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
+        text: emoji,
+        shown: names.split(" ")[0],
+        mark: h("span", { class: "emoji-text" }, emoji),
+      })),
     ];
   },
 };

@@ -23,7 +23,11 @@ export function threadLink(thread, state, press = null) {
     { href: pathOf(thread), class: unread ? "thread-entry unread" : "thread-entry", onclick: press },
     icon(thread.thread_metadata?.locked ? "lock" : "thread"),
     h("span", { class: "thread-name", dir: "auto" }, thread.name),
-    h("span", { class: "soft small" }, `${thread.message_count ?? 0} · ${relative(timeOf(thread.last_message_id ?? thread.id))}`),
+    h(
+      "span",
+      { class: "soft small" },
+      `${thread.message_count ?? 0} · ${relative(timeOf(thread.last_message_id ?? thread.id))}`,
+    ),
   );
 }
 
@@ -31,16 +35,48 @@ export function threadLink(thread, state, press = null) {
 export function openThreads(context) {
   const { state, channelId } = context;
   openDialog("Threads", close => {
-    const active = state.threadsOf(channelId).filter(each => !each.thread_metadata?.archived).sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
+    const active = state
+      .threadsOf(channelId)
+      .filter(each => !each.thread_metadata?.archived)
+      .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
     const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Loading…"));
     archivedThreads(context).then(
-      found => replace(archived, found.length ? found.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "No threads.")),
+      found =>
+        replace(
+          archived,
+          found.length
+            ? found.map(each => threadLink(each, state, close))
+            : h("p", { class: "soft small" }, "No threads."),
+        ),
       error => replace(archived, h("p", { class: "soft small" }, errorText(error))),
     );
     return [
-      state.can(channelId, Permissions.CREATE_PUBLIC_THREADS) ? h("p", null, h("button", { type: "button", class: "button small", onclick: () => { close(); openNewThread(context, null); } }, "Create thread")) : null,
+      state.can(channelId, Permissions.CREATE_PUBLIC_THREADS)
+        ? h(
+            "p",
+            null,
+            h(
+              "button",
+              {
+                type: "button",
+                class: "button small",
+                onclick: () => {
+                  close();
+                  openNewThread(context, null);
+                },
+              },
+              "Create thread",
+            ),
+          )
+        : null,
       h("h3", null, "Active"),
-      h("div", { class: "thread-entries" }, active.length ? active.map(each => threadLink(each, state, close)) : h("p", { class: "soft small" }, "No threads.")),
+      h(
+        "div",
+        { class: "thread-entries" },
+        active.length
+          ? active.map(each => threadLink(each, state, close))
+          : h("p", { class: "soft small" }, "No threads."),
+      ),
       h("h3", null, "Archived"),
       archived,
     ];
@@ -53,7 +89,10 @@ export function openNewThread(context, message) {
   const channel = state.channels.get(channelId);
   const post = isForum(channel);
   openDialog(post ? "New post" : "New thread", close => {
-    const name = field(post ? "Title" : "Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }));
+    const name = field(
+      post ? "Title" : "Name",
+      h("input", { type: "text", maxlength: "100", required: true, dir: "auto", autofocus: true }),
+    );
     const content = post ? field("Message", h("textarea", { rows: "5", maxlength: "2000", dir: "auto" })) : null;
     const tags = (post && channel.available_tags) || [];
     const boxes = tags.map(tag => [tag.id, h("input", { type: "checkbox" })]);
@@ -64,9 +103,15 @@ export function openNewThread(context, message) {
       name.setError(null);
       content?.setError(null);
       const json = { name: name.input.value.trim() };
-      if (post) Object.assign(json, { message: { content: content.input.value }, applied_tags: boxes.filter(([, box]) => box.checked).map(([id]) => id) });
-      else if (message === null) json.type = isPrivate?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
-      const path = message === null ? `/channels/${channelId}/threads` : `/channels/${channelId}/messages/${message.id}/threads`;
+      if (post)
+        Object.assign(json, {
+          message: { content: content.input.value },
+          applied_tags: boxes.filter(([, box]) => box.checked).map(([id]) => id),
+        });
+      else if (message === null)
+        json.type = isPrivate?.checked ? ChannelType.PRIVATE_THREAD : ChannelType.PUBLIC_THREAD;
+      const path =
+        message === null ? `/channels/${channelId}/threads` : `/channels/${channelId}/messages/${message.id}/threads`;
       try {
         const thread = await api.request("POST", path, { json });
         state.apply("THREAD_CREATE", thread);
@@ -81,9 +126,20 @@ export function openNewThread(context, message) {
       { class: "stack", onsubmit: create },
       name.node,
       content?.node,
-      tags.length ? h("fieldset", null, h("legend", null, "Tags"), tags.map((tag, at) => h("label", { class: "choice" }, boxes[at][1], tag.name))) : null,
+      tags.length
+        ? h(
+            "fieldset",
+            null,
+            h("legend", null, "Tags"),
+            tags.map((tag, at) => h("label", { class: "choice" }, boxes[at][1], tag.name)),
+          )
+        : null,
       isPrivate ? h("label", { class: "choice" }, isPrivate, "Private: only invited members can see it") : null,
-      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, post ? "Create post" : "Create thread")),
+      h(
+        "div",
+        { class: "row end" },
+        h("button", { type: "submit", class: "button" }, post ? "Create post" : "Create thread"),
+      ),
     );
   });
 }

@@ -32,7 +32,12 @@ class Timeline extends LayoutPart {
     this.list = h("ol", { class: "messages", "aria-label": "Messages", onkeydown: event => this.#onKeydown(event) });
     this.bottom = h("div", { class: "edge" });
     this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
-    this.jump = h("button", { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() }, icon("down"), h("span", null, "Newest messages"));
+    this.jump = h(
+      "button",
+      { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() },
+      icon("down"),
+      h("span", null, "Newest messages"),
+    );
     this.replaceChildren(this.scroller, this.jump);
     this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
     this.toolbar.attach(this.list);
@@ -65,14 +70,25 @@ class Timeline extends LayoutPart {
     const before = this.#anchor();
     const entries = [];
     if (this.log.atOldest) entries.push({ key: "beginning", stamp: "", build: () => this.#beginning() });
-    let above = null, day = "", isNew = false;
+    let above = null,
+      day = "",
+      isNew = false;
     for (const message of this.log.items) {
       const today = dayOf(message.timestamp);
-      if (today !== day) entries.push({ key: `day-${today}`, stamp: "", build: () => h("li", { class: "day", role: "separator" }, h("span", null, today)) });
+      if (today !== day)
+        entries.push({
+          key: `day-${today}`,
+          stamp: "",
+          build: () => h("li", { class: "day", role: "separator" }, h("span", null, today)),
+        });
       if (!isNew && this.newFrom !== null && isNewer(message.id, this.newFrom)) {
         isNew = true;
         if (message.author.id !== state.me.id) {
-          entries.push({ key: "new", stamp: "", build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")) });
+          entries.push({
+            key: "new",
+            stamp: "",
+            build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")),
+          });
           above = null;
         }
       }
@@ -81,18 +97,29 @@ class Timeline extends LayoutPart {
       entries.push({
         key: message.id,
         stamp: rowStamp(message, this.context, `${joined} ${marked} ${this.toolbar.editing === message.id}`),
-        build: () => buildRow(message, this.context, { joined, marked, editing: this.toolbar.editing === message.id, timeline: this }),
+        build: () =>
+          buildRow(message, this.context, {
+            joined,
+            marked,
+            editing: this.toolbar.editing === message.id,
+            timeline: this,
+          }),
       });
       day = today;
       above = message;
     }
     if (this.log.atNewest) {
       for (const each of this.log.pending) {
-        entries.push({ key: `nonce-${each.nonce}`, stamp: `${each.state} ${each.error} ${Math.round((each.share ?? 0) * 20)}`, build: () => buildPending(each, this.context) });
+        entries.push({
+          key: `nonce-${each.nonce}`,
+          stamp: `${each.state} ${each.error} ${Math.round((each.share ?? 0) * 20)}`,
+          build: () => buildPending(each, this.context),
+        });
       }
     }
     reconcile(this.list, entries);
-    if (!this.list.querySelector("[tabindex='0'].message")) this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
+    if (!this.list.querySelector("[tabindex='0'].message"))
+      this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
     this.jump.hidden = this.log.atNewest && this.follow;
     if (this.follow && this.log.atNewest) this.#scrollToBottom();
     else this.#restore(before);
@@ -149,7 +176,10 @@ class Timeline extends LayoutPart {
         if (!found.some(each => each.id === around)) announce("This message was deleted, or you cannot read it.", true);
       } else log.reset(found, { atNewest: true, atOldest: !full });
     } catch (error) {
-      this.failed = error.status === 403 || error.status === 404 ? "You do not have permission to read messages in this channel." : error.sentence ?? "Messages could not be loaded.";
+      this.failed =
+        error.status === 403 || error.status === 404
+          ? "You do not have permission to read messages in this channel."
+          : (error.sentence ?? "Messages could not be loaded.");
       if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
     } finally {
       this.busy = false;
@@ -162,15 +192,27 @@ class Timeline extends LayoutPart {
 
   #setEdge(node, text, again) {
     if (text === null) replace(node);
-    else replace(node, h("p", { class: "soft small" }, text), again ? h("button", { type: "button", class: "button quiet small", onclick: again }, "Try again") : null);
+    else
+      replace(
+        node,
+        h("p", { class: "soft small" }, text),
+        again ? h("button", { type: "button", class: "button quiet small", onclick: again }, "Try again") : null,
+      );
   }
 
   #beginning() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     const readable = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
-    const text = readable ? "This is the beginning of the conversation." : "You do not have permission to read older messages.";
-    return h("li", { class: "beginning" }, h("p", { class: "soft" }, text), channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null);
+    const text = readable
+      ? "This is the beginning of the conversation."
+      : "You do not have permission to read older messages.";
+    return h(
+      "li",
+      { class: "beginning" },
+      h("p", { class: "soft" }, text),
+      channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null,
+    );
   }
 
   #onScroll() {
@@ -234,7 +276,8 @@ class Timeline extends LayoutPart {
       if (event.key === "Escape" && row) focusRow(this.list, row);
       return;
     }
-    const rows = [...this.list.querySelectorAll(".message")], at = rows.indexOf(row);
+    const rows = [...this.list.querySelectorAll(".message")],
+      at = rows.indexOf(row);
     const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to !== undefined && rows[to]) {
       event.preventDefault();

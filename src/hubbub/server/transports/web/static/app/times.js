@@ -14,7 +14,13 @@ const STYLES = {
   S: format({ dateStyle: "short", timeStyle: "medium" }),
 };
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
-const UNITS = [["year", 31_536_000], ["month", 2_592_000], ["day", 86_400], ["hour", 3_600], ["minute", 60]];
+const UNITS = [
+  ["year", 31_536_000],
+  ["month", 2_592_000],
+  ["day", 86_400],
+  ["hour", 3_600],
+  ["minute", 60],
+];
 /** Largest time value of a Date (ECMA-262). */
 const DATE_MAX_MS = 8.64e15;
 

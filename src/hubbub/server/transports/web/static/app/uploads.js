@@ -23,7 +23,11 @@ export class Uploads {
         break;
       }
       if (file.size > FILE_BYTES_MAX) notice(`${file.name} is too large.`, "problem");
-      else this.#files.push({ file, preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null });
+      else
+        this.#files.push({
+          file,
+          preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
+        });
     }
     this.#draw();
   }
@@ -49,7 +53,12 @@ export class Uploads {
           "li",
           null,
           each.preview ? h("img", { src: each.preview, alt: "" }) : icon("file"),
-          h("span", { class: "upload-name" }, each.file.name, h("span", { class: "soft small" }, ` ${bytes(each.file.size)}`)),
+          h(
+            "span",
+            { class: "upload-name" },
+            each.file.name,
+            h("span", { class: "soft small" }, ` ${bytes(each.file.size)}`),
+          ),
           iconButton("close", `Remove ${each.file.name}`, () => {
             if (each.preview) URL.revokeObjectURL(each.preview);
             this.#files.splice(at, 1);

@@ -22,7 +22,14 @@ export function removeRelationship({ api }, userId) {
 
 /** Block a user after confirmation. */
 export async function blockUser({ api }, user, name) {
-  if (!(await confirmAction(`Block ${name}?`, "They cannot message you, and their messages in guilds are hidden.", "Block"))) return false;
+  if (
+    !(await confirmAction(
+      `Block ${name}?`,
+      "They cannot message you, and their messages in guilds are hidden.",
+      "Block",
+    ))
+  )
+    return false;
   return attempt(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
 }
 
@@ -40,16 +47,42 @@ export function relationshipButtons(context, user, done = () => {}) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
   const name = state.nameOf(user, null);
-  const button = (label, press, kind = "quiet") => h("button", { type: "button", class: `button small ${kind}`, onclick: async () => { await press(); done(); } }, label);
+  const button = (label, press, kind = "quiet") =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: `button small ${kind}`,
+        onclick: async () => {
+          await press();
+          done();
+        },
+      },
+      label,
+    );
   if (type === FRIEND) {
-    const end = async () => (await confirmAction(`Remove ${name} as a friend?`, "You can send a new friend request at any time.", "Remove friend")) && removeRelationship(context, user.id);
+    const end = async () =>
+      (await confirmAction(
+        `Remove ${name} as a friend?`,
+        "You can send a new friend request at any time.",
+        "Remove friend",
+      )) && removeRelationship(context, user.id);
     return [button("Remove friend", end), button("Block", () => blockUser(context, user, name), "danger")];
   }
   if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
-  if (type === PENDING_INCOMING) return [button("Accept", () => addFriend(context, user.id), ""), button("Decline", () => removeRelationship(context, user.id)), button("Block", () => blockUser(context, user, name), "danger")];
+  if (type === PENDING_INCOMING)
+    return [
+      button("Accept", () => addFriend(context, user.id), ""),
+      button("Decline", () => removeRelationship(context, user.id)),
+      button("Block", () => blockUser(context, user, name), "danger"),
+    ];
   if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
-  const sendRequest = async () => (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
-  return [user.bot ? null : button("Add friend", sendRequest), button("Block", () => blockUser(context, user, name), "danger")].filter(Boolean);
+  const sendRequest = async () =>
+    (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
+  return [
+    user.bot ? null : button("Add friend", sendRequest),
+    button("Block", () => blockUser(context, user, name), "danger"),
+  ].filter(Boolean);
 }
 
 /** Open the profile of a user. */
@@ -64,8 +97,11 @@ export async function openProfile(context, userId) {
     if (!found) return;
   }
   const member = state.member(guildId, userId);
-  const status = state.statusOf(userId), activity = state.presences.get(userId)?.activities?.[0];
-  const roles = (state.guilds.get(guildId)?.roles ?? []).filter(role => member?.roles.includes(role.id)).sort((a, b) => b.position - a.position);
+  const status = state.statusOf(userId),
+    activity = state.presences.get(userId)?.activities?.[0];
+  const roles = (state.guilds.get(guildId)?.roles ?? [])
+    .filter(role => member?.roles.includes(role.id))
+    .sort((a, b) => b.position - a.position);
   openDialog(state.nameOf(user, guildId), close => [
     h(
       "div",
@@ -74,15 +110,50 @@ export async function openProfile(context, userId) {
       h(
         "div",
         { class: "tight" },
-        h("p", { class: "soft", dir: "auto" }, `@${user.username}`, user.bot ? h("span", { class: "tag" }, "App") : null),
-        h("p", { class: "small" }, statusMark(userId === me.id ? "online" : status), " ", userId === me.id ? "You" : status === "offline" ? "Offline" : "Online"),
-        activity ? h("p", { class: "small", dir: "auto" }, activity.type === 4 ? activity.state ?? "" : activity.name) : null,
+        h(
+          "p",
+          { class: "soft", dir: "auto" },
+          `@${user.username}`,
+          user.bot ? h("span", { class: "tag" }, "App") : null,
+        ),
+        h(
+          "p",
+          { class: "small" },
+          statusMark(userId === me.id ? "online" : status),
+          " ",
+          userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
+        ),
+        activity
+          ? h("p", { class: "small", dir: "auto" }, activity.type === 4 ? (activity.state ?? "") : activity.name)
+          : null,
       ),
     ),
-    roles.length ? h("ul", { class: "tags", "aria-label": "Roles" }, roles.map(role => h("li", null, role.name))) : null,
+    roles.length
+      ? h(
+          "ul",
+          { class: "tags", "aria-label": "Roles" },
+          roles.map(role => h("li", null, role.name)),
+        )
+      : null,
     userId === me.id
       ? null
-      : h("div", { class: "row" }, h("button", { type: "button", class: "button small", onclick: () => { close(); openDirectMessage(context, userId); } }, "Send message"), relationshipButtons(context, user, close)),
+      : h(
+          "div",
+          { class: "row" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button small",
+              onclick: () => {
+                close();
+                openDirectMessage(context, userId);
+              },
+            },
+            "Send message",
+          ),
+          relationshipButtons(context, user, close),
+        ),
     userCommands(context, user, close),
   ]);
 }
@@ -94,7 +165,22 @@ function userCommands(context, user, close) {
   loadModule("commands")
     .then(async module => {
       const entries = (await module?.userCommands?.(context, user)) ?? [];
-      container.append(...entries.map(entry => h("button", { type: "button", class: "button small quiet", onclick: () => { close(); entry.press ? entry.press() : module.runCommand(entry, context, user); } }, entry.name ?? entry.label)));
+      container.append(
+        ...entries.map(entry =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button small quiet",
+              onclick: () => {
+                close();
+                entry.press ? entry.press() : module.runCommand(entry, context, user);
+              },
+            },
+            entry.name ?? entry.label,
+          ),
+        ),
+      );
     })
     .catch(() => {});
   return container;

@@ -33,10 +33,32 @@ class VoicePanel extends LayoutPart {
     const { self_mute: muted, self_deaf: deaf } = mine;
     replace(
       this,
-      h("div", { class: "voice-panel", role: "group", "aria-label": "Voice" },
-        h("a", { href: pathOf(channel), class: "voice-where" }, icon("voice"), h("span", null, h("strong", null, "Voice connected"), h("span", { class: "soft small", dir: "auto" }, channel.name ?? "Call"))),
-        iconButton(muted ? "microphone_off" : "microphone", muted ? "Unmute" : "Mute", () => setVoice(this.context, channel, { self_mute: !muted }), { "aria-pressed": String(muted) }),
-        iconButton(deaf ? "ears_off" : "ears", deaf ? "Undeafen" : "Deafen", () => setVoice(this.context, channel, { self_deaf: !deaf }), { "aria-pressed": String(deaf) }),
+      h(
+        "div",
+        { class: "voice-panel", role: "group", "aria-label": "Voice" },
+        h(
+          "a",
+          { href: pathOf(channel), class: "voice-where" },
+          icon("voice"),
+          h(
+            "span",
+            null,
+            h("strong", null, "Voice connected"),
+            h("span", { class: "soft small", dir: "auto" }, channel.name ?? "Call"),
+          ),
+        ),
+        iconButton(
+          muted ? "microphone_off" : "microphone",
+          muted ? "Unmute" : "Mute",
+          () => setVoice(this.context, channel, { self_mute: !muted }),
+          { "aria-pressed": String(muted) },
+        ),
+        iconButton(
+          deaf ? "ears_off" : "ears",
+          deaf ? "Undeafen" : "Deafen",
+          () => setVoice(this.context, channel, { self_deaf: !deaf }),
+          { "aria-pressed": String(deaf) },
+        ),
         iconButton("leave", "Leave voice", () => setVoice(this.context, null)),
       ),
     );
@@ -64,23 +86,46 @@ class VoiceStage extends LayoutPart {
       this.people,
       voiceStates.map(each => {
         const user = state.user(each.user_id) ?? { id: each.user_id, username: "Unknown user" };
-        const name = state.nameOf(user, guildId), muted = each.self_mute || each.mute || each.suppress;
+        const name = state.nameOf(user, guildId),
+          muted = each.self_mute || each.mute || each.suppress;
         return {
           key: each.user_id,
           stamp: `${name} ${muted} ${user.avatar}`,
-          build: () => h("li", null, userAvatar(user, name), h("span", { dir: "auto" }, name), muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null),
+          build: () =>
+            h(
+              "li",
+              null,
+              userAvatar(user, name),
+              h("span", { dir: "auto" }, name),
+              muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null,
+            ),
         };
       }),
     );
-    this.hint.textContent = voiceStates.length ? "This browser client has no audio. To listen and speak, join with a desktop client." : "No one is in this voice channel.";
+    this.hint.textContent = voiceStates.length
+      ? "This browser client has no audio. To listen and speak, join with a desktop client."
+      : "No one is in this voice channel.";
     const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
     if (this.actions.dataset.stamp === stamp) return;
     this.actions.dataset.stamp = stamp;
     replace(
       this.actions,
       mine
-        ? h("button", { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) }, "Leave")
-        : h("button", { type: "button", class: "button small", disabled: !state.can(channelId, Permissions.CONNECT), onclick: () => setVoice(this.context, channel) }, "Join"),
+        ? h(
+            "button",
+            { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) },
+            "Leave",
+          )
+        : h(
+            "button",
+            {
+              type: "button",
+              class: "button small",
+              disabled: !state.can(channelId, Permissions.CONNECT),
+              onclick: () => setVoice(this.context, channel),
+            },
+            "Join",
+          ),
     );
   }
 }
