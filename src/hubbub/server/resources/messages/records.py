@@ -203,7 +203,7 @@ class Author(NamedTuple):
     """The author of a new message, and the guild settings that apply to them."""
 
     user: users.UserRow
-    """User columns as far as `users.SHOWN`; likewise for `member`."""
+    """User columns as far as `users.PUBLIC_FIELDS`; likewise for `member`."""
     member: members.MemberRow | None
     verification_level: int
     premium_tier: int
