@@ -2,7 +2,8 @@
 
 Guarantees:
 
-- One order. All messages, including the process's own, are delivered only when NATS returns them, on one connection.
+- Order per publisher. Every message, including the process's own, is delivered only when NATS returns it on one
+  connection. NATS does not order messages of different publishers: two processes can receive them in different orders.
 - No published message is lost on the way to NATS. It stays in the outbox until NATS has confirmed it (by the reply to
   a later PING) and is sent again after a reconnect. Messages carry their publisher and a number, so duplicates are not
   delivered.
