@@ -45,7 +45,7 @@ async def identity_bench(
 
 def _signature() -> float:
     """Return the CPU time of an ID token signature with the default algorithm, in microseconds."""
-    from hubbub.server.resources.oauth2 import keys
+    from hubbub.server.identity.oauth2 import keys
 
     kid, jwk = keys.generate(keys.RS256)
     keys.sign(kid, jwk, {"sub": "1"})

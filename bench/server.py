@@ -62,7 +62,8 @@ async def hubbub(
     from hubbub.server.core import auth
     from hubbub.server.core.call import Actor, Call
     from hubbub.server.core.config import Config, GatewayConfig, IdentityConfig
-    from hubbub.server.resources import accounts, applications, guilds, members
+    from hubbub.server.identity import accounts, applications
+    from hubbub.server.places import guilds, members
 
     config = Config(
         data=data,
@@ -116,7 +117,7 @@ def _codes(call: Any, user_id: str, scope: str, count: str) -> dict[str, str]:
     """Create an application, and authorization codes `0`, `1`, ... granted by a user."""
     from hubbub.protocol.ids import UserId
     from hubbub.server.core.auth import hash_token
-    from hubbub.server.resources import applications
+    from hubbub.server.identity import applications
 
     redirect = "https://bench.example/callback"
     made = applications.create(call, "client", UserId(int(user_id)), bot=False, redirect_uris=[redirect])
@@ -138,7 +139,7 @@ def _players(call: Any, user_id: str, count: str) -> dict[str, Any]:
     from hubbub.protocol.ids import UserId
     from hubbub.protocol.scopes import expand_scopes
     from hubbub.server.core import auth
-    from hubbub.server.resources import accounts, applications, relationships
+    from hubbub.server.identity import accounts, applications, relationships
 
     social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION
     game = applications.create(call, "game", UserId(int(user_id)), flags=social).row

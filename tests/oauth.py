@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import UserId
-from hubbub.server.resources import applications
+from hubbub.server.identity import applications
 from tests.world import Actor, ApiResponse, Bearer, World
 
 REDIRECT = "https://game.example/callback"

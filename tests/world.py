@@ -31,7 +31,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import Config, GatewayConfig
 from hubbub.server.core.event_dispatch import Audience, Dispatch
-from hubbub.server.resources import accounts, applications
+from hubbub.server.identity import accounts, applications
 
 PRIVILEGED = (
     ApplicationFlags.GATEWAY_PRESENCE_LIMITED
@@ -314,7 +314,7 @@ class Guild:
 
     async def member(self, permissions: int = 0) -> Actor:
         """Create a user who is a member, with these permissions through a role."""
-        from hubbub.server.resources import members
+        from hubbub.server.places import members
 
         actor = await self.world.user()
         await self.world.write(lambda call: members.add(call, self.id, actor.id), actor=self.owner.id)
@@ -455,7 +455,7 @@ class World:
         self, *guilds: Guild, name: str | None = None, permissions: int = 0, flags: int = PRIVILEGED
     ) -> Actor:
         """Create an application with a bot, all privileged intents by default, and add the bot to these guilds."""
-        from hubbub.server.resources import members
+        from hubbub.server.places import members
 
         name = name or f"bot{next(_numbers)}"
         owner = await self.user()
@@ -469,7 +469,7 @@ class World:
 
     async def guild(self, owner: Actor | None = None, *members_: Actor, name: str = "Guild") -> Guild:
         """Create a guild with a channel called general and these members. Join messages are off."""
-        from hubbub.server.resources import members
+        from hubbub.server.places import members
 
         owner = owner or await self.user()
         made = (await owner.post("/guilds", json={"name": name})).ok()
@@ -501,7 +501,7 @@ class World:
 
     async def grant_to_guild(self, guild: Guild, *features: str, tier: int | None = None) -> None:
         """Give a guild features and a boost tier, which only an operator can do."""
-        from hubbub.server.resources import guilds
+        from hubbub.server.places import guilds
 
         def step(call: Call) -> None:
             row = guilds.find(call.tx, guild.id)
@@ -512,7 +512,7 @@ class World:
 
     async def give_premium(self, user: Actor, level: PremiumType = PremiumType.TIER_2) -> None:
         """Give a user a premium subscription."""
-        from hubbub.server.resources import users
+        from hubbub.server.identity import users
 
         def step(call: Call) -> None:
             row = users.find(call.tx, user.id)

@@ -9,7 +9,7 @@ from typing import Any
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
-from hubbub.server.resources import members
+from hubbub.server.places import members
 from tests.world import Actor, Guild, World
 
 TIMEOUT_SECONDS = 45.0

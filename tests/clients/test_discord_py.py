@@ -587,7 +587,7 @@ async def test_all_members_of_a_large_guild_are_chunked(town: ClientScene) -> No
 
 
 async def test_joining_and_leaving_a_guild_is_reported(bot: Bot, town: ClientScene) -> None:
-    from hubbub.server.resources import members
+    from hubbub.server.places import members
 
     other = await town.world.guild(town.alice, name="Harbour")
     await town.world.write(lambda call: members.add(call, other.id, town.bot.id), actor=town.alice.id)

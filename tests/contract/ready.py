@@ -15,7 +15,7 @@ from hubbub.protocol import wire
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.resources import members
+from hubbub.server.places import members
 from tests.contract.prepared import HOUR, Prepared
 from tests.game import game
 from tests.media import data_uri, mp3, png

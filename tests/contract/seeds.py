@@ -9,7 +9,7 @@ import aiohttp
 
 from hubbub.protocol import wire
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.resources import activity_instances, members
+from hubbub.server.places import activity_instances, members
 from tests.contract.prepared import HOUR, Prepared
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Session

@@ -14,7 +14,8 @@ from hubbub.protocol import resources
 from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 
 SOURCE = Path(protocol.__path__[0]).parent
-SLICES = SOURCE / "server" / "resources"
+TIERS = ("play", "talk", "places", "identity")
+"""Folders of the slices in `server/`, from the top tier to the bottom."""
 
 
 def vocabulary() -> list[ModuleType]:
@@ -65,6 +66,12 @@ def calls(path: Path) -> Iterator[tuple[ast.Call, str]]:
             yield node, ast.unparse(node.func)
 
 
+def slice_files() -> list[Path]:
+    """Return every Python file of every slice."""
+    return [path for tier in TIERS for path in files(SOURCE / "server" / tier)]
+
+
 def slice_of(path: Path) -> str:
-    """Return the slice that a file of `server/resources` belongs to."""
-    return path.relative_to(SLICES).parts[0].removesuffix(".py")
+    """Return the slice that a file belongs to, as `tier.slice`."""
+    tier, name, *_ = path.relative_to(SOURCE / "server").parts
+    return f"{tier}.{name.removesuffix('.py')}"

@@ -39,7 +39,7 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
             sys.executable,
             *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist"),
             *("-k", "(swap or audit or writes or tables) and not postgres"),
-            "tests/server/resources/test_roles.py",
+            "tests/server/places/test_roles.py",
             "tests/contract/test_audit_entries.py",
             "tests/contract/test_tables.py",
         ],

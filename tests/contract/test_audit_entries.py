@@ -15,7 +15,7 @@ from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.resources import channels
+from hubbub.server.places import channels
 from tests.contract.prepared import prepare
 from tests.contract.ready import DAY, Ready
 from tests.contract.tables import operations

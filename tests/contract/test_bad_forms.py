@@ -19,7 +19,7 @@ INVALID_VALUES = ({"no": [7.5]}, 7.5, [[7.5]], "no!")
 """Candidate invalid values. Nearly every type rejects at least one of them."""
 
 OAUTH2_FORMS = "exchange_oauth2_token", "revoke_oauth2_token", "create_rpc_token", "authorize_oauth2_device"
-"""Operations with the error format of OAuth2 (tests/server/resources/test_oauth2.py)."""
+"""Operations with the error format of OAuth2 (tests/server/identity/test_oauth2.py)."""
 
 
 def invalid_value(kind: Any) -> tuple[Any, list[str]] | None:

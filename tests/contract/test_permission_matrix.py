@@ -105,7 +105,7 @@ MEMBERS_HAVE_NONE = {
     "create_guild_join_request",
     "delete_my_guild_join_request",
 }
-"""Join request operations, which fail for members (tests/server/resources/test_join_requests.py)."""
+"""Join request operations, which fail for members (tests/server/places/test_join_requests.py)."""
 
 UNCHECKED_MESSAGE = {"ack_message"}
 """Operations that store a message id without looking up the message (decisions/0057)."""
@@ -117,13 +117,15 @@ CALLER_STATE = {"assign_guild_role_connection", "update_self_voice_state"}
 """Operations that depend on the caller's account or voice state rather than on permissions."""
 
 GROUP = "a group DM has recipients, not permissions: tested below"
-LOBBY = "a lobby belongs to an application, not to a guild: tests/server/resources/test_lobbies.py"
-LINKED = "a lobby's linked channel: tests/server/resources/test_linked_channels.py"
-INVOKER = "uses the permissions of the invoking user: tests/server/resources/test_interaction_answers.py"
-BY_TOKEN = "the token in the path authorizes: tests/server/resources/test_webhooks.py"
-UNSUPPORTED = "only applications are integrations, so no call succeeds: tests/server/resources/test_guild_pages.py"
+LOBBY = "a lobby belongs to an application, not to a guild: tests/server/play/test_lobbies.py"
+LINKED = "a lobby's linked channel: tests/server/play/test_linked_channels.py"
+INVOKER = "uses the permissions of the invoking user: tests/server/play/test_interaction_responses.py"
+BY_TOKEN = "the token in the path authorizes: tests/server/talk/test_webhooks.py"
+UNSUPPORTED = (
+    "only applications are integrations, so no call succeeds: tests/server/places/test_guild_onboarding_and_widgets.py"
+)
 CALL = "calls exist only in private channels: tests/server/voice/test_private_calls.py"
-DIRECT_MESSAGES = "between two users: tests/server/resources/test_user_messages.py"
+DIRECT_MESSAGES = "between two users: tests/server/play/test_user_messages.py"
 EXEMPT = {
     "add_group_dm_user": GROUP,
     "delete_group_dm_user": GROUP,
@@ -134,14 +136,14 @@ EXEMPT = {
     "create_guild_integration": UNSUPPORTED,
     "update_guild_integration": UNSUPPORTED,
     "sync_guild_integration": UNSUPPORTED,
-    "create_dm_by_user": "only for the caller's own id: tests/server/resources/test_direct_messages.py",
+    "create_dm_by_user": "only for the caller's own id: tests/server/talk/test_direct_messages.py",
     "execute_webhook": BY_TOKEN,
     "execute_slack_compatible_webhook": BY_TOKEN,
     "execute_github_compatible_webhook": BY_TOKEN,
     "update_webhook_message": INVOKER,
     "update_original_webhook_message": INVOKER,
-    "create_interaction_response": "the token in the path authorizes: tests/server/resources/test_interactions.py",
-    "create_purchase": "buys for a guild of the caller: tests/server/resources/test_entitlements.py",
+    "create_interaction_response": "the token in the path authorizes: tests/server/play/test_interactions.py",
+    "create_purchase": "buys for a guild of the caller: tests/server/play/test_entitlements.py",
     "create_lobby": LOBBY,
     "get_lobby": LOBBY,
     "edit_lobby": LOBBY,
@@ -160,7 +162,7 @@ EXEMPT = {
     "update_user_message_external_moderation_metadata": DIRECT_MESSAGES,
     "get_disclosures": DIRECT_MESSAGES,
     "acknowledge_disclosures": DIRECT_MESSAGES,
-    "get_activity_join_secret": "another user's activity: tests/server/resources/test_user_messages.py",
+    "get_activity_join_secret": "another user's activity: tests/server/play/test_user_messages.py",
 }
 """Operations that raise the same codes for other reasons than guild permissions, with the reason."""
 

@@ -20,7 +20,7 @@ from hubbub.protocol.resources.identities import MERGES_PER_DAY_MAX
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.resources import accounts, applications, identities, users
+from hubbub.server.identity import accounts, applications, identities, users
 from tests.oauth import Client
 from tests.players import BOT_ISSUED, game, request_bot_token
 from tests.world import NOW_MS, Actor, ApiResponse, World, small_config

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey, OctKey, RSAKey
 
 from hubbub.server.core import outbound_http
 from hubbub.server.core.outbound_http import OutboundClient, UnreachableError
-from hubbub.server.resources.identity_providers import issuers
+from hubbub.server.identity.identity_providers import issuers
 from tests.issuer import Issuer, configuration_path, request_token, request_unmerge, trust
 from tests.players import BOT_ISSUED, game, link_account, link_tokens, provisional_player, request_bot_token
 from tests.receiver import Receiver

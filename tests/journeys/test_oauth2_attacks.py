@@ -8,9 +8,9 @@ import pytest
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.core import logs
-from hubbub.server.resources import accounts, applications
-from hubbub.server.resources.accounts import passwords
-from hubbub.server.resources.oauth2 import redirects
+from hubbub.server.identity import accounts, applications
+from hubbub.server.identity.accounts import passwords
+from hubbub.server.identity.oauth2 import redirects
 from tests.oauth import REDIRECT, create_application, oauth2_error, pkce, url_fields
 from tests.world import World
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hubbub.protocol import changes, wire
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources import members
+from hubbub.server.places import members
 from tests import media
 from tests.journeys.client_state import ClientState, differences
 from tests.world import Actor, ApiResponse, Guild, Session, World

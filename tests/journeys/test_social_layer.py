@@ -40,7 +40,7 @@ from hubbub.sdk import (
 from hubbub.server.app import App
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.resources import accounts, applications, identities
+from hubbub.server.identity import accounts, applications, identities
 from tests import oauth
 from tests.clients.test_discord_py import Bot
 from tests.clients.test_discord_py import running as connected

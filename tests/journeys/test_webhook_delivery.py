@@ -13,7 +13,7 @@ from hubbub.server.app import App
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.resources import webhook_events
+from hubbub.server.play import webhook_events
 from tests.fixtures.validator import ResponseMonitor
 from tests.receiver import Receiver, extend_timeouts, subscribe_to_events
 from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, World, small_config

@@ -5,7 +5,7 @@ import pytest
 from hubbub.protocol.ids import ApplicationId
 from hubbub.sdk import AuthorizationTokenType, ErrorType, RelationshipGroupType, SdkError
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, identities
+from hubbub.server.identity import applications, identities
 from tests import oauth
 from tests.sdk.players import SCOPES, Player, game, new_client
 from tests.sdk.test_presence import activity_of, befriend, joinable_activity

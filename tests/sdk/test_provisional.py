@@ -15,7 +15,7 @@ from hubbub.sdk import (
     SdkError,
 )
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, identities
+from hubbub.server.identity import applications, identities
 from tests.oauth import Client as Application
 from tests.sdk.players import game, new_client
 from tests.sdk.test_authorization import Browser, skip_device_waits

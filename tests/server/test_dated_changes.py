@@ -12,11 +12,11 @@ from hubbub.protocol.changes import Change
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.rate_limits import RateLimits
-from hubbub.server.resources import channels
+from hubbub.server.places import channels
 from hubbub.server.transports.gateway.limits import LARGE_GUILD_MEMBERS, MemberRequests
 from tests.media import data_uri, png
-from tests.server.resources.test_soundboard import OGG
-from tests.server.resources.test_stickers import upload
+from tests.server.places.test_soundboard import OGG
+from tests.server.places.test_stickers import upload
 from tests.world import Actor, ApiResponse, Guild, World
 
 V2 = 1 << 15

@@ -8,7 +8,7 @@ from hubbub.protocol import changes
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.resources.messages import components
+from hubbub.server.talk.messages import components
 from tests.media import data_uri, png
 from tests.world import Actor, World
 

@@ -13,7 +13,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server import worlds
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
-from hubbub.server.resources import relationships
+from hubbub.server.identity import relationships
 from hubbub.server.worlds import WorldError
 from hubbub.server.worlds.schema import EVERYONE
 from tests.world import Actor, World, small_config

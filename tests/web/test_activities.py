@@ -14,7 +14,7 @@ from aiohttp import web
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
-from hubbub.server.resources import activity_instances
+from hubbub.server.places import activity_instances
 from tests.server.activities.upstream import HOST, Stage, Upstream
 from tests.server.activities.upstream import stage as make_stage
 from tests.web.conftest import Opener

@@ -13,7 +13,8 @@ from hubbub.server.app import App as Platform
 from hubbub.server.control import Control
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
-from hubbub.server.resources import members, oauth2
+from hubbub.server.identity import oauth2
+from hubbub.server.places import members
 from tests.clients.scene import ONE_PIXEL_PNG
 from tests.oauth import create_application
 from tests.web.activity import HOST, PROBE, SCOPES, SDK, SampleActivity, inside, launch, playing

@@ -10,7 +10,7 @@ import pytest
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from tests.receiver import Receiver
-from tests.server.resources.test_users import png_data_uri
+from tests.server.identity.test_users import png_data_uri
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.web.test_accessibility import look
 from tests.world import NOW_MS, Actor, World, small_config

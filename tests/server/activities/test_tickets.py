@@ -10,7 +10,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from hubbub.server.core.config import Config
-from hubbub.server.resources import activity_instances
+from hubbub.server.places import activity_instances
 from hubbub.server.transports.activities import headers
 from tests.server.activities.upstream import Echo, Stage
 from tests.server.activities.upstream import stage as create_activity

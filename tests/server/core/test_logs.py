@@ -58,7 +58,7 @@ LEAKS = [
 
 HARMLESS = [
     "Bot connected to the gateway",
-    "guild.123 got MESSAGE_CREATE in hubbub.server.resources.messages",
+    "guild.123 got MESSAGE_CREATE in hubbub.server.talk.messages",
     "request failed: code=50035 Invalid Form Body",
     "GET http://127.0.0.1:8080/api/v10/channels/123456789012345678/messages",
     "tokens are checked, secrets are hashed",

@@ -11,8 +11,8 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
-from hubbub.server.resources import accounts
-from hubbub.server.resources.voice_states import CallKind, calls, tickets
+from hubbub.server.identity import accounts
+from hubbub.server.places.voice_states import CallKind, calls, tickets
 from tests.game import Game, Player, game
 from tests.server.voice.caller import opus
 from tests.server.voice.conftest import ENDPOINT

@@ -9,8 +9,9 @@ import pytest
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.private_calls import RING_TIMEOUT_SECONDS
 from hubbub.server.core.config import Config
-from hubbub.server.resources import accounts, private_calls
-from hubbub.server.resources.voice_states import tickets
+from hubbub.server.identity import accounts
+from hubbub.server.places.voice_states import tickets
+from hubbub.server.talk import private_calls
 from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.conftest import ENDPOINT

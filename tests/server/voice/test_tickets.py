@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
 from hubbub.server.core.voice import SERVER_TIMEOUT_MS
-from hubbub.server.resources.voice_states import tickets
+from hubbub.server.places.voice_states import tickets
 from tests.server.voice.caller import Caller, close_code
 from tests.server.voice.conftest import ENDPOINT, Call
 from tests.world import Guild, World

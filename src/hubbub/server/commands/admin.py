@@ -25,7 +25,8 @@ from hubbub.server.core.config import Config
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
-from hubbub.server.resources import accounts, applications, channels, developers, guilds, identities, members, users
+from hubbub.server.identity import accounts, applications, developers, identities, users
+from hubbub.server.places import channels, guilds, members
 from hubbub.server.worlds import schema
 from hubbub.server.worlds.schema import WorldError
 

@@ -23,8 +23,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.faults import ACTIVE_FAULTS_MAX, Fault, GatewayFault, HttpFault
 from hubbub.server.core.store import StoreUnavailable
+from hubbub.server.identity import accounts, applications, identities, users
 from hubbub.server.ready import ReadyDocument, build_document
-from hubbub.server.resources import accounts, applications, identities, users
 from hubbub.server.transports.http import decoding, limits, responses
 from hubbub.server.worlds import BuiltWorld, WorldError
 from hubbub.server.worlds.builder import BuiltUser

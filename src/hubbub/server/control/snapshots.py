@@ -10,8 +10,10 @@ from hubbub.server.app import App
 from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.identity import game_sessions
+from hubbub.server.places import activity_instances, voice_states
 from hubbub.server.ready import build_document
-from hubbub.server.resources import activity_instances, game_sessions, private_calls, voice_states
+from hubbub.server.talk import private_calls
 from hubbub.server.worlds import BuiltWorld
 
 if TYPE_CHECKING:

@@ -30,22 +30,9 @@ from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Tx
-from hubbub.server.resources import (
-    accounts,
-    activity_proxies,
-    applications,
-    channels,
-    guilds,
-    identities,
-    identity_providers,
-    lobbies,
-    members,
-    oauth2,
-    relationships,
-    roles,
-    skus,
-    users,
-)
+from hubbub.server.identity import accounts, applications, identities, identity_providers, oauth2, relationships, users
+from hubbub.server.places import activity_proxies, channels, guilds, members, roles
+from hubbub.server.play import lobbies, skus
 from hubbub.server.worlds import schema
 from hubbub.server.worlds.schema import WorldError
 

@@ -6,7 +6,8 @@ from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.server.core.config import Config, GatewayConfig
-from hubbub.server.resources import direct_messages, users
+from hubbub.server.identity import users
+from hubbub.server.talk import direct_messages
 from tests import players
 from tests.oauth import create_application, set_application_columns
 from tests.world import Actor, World, befriend, small_config

@@ -2,7 +2,7 @@
 
 import json
 
-from hubbub.server.resources.accounts import totp
+from hubbub.server.identity.accounts import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import Actor, World
 

@@ -9,9 +9,9 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import ActivitiesConfig, Config
 from hubbub.server.transports.web.page_requests import client_policy
 from tests.pages import Browser
-from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_attachments import PNG, send
-from tests.server.resources.test_direct_messages import create_group, open_dm, send_message
+from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.talk.test_attachments import PNG, send
+from tests.server.talk.test_direct_messages import create_group, open_dm, send_message
 from tests.server.transports.web.test_invitations import browser_of
 from tests.world import Actor, Guild, World
 

@@ -1,8 +1,8 @@
 """The page of a guild template."""
 
 from tests.pages import Browser
-from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_templates import create_template
+from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.places.test_templates import create_template
 from tests.server.transports.web.test_invitations import browser_of, fill_guild_list
 from tests.world import World
 

@@ -7,10 +7,10 @@ import pytest
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from tests.pages import Browser
-from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_direct_messages import create_group
-from tests.server.resources.test_invites import create_invite, create_targeted_invite, member_roles
-from tests.server.resources.test_scheduled_events import channel_event, create_event, external_event
+from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.places.test_invites import create_invite, create_targeted_invite, member_roles
+from tests.server.places.test_scheduled_events import channel_event, create_event, external_event
+from tests.server.talk.test_direct_messages import create_group
 from tests.world import Actor, Guild, World
 
 

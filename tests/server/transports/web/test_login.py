@@ -1,6 +1,6 @@
 """Login, registration and logout, without JavaScript."""
 
-from hubbub.server.resources.accounts import totp
+from hubbub.server.identity.accounts import totp
 from tests.pages import PASSWORD, Browser
 from tests.world import World
 

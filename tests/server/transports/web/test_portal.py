@@ -6,12 +6,13 @@ import pytest
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
-from hubbub.server.resources import applications, members
+from hubbub.server.identity import applications
+from hubbub.server.places import members
 from tests.oauth import REDIRECT
 from tests.pages import Browser, Page
 from tests.receiver import Receiver
-from tests.server.resources.test_accounts_sessions import enable_totp, register, totp_code
-from tests.server.resources.test_users import png_data_uri
+from tests.server.identity.test_account_sessions import enable_totp, register, totp_code
+from tests.server.identity.test_users import png_data_uri
 from tests.world import Actor, World
 
 SECTIONS = (

@@ -5,8 +5,8 @@ import pytest
 from hubbub.protocol.flags import SkuFlags
 from hubbub.server.transports.web.templating import price
 from tests.pages import Browser
-from tests.server.resources.test_account_deletion import PASSWORD, register
-from tests.server.resources.test_entitlements import CONSUMABLE, DURABLE, publish_sku
+from tests.server.identity.test_account_deletion import PASSWORD, register
+from tests.server.play.test_entitlements import CONSUMABLE, DURABLE, publish_sku
 from tests.world import Actor, World
 
 

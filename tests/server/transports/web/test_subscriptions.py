@@ -6,8 +6,8 @@ import pytest
 
 from hubbub.protocol.flags import SkuFlags
 from tests.pages import Browser
-from tests.server.resources.test_entitlements import owner_of, publish_sku
-from tests.server.resources.test_subscriptions import (
+from tests.server.play.test_entitlements import owner_of, publish_sku
+from tests.server.play.test_subscriptions import (
     ACTIVE,
     DAY_MS,
     ENDING,

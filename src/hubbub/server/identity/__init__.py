@@ -1,0 +1,1 @@
+"""Identity tier: users, accounts, applications and OAuth2."""

@@ -1,0 +1,159 @@
+"""Create, sign in, secure, ban and delete user accounts."""
+
+import secrets
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.resources import accounts as wire
+from hubbub.server.core import auth
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Call
+from hubbub.server.identity import oauth2, users
+from hubbub.server.identity.accounts import store, totp
+from hubbub.server.identity.accounts.signals import AccountBanned, AccountUnbanned
+from hubbub.server.identity.accounts.store import AccountBanRow
+from hubbub.server.identity.users import UserRow
+
+USER_AGENT_MAX = 256
+
+
+def create(
+    call: Call,
+    username: str,
+    *,
+    user_id: UserId | None = None,
+    email: str | None | UnsetType = UNSET,
+    global_name: str | None | UnsetType = UNSET,
+) -> UserRow:
+    """Create a user with a unique username, or raise the form errors that reject it."""
+    name = users.require_username(username).lower()
+    form = errors.FormErrors()
+    if users.find_by_username(call.tx, name) is not None:
+        form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
+    address = email.lower() if isinstance(email, str) else None
+    if address is not None and store.is_registered(call.tx, address):
+        form.add("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
+    form.raise_if_any()
+    row = UserRow(
+        id=user_id or call.new_id(UserId),
+        username=name,
+        discriminator="0",
+        global_name=users.clean_name(global_name) if isinstance(global_name, str) else None,
+        email=address,
+    )
+    users.insert(call.tx, row)
+    return row
+
+
+def set_password(call: Call, user_id: UserId, password_hash: str) -> None:
+    """Store the hash of a user's password."""
+    store.set_password_hash(call.tx, user_id, password_hash, call.now)
+
+
+# Sign-ins
+
+
+def sign_in(call: Call, user_id: UserId) -> str:
+    """Issue a user token and record the IP address and user agent that requested it."""
+    token_id = call.new_id(Snowflake)
+    token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids, token_id=token_id)
+    agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
+    store.insert_sign_in(call.tx, token_id, user_id, call.ip, agent)
+    return token
+
+
+def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
+    """Revoke one of a user's own tokens, all but one, or all. Return the number of revoked tokens."""
+    ended = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
+    store.delete_ended_sign_ins(call.tx, user_id)
+    return ended
+
+
+def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
+    """Issue an MFA ticket to a user who gave the right password and still has to send a code."""
+    ticket = secrets.token_urlsafe(32)
+    store.insert_ticket(call.tx, hash_token(ticket), user_id, call.now + wire.MFA_TICKET_SECONDS * 1000, call.now)
+    return ticket
+
+
+def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
+    """Store a new password and revoke every user token except the caller's."""
+    set_password(call, user_id, password_hash)
+    sign_out(call, user_id, except_id=call.actor.token_id)
+
+
+# Bans
+
+
+def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
+    """Ban an account until `ends_ms`, or permanently if None. Revokes every user token and raises `AccountBanned`."""
+    row = users.find(call.tx, user_id)
+    if row is None or row.bot:
+        raise errors.UNKNOWN_USER()
+    if row.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        raise errors.ACCOUNT_IS_PROVISIONAL()
+    store.upsert_ban(call.tx, AccountBanRow(user_id, reason, call.now, ends_ms))
+    sign_out(call, user_id)
+    call.notify(AccountBanned(user_id=user_id, ends_ms=ends_ms))
+
+
+def unban(call: Call, user_id: UserId) -> bool:
+    """Lift the ban of an account. Return False if the account was not banned."""
+    if store.find_ban(call.tx, user_id, call.now) is None:
+        return False
+    store.delete_ban(call.tx, user_id)
+    call.notify(AccountUnbanned(user_id=user_id))
+    return True
+
+
+def require_not_banned(call: Call, user_id: UserId) -> None:
+    """Reject a banned account. Call this only after the caller has proven that the account is theirs."""
+    if store.find_ban(call.tx, user_id, call.now) is not None:
+        raise errors.invalid("login", "ACCOUNT_DISABLED", "This account has been disabled.")
+
+
+def delete(call: Call, user_id: UserId) -> None:
+    """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signals."""
+    call.notify(users.UserDeletionRequested(user_id))
+    oauth2.deauthorize_all(call, user_id)
+    store.delete_credentials(call.tx, user_id)
+    users.delete(call, user_id)
+
+
+# Second factor
+
+
+def consume_code(call: Call, user_id: UserId, code: str) -> bool:
+    """Consume a code of the user's authenticator or a backup code.
+
+    Return False if the code is wrong or was already used."""
+    authenticator = store.find_authenticator(call.tx, user_id)
+    if authenticator is None:
+        return False
+    step = totp.find_step(authenticator.secret, code, call.now)
+    if step is not None:
+        return store.consume_step(call.tx, user_id, step)
+    return store.consume_backup_code(call.tx, user_id, hash_token(totp.normalize_code(code)))
+
+
+def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
+    """Enable the second factor and return the new backup codes."""
+    codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
+    store.set_authenticator(call.tx, row.id, secret, step)
+    store.set_backup_codes(call.tx, row.id, [hash_token(totp.normalize_code(code)) for code in codes])
+    _set_mfa(call, row, enabled=True)
+    return codes
+
+
+def disable_totp(call: Call, row: UserRow) -> None:
+    """Disable the second factor."""
+    store.delete_authenticator(call.tx, row.id)
+    _set_mfa(call, row, enabled=False)
+
+
+def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
+    store.set_mfa_enabled(call.tx, row.id, enabled)
+    users.publish(call, row._replace(mfa_enabled=int(enabled)))

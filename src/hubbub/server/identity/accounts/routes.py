@@ -1,0 +1,272 @@
+"""Handlers for registration, login, sessions, passwords, second factors and account deletion."""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.resources import accounts as wire
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.identity.accounts import actions, passwords, store, throttle, totp
+from hubbub.server.identity.users import UserRow
+
+T = TypeVar("T")
+
+
+@handles(wire.AUTH_REGISTER)
+async def auth_register(work: AsyncOperation, body: wire.Register) -> wire.SessionToken:
+    """Register an account and sign it in."""
+    if not await work.read(lambda call: call.config.registration):
+        raise errors.FORBIDDEN(message="Registration is disabled on this server.")
+    # Validate the name before the expensive hash; `actions.create` validates it again inside the transaction.
+    users.require_username(body.username)
+    password_hash = await work.run_in_thread(passwords.hash_password, body.password)
+
+    def register(call: Call) -> wire.SessionToken:
+        row = actions.create(call, body.username, email=body.email, global_name=body.global_name)
+        actions.set_password(call, row.id, password_hash)
+        return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
+
+    return await work.write(register)
+
+
+@handles(wire.AUTH_LOGIN)
+async def auth_login(work: AsyncOperation, body: wire.Login) -> wire.LoginResult:
+    """Log in with a username or email address.
+
+    If the account has an authenticator, the response contains an MFA ticket instead of a token."""
+    login = body.login.strip().lower()
+
+    def begin(call: Call) -> tuple[UserId, str] | None:
+        throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
+        return store.find_login(call.tx, login)
+
+    known = await work.write(begin)
+    if not await work.run_in_thread(passwords.verify, known[1] if known else None, body.password) or known is None:
+        form = errors.FormErrors()
+        for field in ("login", "password"):
+            form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
+        raise form.error()
+    user_id = known[0]
+
+    def finish(call: Call) -> wire.LoginResult:
+        throttle.record_success(call, throttle.for_username(login), throttle.for_ip(call.ip))
+        actions.require_not_banned(call, user_id)
+        if store.find_authenticator(call.tx, user_id) is not None:
+            return wire.LoginResult(
+                user_id=user_id, token=None, mfa=True, ticket=actions.issue_mfa_ticket(call, user_id)
+            )
+        return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
+
+    return await work.write(finish)
+
+
+@handles(wire.AUTH_LOGIN_WITH_TOTP)
+async def auth_login_with_totp(work: AsyncOperation, body: wire.LoginWithCode) -> wire.SessionToken:
+    """Complete a login with an MFA code."""
+    ticket = hash_token(body.ticket)
+
+    def begin(call: Call) -> UserId:
+        user_id = store.find_ticket(call.tx, ticket, call.now)
+        if user_id is None:
+            raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
+        throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
+        return user_id
+
+    user_id = await work.write(begin)
+
+    def finish(call: Call) -> wire.SessionToken:
+        if not actions.consume_code(call, user_id, body.code):
+            raise _wrong_code()
+        if not store.delete_ticket(call.tx, ticket):
+            raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
+        throttle.record_success(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
+        actions.require_not_banned(call, user_id)
+        return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
+
+    return await work.write(finish)
+
+
+@handles(wire.AUTH_LOGOUT)
+def auth_logout(call: Call) -> None:
+    """Log out: revoke the caller's token."""
+    actions.sign_out(call, call.user_id, token_id=call.actor.token_id)
+
+
+# Sessions
+
+
+@handles(wire.LIST_AUTH_SESSIONS)
+def list_auth_sessions(call: Call) -> list[wire.AccountSession]:
+    """List the sessions of the current user."""
+    return [
+        wire.AccountSession(
+            id=Snowflake(row.token_id),
+            created_at=json.timestamp(row.created_ms),
+            current=row.token_id == call.actor.token_id,
+            ip=row.ip,
+            user_agent=row.user_agent or None,
+        )
+        for row in store.list_sign_ins(call.tx, call.user_id)
+    ]
+
+
+@handles(wire.DELETE_AUTH_SESSION)
+def delete_auth_session(call: Call, session_id: Snowflake) -> None:
+    """Delete a session of the current user."""
+    if not actions.sign_out(call, call.user_id, token_id=session_id):
+        raise errors.UNKNOWN_SESSION()
+
+
+@handles(wire.DELETE_OTHER_AUTH_SESSIONS)
+def delete_other_auth_sessions(call: Call) -> None:
+    """Delete all other sessions of the current user."""
+    actions.sign_out(call, call.user_id, except_id=call.actor.token_id)
+
+
+# Password
+
+
+@handles(wire.CHANGE_PASSWORD)
+async def change_password(work: AsyncOperation, body: wire.ChangePassword) -> None:
+    """Change the password of the current user.
+
+    All other sessions of the user end."""
+    user_id = await _require_password(work, body.password)
+    password_hash = await work.run_in_thread(passwords.hash_password, body.new_password)
+    await work.write(lambda call: actions.change_password(call, user_id, password_hash))
+
+
+async def _require_password(work: AsyncOperation, password: str) -> UserId:
+    """Return the caller's id if the password is theirs: a stolen token alone must not be enough."""
+
+    def begin(call: Call) -> tuple[UserId, str | None]:
+        throttle.record_attempt(call, throttle.for_user(call.user_id), throttle.for_ip(call.ip))
+        return call.user_id, store.find_password_hash(call.tx, call.user_id)
+
+    user_id, stored_hash = await work.write(begin)
+    if not await work.run_in_thread(passwords.verify, stored_hash, password):
+        raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
+    await work.write(lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip)))
+    return user_id
+
+
+# Second factor
+
+
+@handles(wire.ENABLE_TOTP)
+async def enable_totp(work: AsyncOperation, body: wire.EnableTotp) -> wire.BackupCodes:
+    """Enable two-factor authentication.
+
+    Returns the backup codes. Every later login requires a code."""
+    secret = totp.clean_secret(body.secret)
+    if secret is None:
+        raise errors.invalid("secret", *errors.regex())
+    await _require_password(work, body.password)
+
+    def enable(call: Call) -> wire.BackupCodes:
+        row = _me(call)
+        if row.mfa_enabled:
+            raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account already has an authenticator.")
+        step = totp.find_step(secret, body.code, call.now)
+        if step is None:
+            raise _wrong_code()
+        return wire.BackupCodes(backup_codes=actions.enable_totp(call, row, secret, step))
+
+    return await work.write(enable)
+
+
+@handles(wire.DISABLE_TOTP)
+async def disable_totp(work: AsyncOperation, body: wire.DisableTotp) -> None:
+    """Disable two-factor authentication.
+
+    Requires the password and a current code."""
+    user_id = await _require_password(work, body.password)
+    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+
+    def disable(call: Call) -> None:
+        if not actions.consume_code(call, user_id, body.code):
+            raise _wrong_code()
+        throttle.record_success(call, throttle.for_mfa(user_id))
+        actions.disable_totp(call, _me(call))
+
+    await work.write(disable)
+
+
+# Deletion and data export
+
+
+@handles(wire.DELETE_ACCOUNT)
+async def delete_account(work: AsyncOperation, body: wire.DeleteAccount) -> None:
+    """Delete the account of the current user permanently."""
+    user_id = await _require_password(work, body.password)
+    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+
+    def delete(call: Call) -> None:
+        if store.find_authenticator(call.tx, user_id) is not None:
+            if body.code is UNSET:
+                raise errors.invalid("code", *errors.required())
+            if not actions.consume_code(call, user_id, body.code):
+                raise _wrong_code()
+        throttle.record_success(call, throttle.for_mfa(user_id))
+        actions.delete(call, user_id)
+
+    await work.write(delete)
+
+
+@handles(wire.HARVEST)
+def harvest(call: Call) -> wire.Harvest:
+    """Get the stored data of the current user, except their messages."""
+    row = _me(call)
+    signal = users.DataExportRequested(row.id, {})
+    call.notify(signal)
+    return wire.Harvest(
+        created_at=json.timestamp(Snowflake(row.id).created_ms),
+        user=users.my_user(row, call.actor),
+        sessions=list_auth_sessions(call),
+        records=signal.records,
+    )
+
+
+async def with_mfa(work: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
+    """Run `step` in a write after verifying the caller's MFA code, if they have an authenticator.
+
+    Use it for actions that a token alone must not allow. Each code is accepted once."""
+
+    def begin(call: Call) -> bool:
+        if store.find_authenticator(call.tx, call.user_id) is None:
+            return False
+        if not isinstance(code, str) or not code.strip():
+            raise errors.TWO_FACTOR_REQUIRED()
+        throttle.record_attempt(call, throttle.for_mfa(call.user_id))
+        return True
+
+    code_required = await work.write(begin)
+
+    def finish(call: Call) -> T:
+        if code_required:
+            assert isinstance(code, str)
+            if not actions.consume_code(call, call.user_id, code):
+                raise _wrong_code()
+            throttle.record_success(call, throttle.for_mfa(call.user_id))
+        return step(call)
+
+    return await work.write(finish)
+
+
+def _me(call: Call) -> UserRow:
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    return row
+
+
+def _wrong_code() -> errors.ApiError:
+    return errors.invalid("code", "MFA_INVALID_CODE", "Invalid two-factor code.")

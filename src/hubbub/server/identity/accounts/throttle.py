@@ -1,0 +1,68 @@
+"""Limit password and code guessing: failures are counted per username, user and IP address in the database.
+
+An attempt is counted before it is checked and refunded if it was right, so parallel attempts cannot bypass the limit.
+Unknown usernames are counted like existing ones, so a rejection does not reveal which accounts exist.
+"""
+
+import hashlib
+from typing import Final, NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.server.core.call import Call
+from hubbub.server.identity.accounts import store
+
+WINDOW_MS: Final = 15 * 60_000
+USER_FAILURES_MAX: Final = 10
+"""Failures per username or user in one window."""
+IP_FAILURES_MAX: Final = 100
+"""Failures per IP address in one window. Many users may share an address."""
+
+
+class FailureCounter(NamedTuple):
+    """A failure counter and its limit."""
+
+    key: str
+    failures_max: int
+
+
+def for_username(login: str) -> FailureCounter:
+    """Return the counter of failed logins with one username, from any client."""
+    return FailureCounter(_key("name", login), USER_FAILURES_MAX)
+
+
+def for_user(user_id: int) -> FailureCounter:
+    """Return the counter of wrong passwords sent by a signed-in user."""
+    return FailureCounter(_key("person", str(int(user_id))), USER_FAILURES_MAX)
+
+
+def for_mfa(user_id: int) -> FailureCounter:
+    """Return the counter of a user's wrong MFA codes. A right password does not reset it."""
+    return FailureCounter(_key("codes", str(int(user_id))), USER_FAILURES_MAX)
+
+
+def for_ip(ip: str) -> FailureCounter:
+    """Return the counter of failures from one IP address."""
+    return FailureCounter(_key("address", ip), IP_FAILURES_MAX)
+
+
+def record_attempt(call: Call, *counters: FailureCounter) -> None:
+    """Count an attempt. Raises RATE_LIMITED if a counter has reached its limit."""
+    for counter in counters:
+        failures, ends_ms = store.find_failures(call.tx, counter.key, call.now)
+        if failures >= counter.failures_max:
+            raise errors.RATE_LIMITED(retry_after=(ends_ms - call.now) / 1000, **{"global": False})
+    for counter in counters:
+        store.count_failure(call.tx, counter.key, call.now, call.now + WINDOW_MS)
+
+
+def record_success(call: Call, *counters: FailureCounter) -> None:
+    """After a successful attempt, reset username and user counters and refund one attempt to the IP address."""
+    for counter in counters:
+        if counter.failures_max == IP_FAILURES_MAX:
+            store.decrement_failures(call.tx, counter.key)
+        else:
+            store.delete_failures(call.tx, counter.key)
+
+
+def _key(kind: str, value: str) -> str:
+    return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -1,0 +1,111 @@
+"""Applications and their bots."""
+
+from typing import Any
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.applications import routes, rules
+from hubbub.server.identity.applications.actions import (
+    CreatedApplication,
+    add_bot,
+    change,
+    change_settings,
+    create,
+    delete,
+    reset_bot_token,
+    reset_client_secret,
+)
+from hubbub.server.identity.applications.endpoints import interactions_ping, require_event_endpoint
+from hubbub.server.identity.applications.redirects import is_valid_redirect, standard_redirect
+from hubbub.server.identity.applications.rules import measure_size, require_manager, require_own
+from hubbub.server.identity.applications.signals import (
+    ActivitiesToggled,
+    ApplicationDeleting,
+    EventWebhooksChanged,
+    IntentsEnabled,
+    InteractionsEndpointChanged,
+)
+from hubbub.server.identity.applications.store import (
+    ACCEPTED,
+    INVITED,
+    ApplicationRow,
+    TesterRow,
+    delete_tester,
+    delete_tester_of_all,
+    family,
+    family_id,
+    find,
+    find_by_bot,
+    find_many,
+    find_tester,
+    ids_of_guild,
+    is_tester,
+    list_of_owner,
+    list_tested,
+    list_testers,
+    save_tester,
+)
+from hubbub.server.identity.applications.views import ApplicationSettings, application, partial_application, settings
+from hubbub.server.identity.users import UserDeletionRequested
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    if call.actor.kind == "bearer":
+        row = find(call.tx, call.actor.application_id or 0)
+        return {"application": partial_application(row, call.now, with_name=True)} if row is not None else {}
+    row = find_by_bot(call.tx, call.user_id)
+    return {"application": partial_application(row, call.now)} if row is not None else {}
+
+
+SLICE = Slice(
+    name="applications",
+    modules=(routes,),
+    listeners={UserDeletionRequested: rules.reject_application_owner},
+    ready=_ready,
+)
+
+__all__ = [
+    "SLICE",
+    "ACCEPTED",
+    "INVITED",
+    "ActivitiesToggled",
+    "ApplicationDeleting",
+    "ApplicationRow",
+    "CreatedApplication",
+    "EventWebhooksChanged",
+    "InteractionsEndpointChanged",
+    "IntentsEnabled",
+    "ApplicationSettings",
+    "TesterRow",
+    "add_bot",
+    "application",
+    "change",
+    "change_settings",
+    "create",
+    "delete",
+    "delete_tester",
+    "delete_tester_of_all",
+    "family",
+    "family_id",
+    "find",
+    "find_by_bot",
+    "find_many",
+    "find_tester",
+    "partial_application",
+    "ids_of_guild",
+    "interactions_ping",
+    "is_valid_redirect",
+    "is_tester",
+    "save_tester",
+    "list_of_owner",
+    "list_testers",
+    "list_tested",
+    "measure_size",
+    "require_manager",
+    "require_own",
+    "require_event_endpoint",
+    "reset_bot_token",
+    "reset_client_secret",
+    "settings",
+    "standard_redirect",
+]

@@ -1,0 +1,156 @@
+"""Create, change and delete applications and their bots."""
+
+import hashlib
+import secrets
+
+import msgspec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
+from hubbub.server.core import auth
+from hubbub.server.core.auth import Entropy
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications.redirects import require_redirects
+from hubbub.server.identity.applications.signals import ApplicationDeleting
+from hubbub.server.identity.applications.store import ApplicationRow
+from hubbub.server.identity.applications.views import ApplicationSettings
+from hubbub.server.identity.users import UserRow
+
+# Default of Application.integration_types_config: both installation contexts, with these scopes.
+DEFAULT_INTEGRATION_TYPES = {
+    "0": IntegrationTypeConfiguration(
+        oauth2_install_params=InstallParams(scopes=["applications.commands", "bot"], permissions=Permissions(0))
+    ),
+    "1": IntegrationTypeConfiguration(
+        oauth2_install_params=InstallParams(scopes=["applications.commands"], permissions=Permissions(0))
+    ),
+}
+
+
+class CreatedApplication(msgspec.Struct, frozen=True):
+    """A new application and its secrets. The secrets are not stored in plain text and cannot be read again."""
+
+    row: ApplicationRow
+    client_secret: str
+    bot_token: str | None
+
+
+def create(
+    call: Call,
+    name: str,
+    owner_id: UserId,
+    *,
+    application_id: ApplicationId | None = None,
+    bot: bool = True,
+    flags: int = 0,
+    redirect_uris: list[str] | None = None,
+    entropy: Entropy = secrets.token_bytes,
+) -> CreatedApplication:
+    """Create an application and, unless `bot` is False, a bot user with the same id."""
+    application_id = application_id or call.new_id(ApplicationId)
+    signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
+    client_secret = entropy(24).hex()
+    row = ApplicationRow(
+        id=application_id,
+        name=name,
+        description="",
+        icon=None,
+        cover_image=None,
+        owner_id=owner_id,
+        bot_id=UserId(application_id) if bot else None,
+        flags=flags,
+        bot_public=1,
+        bot_require_code_grant=0,
+        verify_key=signing_key.public_key().public_bytes_raw().hex(),
+        redirect_uris=json.encode(require_redirects(redirect_uris or [], application_id)).decode(),
+        tags="[]",
+        integration_types_config=json.encode(DEFAULT_INTEGRATION_TYPES).decode(),
+        settings="{}",
+    )
+    store.insert(
+        call.tx,
+        row,
+        signing_key=signing_key.private_bytes_raw(),
+        client_secret_hash=hashlib.sha256(client_secret.encode()).digest(),
+    )
+    token = None
+    if row.bot_id is not None:
+        users.insert(call.tx, _bot_user(row.bot_id, name))
+        token = reset_bot_token(call, row, entropy=entropy)
+    return CreatedApplication(row, client_secret, token)
+
+
+def add_bot(call: Call, row: ApplicationRow) -> str:
+    """Create the bot user of an application that has none. Return the bot's token."""
+    row = row._replace(bot_id=UserId(row.id))
+    users.insert(call.tx, _bot_user(UserId(row.id), row.name))
+    store.update(call.tx, row)
+    return reset_bot_token(call, row)
+
+
+def reset_client_secret(call: Call, row: ApplicationRow) -> str:
+    """Replace the client secret, which invalidates the old one, and return it."""
+    client_secret = secrets.token_hex(24)
+    store.set_client_secret(call.tx, row.id, hashlib.sha256(client_secret.encode()).digest())
+    return client_secret
+
+
+def delete(call: Call, row: ApplicationRow) -> None:
+    """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
+
+    Listeners of `ApplicationDeleting` delete or reject what depends on the application."""
+    if len(store.family(call.tx, row.id)) > 1 and row.parent_id is None:
+        raise errors.invalid(
+            "application_id",
+            "APPLICATION_HAS_CHILDREN",
+            "This application is the publisher of other applications. Remove them first.",
+        )
+    call.notify(ApplicationDeleting(row))
+    if row.bot_id is not None:
+        auth.revoke(call.tx, row.bot_id)
+    store.delete(call.tx, row.id)
+
+
+def _bot_user(bot_id: UserId, name: str) -> UserRow:
+    # Bots have a four-digit discriminator because their usernames need not be unique.
+    discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
+    return UserRow(
+        id=bot_id,
+        username=users.require_username(name, "name"),
+        discriminator=discriminator,
+        bot=1,
+        verified=1,
+    )
+
+
+def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secrets.token_bytes) -> str:
+    """Replace the bot token. The old token is revoked and its gateway sessions end."""
+    assert row.bot_id is not None
+    auth.revoke(call.tx, row.bot_id, kind="bot")
+    return auth.issue(
+        call.tx,
+        kind="bot",
+        user_id=row.bot_id,
+        application_id=row.id,
+        now=call.now,
+        ids=call.ids,
+        entropy=entropy,
+    )
+
+
+def change(call: Call, row: ApplicationRow) -> None:
+    """Store a changed application and invalidate the flags cached by nodes."""
+    store.update(call.tx, row)
+    if row.bot_id is not None:
+        auth.publish_actor_changed(call.tx, row.bot_id)
+
+
+def change_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
+    """Store settings of an application that the platform itself changed."""
+    store.update(call.tx, row._replace(settings=json.encode(settings).decode()))

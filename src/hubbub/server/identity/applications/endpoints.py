@@ -1,0 +1,116 @@
+"""Verification of the URLs at which applications receive requests: each must prove that it checks signatures."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InteractionType
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.applications import UpdateApplication
+from hubbub.protocol.resources.interactions import PRIVATE_CHANNEL_PERMISSIONS
+from hubbub.protocol.resources.webhook_events import WebhookPing
+from hubbub.server.core import payload_signatures
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse
+from hubbub.server.identity.applications import rules
+from hubbub.server.identity.applications.store import ApplicationRow
+
+
+class EndpointSigner(msgspec.Struct, frozen=True):
+    """The parts of an application that a ping needs."""
+
+    application_id: ApplicationId
+    key: bytes
+    now: int
+
+
+async def require_verified_endpoints(
+    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
+) -> None:
+    """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail."""
+    named = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
+    if not named:
+        return
+
+    def load(call: Call) -> EndpointSigner:
+        row = find(call)
+        for name, url in named.items():
+            rules.require_url(name, url)
+        return _signer(call, row.id)
+
+    signer = await work.read(load)
+    form = errors.FormErrors()
+    for name, url in named.items():
+        if not await ENDPOINT_CHECKS[name](work.outbound, url, signer):
+            form.add(name, *_unverified(name))
+    form.raise_if_any()
+
+
+async def require_event_endpoint(work: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
+    """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
+    signer = await work.read(lambda call: _signer(call, find(call)))
+    if not await accepts_events(work.outbound, url, signer):
+        raise errors.invalid(name, *_unverified(name))
+
+
+def _signer(call: Call, application_id: int) -> EndpointSigner:
+    key = payload_signatures.find_key(call.tx, application_id)
+    assert key is not None
+    return EndpointSigner(ApplicationId(application_id), key, call.now)
+
+
+def _unverified(name: str) -> tuple[str, str]:
+    label = name.removesuffix("_url").replace("_", " ")
+    return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
+
+
+async def accepts_events(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
+    """Return whether a URL can be used as an application's `event_webhooks_url`."""
+    ping = json.encode(WebhookPing(application_id=signer.application_id))
+    return await payload_signatures.verifies_signatures(
+        outside, url, signer.key, signer.now, ping, lambda response: response.status == 204
+    )
+
+
+async def accepts_interactions(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
+    """Return whether a URL can be used as an application's `interactions_endpoint_url`."""
+    ping = interactions_ping(signer.application_id, signer.now)
+    return await payload_signatures.verifies_signatures(outside, url, signer.key, signer.now, ping, _is_pong)
+
+
+def interactions_ping(application_id: int, now: int) -> bytes:
+    """Build a PING interaction."""
+    return json.encode(
+        {
+            "version": 1,
+            "id": Snowflake.at(now),
+            "application_id": ApplicationId(application_id),
+            "type": InteractionType.PING,
+            "token": secrets.token_urlsafe(32),
+            "entitlements": [],
+            "authorizing_integration_owners": {},
+            # spec/webhooks-and-interactions.md#2.1: always present; outside a channel it has the permissions of a private
+            # channel.
+            "app_permissions": Permissions(PRIVATE_CHANNEL_PERMISSIONS),
+        }
+    )
+
+
+def _is_pong(response: OutboundResponse) -> bool:
+    try:
+        return response.status == 200 and json.decode(response.body, dict[str, Any]).get("type") == 1
+    except msgspec.DecodeError:
+        return False
+
+
+ENDPOINT_CHECKS: dict[str, Callable[[OutboundClient, str, EndpointSigner], Awaitable[bool]]] = {
+    "event_webhooks_url": accepts_events,
+    "interactions_endpoint_url": accepts_interactions,
+}
+"""Checks by the name of the setting."""

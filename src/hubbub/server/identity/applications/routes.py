@@ -1,0 +1,179 @@
+"""Handlers for applications."""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import applications as wire
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.identity.applications import actions, endpoints, redirects, rules, store, views
+from hubbub.server.identity.applications.signals import (
+    ActivitiesToggled,
+    EventWebhooksChanged,
+    IntentsEnabled,
+    InteractionsEndpointChanged,
+)
+from hubbub.server.identity.applications.store import ApplicationRow
+
+
+@handles(wire.GET_MY_APPLICATION)
+def get_my_application(call: Call) -> wire.Application:
+    """Get the current application."""
+    return views.application(call.tx, _require_current(call), call.now)
+
+
+@handles(wire.GET_MY_OAUTH2_APPLICATION)
+def get_my_oauth2_application(call: Call) -> wire.Application:
+    """Get the current application with an OAuth2 route.
+
+    Client libraries use this route at login."""
+    return views.application(call.tx, _require_current(call), call.now)
+
+
+@handles(wire.GET_APPLICATION)
+def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
+    """Get an application.
+
+    Requires the application's bot or its owner."""
+    row = rules.require_manager(call, application_id)
+    return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
+
+
+@handles(wire.GET_APPLICATION_RPC)
+def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcApplication:
+    """Get the public data of an application for RPC."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    return views.rpc_application(row, call.now)
+
+
+@handles(wire.UPDATE_MY_APPLICATION)
+async def update_my_application(work: AsyncOperation, body: wire.UpdateApplication) -> wire.Application:
+    """Update the current application."""
+    return await _update(work, _require_current, body)
+
+
+@handles(wire.UPDATE_APPLICATION)
+async def update_application(
+    work: AsyncOperation, application_id: ApplicationId, body: wire.ManageApplication
+) -> wire.Application:
+    """Update an application.
+
+    Requires the application's bot or its owner."""
+    return await _update(work, lambda call: rules.require_manager(call, application_id), body)
+
+
+def _require_current(call: Call) -> ApplicationRow:
+    row = store.find_by_bot(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    return row
+
+
+_URLS = (
+    "custom_install_url",
+    "interactions_endpoint_url",
+    "role_connections_verification_url",
+    "event_webhooks_url",
+)
+_OWNER_URLS = ("terms_of_service_url", "privacy_policy_url")
+_DIRECT_FIELDS = (
+    "install_params",
+    "event_webhooks_types",
+    "event_webhooks_status",
+    "explicit_content_filter",
+    "max_participants",
+)
+
+
+async def _update(
+    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
+) -> wire.Application:
+    await endpoints.require_verified_endpoints(work, find, body)
+    return await work.write(lambda call: _change(call, find(call), body))
+
+
+def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
+    settings = views.settings(row)
+    defaults = views.ApplicationSettings()
+    for name in _URLS:
+        if (value := getattr(body, name)) is not UNSET:
+            setattr(settings, name, rules.require_url(name, value))
+    for name in _DIRECT_FIELDS:
+        if (value := getattr(body, name)) is not UNSET:
+            setattr(settings, name, getattr(defaults, name) if value is None else value)
+    rules.require_event_webhooks(settings, body)
+    if isinstance(body.install_params, wire.InstallParams):
+        rules.require_install_params(body.install_params)
+    owned = call.actor.kind == "user"
+    if owned and isinstance(body, wire.ManageApplication):
+        row = _manage(call, row, settings, body)
+    row = row._replace(settings=json.encode(settings).decode())
+    if body.description is not UNSET:
+        text = body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
+        row = row._replace(description=text or "")
+    if body.icon is not UNSET:
+        row = row._replace(icon=body.icon.hash if body.icon else None)
+    if body.cover_image is not UNSET:
+        row = row._replace(cover_image=body.cover_image.hash if body.cover_image else None)
+    if body.tags is not UNSET:
+        row = row._replace(tags=json.encode(body.tags or []).decode())
+    if body.integration_types_config is not UNSET:
+        wanted = body.integration_types_config or {}
+        rules.require_contexts(wanted)
+        supported: dict[str, Any] = {key: value or {} for key, value in wanted.items()}
+        row = row._replace(integration_types_config=json.encode(supported).decode())
+    if body.flags is not UNSET and body.flags is not None:
+        before = row.flags
+        row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
+        if row.flags & ~before:
+            call.notify(IntentsEnabled(ApplicationId(row.id)))
+    actions.change(call, row)
+    if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
+        call.notify(EventWebhooksChanged(ApplicationId(row.id)))
+    if body.interactions_endpoint_url is not UNSET:
+        call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
+    return views.application(call.tx, row, call.now, owned=owned)
+
+
+def _manage(
+    call: Call, row: ApplicationRow, settings: views.ApplicationSettings, body: wire.ManageApplication
+) -> ApplicationRow:
+    """Apply the changes that require the owner's user token."""
+    for name in _OWNER_URLS:
+        if (value := getattr(body, name)) is not UNSET:
+            setattr(settings, name, rules.require_url(name, value))
+    if body.name is not UNSET:
+        row = row._replace(name=users.require_username(body.name, "name"))
+    if body.bot_public is not UNSET:
+        row = row._replace(bot_public=int(body.bot_public))
+    if body.bot_require_code_grant is not UNSET:
+        row = row._replace(bot_require_code_grant=int(body.bot_require_code_grant))
+    if body.redirect_uris is not UNSET:
+        uris = redirects.require_redirects(body.redirect_uris or [], row.id)
+        row = row._replace(redirect_uris=json.encode(uris).decode())
+    if body.rpc_origins is not UNSET:
+        settings.rpc_origins = rules.require_origins(body.rpc_origins or [])
+    if body.channel_obfuscation is not UNSET:
+        row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
+    if body.public_client is not UNSET:
+        public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+        rules.require_family_client_type(call, row, body.public_client)
+        row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
+    if body.activities is not UNSET and body.activities is not bool(row.flags & ApplicationFlags.EMBEDDED):
+        row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
+        call.notify(ActivitiesToggled(row))
+    if body.accept_social_layer_terms is True and settings.social_layer_terms_ms is None:
+        settings.social_layer_terms_ms = call.now
+        if not row.flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
+            row = row._replace(flags=row.flags | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+    return row

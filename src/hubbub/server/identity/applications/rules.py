@@ -1,0 +1,194 @@
+"""Rules for managing applications: callers, flags, scopes, origins and URLs."""
+
+from collections.abc import Collection, Mapping
+from typing import Final, Literal, NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import EventWebhooksStatus, Scope
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration, UpdateApplication
+from hubbub.protocol.scopes import ALIASES, INSTALL_SCOPES
+from hubbub.server.core.call import Call
+from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications.store import ApplicationRow
+from hubbub.server.identity.applications.views import ApplicationSettings
+from hubbub.server.identity.users import UserDeletionRequested
+
+FREE_INTENT_USERS = 10_000
+"""Privileged intents are a free toggle below this number of users and require a review from it on."""
+
+
+FREE_INTENT_GUILDS = 100
+"""Limit used before 10 June 2026, when guilds were counted instead of users (spec/dated-changes.md#3)."""
+
+CONTEXT_SCOPES: Final = {"0": INSTALL_SCOPES, "1": INSTALL_SCOPES - {Scope.BOT.value}}
+"""Scopes allowed in each installation context (0 guild, 1 user). A bot cannot be installed for a user."""
+
+
+class ApplicationSize(NamedTuple):
+    """The size of an application, which decides whether privileged intents are free."""
+
+    counted: Literal["users", "guilds"]
+    current: int
+    free_below: int
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the application can toggle privileged intents itself."""
+        return self.current < self.free_below
+
+
+def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
+    """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
+    if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+        return ApplicationSize(
+            "users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
+        )
+    return ApplicationSize("guilds", store.guild_count(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_GUILDS)
+
+
+def require_manager(call: Call, application_id: int) -> ApplicationRow:
+    """Return the application for its own token or its owner's, or raise 20012."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    # Any user may hold a bearer token of the application; only the owner's bearer token manages it.
+    own = call.actor.application_id == row.id or call.actor.kind == "user"
+    if not own or (call.actor.kind != "bot" and call.user_id != row.owner_id):
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
+def require_own(call: Call, application_id: int) -> ApplicationRow:
+    """Return the application for any of its own tokens or its owner's user token, or raise 20012."""
+    row = store.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.application_id != row.id and not (call.actor.kind == "user" and call.user_id == row.owner_id):
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    return row
+
+
+def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
+    """Return the flags after an edit.
+
+    Only the three limited intent bits change, and they can be set only below the free limit."""
+    bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
+    if bits & ~row.flags:
+        size = measure_size(call, row)
+        if not size.is_free:
+            raise errors.invalid(
+                "flags",
+                "APPLICATION_INTENTS_NEED_REVIEW",
+                f"Privileged intents require a review from {size.free_below} {size.counted} on.",
+            )
+    return bits
+
+
+def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplication) -> None:
+    """Validate the webhook event settings of a request body, and disable events if no URL is set."""
+    form = FormErrors()
+    for index, kind in enumerate(body.event_webhooks_types or ()):
+        if kind in (body.event_webhooks_types or ())[:index]:
+            form.add(("event_webhooks_types", index), *errors.duplicate())
+    enabled = EventWebhooksStatus.ENABLED
+    if not settings.event_webhooks_url:
+        if body.event_webhooks_status == enabled:
+            form.add("event_webhooks_url", *errors.required())
+        elif settings.event_webhooks_status == enabled or body.event_webhooks_url is not UNSET:
+            settings.event_webhooks_status = EventWebhooksStatus.DISABLED
+    form.raise_if_any()
+
+
+def require_install_params(params: InstallParams) -> None:
+    """Reject install parameters with scopes that are not for installation (spec/http.md#3.1)."""
+    form = FormErrors()
+    _check_scopes(form, ("install_params",), params, INSTALL_SCOPES)
+    form.raise_if_any()
+
+
+def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -> None:
+    """Reject unknown installation contexts and scopes that a context does not allow."""
+    form = FormErrors()
+    for key, value in found.items():
+        path = ("integration_types_config", key)
+        if key not in CONTEXT_SCOPES:
+            form.add(path, *errors.choices(list(CONTEXT_SCOPES)))
+        elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
+            _check_scopes(form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXT_SCOPES[key])
+    form.raise_if_any()
+
+
+def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams, allowed: Collection[str]) -> None:
+    for number, scope in enumerate(params.scopes):
+        if ALIASES.get(scope, scope) not in allowed:
+            form.add((*path, "scopes", number), *errors.bad_enum(scope))
+
+
+def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
+    """Reject a client type that differs from the rest of the application's family (spec/sdk.md#8.7)."""
+    if bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT) is not public and len(store.family(call.tx, row.id)) > 1:
+        raise errors.invalid(
+            "public_client",
+            "APPLICATION_FAMILY_CLIENT_TYPE",
+            "A publisher and its games must have the same client type: all public or all confidential.",
+        )
+
+
+def require_origins(origins: list[str]) -> list[str]:
+    """Validate origins: scheme, host and optional port, as browsers send them.
+
+    Raises a form error for each invalid one."""
+    form = errors.FormErrors()
+    for index, origin in enumerate(origins):
+        try:
+            parts = urlsplit(origin)
+            is_origin = (
+                f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
+            )
+            _ = parts.port
+        except ValueError:
+            is_origin, parts = False, None
+        if not is_origin or parts is None or parts.scheme not in ("http", "https"):
+            form.add(
+                ("rpc_origins", index),
+                "RPC_ORIGIN_INVALID",
+                "Not an origin. Use http or https, a host and an optional port.",
+            )
+        elif origin in origins[:index]:
+            form.add(("rpc_origins", index), *errors.duplicate())
+    form.raise_if_any()
+    return origins
+
+
+def require_url(path: str, text: str | None) -> str | None:
+    """Return an http or https URL, None for an empty text, or raise a form error."""
+    if not text:
+        return None
+    try:
+        parts = urlsplit(text)
+        host = parts.hostname
+    except ValueError:
+        host = None
+        parts = None
+    if parts is not None and parts.scheme not in ("http", "https"):
+        raise errors.invalid(
+            path,
+            "URL_TYPE_INVALID_SCHEME",
+            f"Scheme \"{parts.scheme}\" is not supported. Scheme must be one of ('http', 'https').",
+        )
+    if not host:
+        raise errors.invalid(path, "URL_TYPE_INVALID_URL", "Not a well formed URL.")
+    return text
+
+
+def reject_application_owner(call: Call, signal: UserDeletionRequested) -> None:
+    """Reject the deletion of a user who owns an application."""
+    if store.is_owner(call.tx, signal.user_id):
+        raise errors.MUST_TRANSFER_OWNERSHIP(
+            message="Transfer your applications to another owner before you delete your account"
+        )

@@ -1,0 +1,38 @@
+"""Signals that the applications slice raises inside the transaction."""
+
+import msgspec
+
+from hubbub.protocol.ids import ApplicationId
+from hubbub.server.identity.applications.store import ApplicationRow
+
+
+class InteractionsEndpointChanged(msgspec.Struct, frozen=True):
+    """The interactions endpoint URL of an application changed."""
+
+    application_id: ApplicationId
+
+
+class EventWebhooksChanged(msgspec.Struct, frozen=True):
+    """The webhook event URL or status of an application changed."""
+
+    application_id: ApplicationId
+
+
+class IntentsEnabled(msgspec.Struct, frozen=True):
+    """An application enabled a privileged intent itself."""
+
+    application_id: ApplicationId
+
+
+class ActivitiesToggled(msgspec.Struct, frozen=True):
+    """An application enabled or disabled activities (flag EMBEDDED)."""
+
+    row: ApplicationRow
+
+
+class ApplicationDeleting(msgspec.Struct, frozen=True):
+    """An application is about to be deleted and its row still exists.
+
+    A listener raises to reject the deletion, or deletes what belongs to the application."""
+
+    row: ApplicationRow

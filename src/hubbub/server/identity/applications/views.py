@@ -1,0 +1,130 @@
+"""Build the wire models of applications."""
+
+from typing import Final, Protocol
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ActivityType
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources import applications as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import users
+from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications.store import ApplicationRow
+
+INITIAL_ACTIVITY_TYPES: Final = (ActivityType.PLAYING,)
+ACTIVITY_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING)
+"""Activity types that SET_ACTIVITY accepts."""
+
+
+class ApplicationSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Settings of an application that are only displayed and edited.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    custom_install_url: str | None = None
+    install_params: wire.InstallParams | None = None
+    interactions_endpoint_url: str | None = None
+    role_connections_verification_url: str | None = None
+    terms_of_service_url: str | None = None
+    privacy_policy_url: str | None = None
+    event_webhooks_url: str | None = None
+    event_webhooks_status: int = 1
+    event_webhooks_types: list[str] = []
+    explicit_content_filter: int = 0
+    max_participants: int | None = None
+    rpc_origins: list[str] = []
+    social_layer_terms_ms: int | None = None
+    """Unix milliseconds at which the owner accepted the social layer terms."""
+
+
+class HasSettings(Protocol):
+    """An object with the stored settings of an application."""
+
+    @property
+    def settings(self) -> str: ...
+
+
+def settings(row: HasSettings) -> ApplicationSettings:
+    """Decode the stored settings."""
+    return json.decode(row.settings, ApplicationSettings)
+
+
+def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
+    """Build the full application for its managers. Some fields are visible only to the owner (`owned`)."""
+    users_by_id = users.find_many(tx, [row.owner_id, *([row.bot_id] if row.bot_id else [])])
+    stored = settings(row)
+    flags, flags_new = wire.wire_flags(row.flags, now)
+    bot: User | UnsetType = users.user(users_by_id[row.bot_id]) if row.bot_id else UNSET
+    return wire.Application(
+        id=ApplicationId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        type=None,
+        verify_key=row.verify_key,
+        flags=flags,
+        flags_new=flags_new,
+        cover_image=row.cover_image or UNSET,
+        bot=bot,
+        bot_public=bool(row.bot_public),
+        bot_require_code_grant=bool(row.bot_require_code_grant),
+        terms_of_service_url=stored.terms_of_service_url or UNSET,
+        privacy_policy_url=stored.privacy_policy_url or UNSET,
+        custom_install_url=stored.custom_install_url or UNSET,
+        install_params=stored.install_params or UNSET,
+        integration_types_config=json.decode(
+            row.integration_types_config, dict[str, wire.IntegrationTypeConfiguration]
+        ),
+        max_participants=stored.max_participants,
+        rpc_origins=stored.rpc_origins or UNSET,
+        tags=json.decode(row.tags, list[str]),
+        owner=users.user(users_by_id[row.owner_id]),
+        team=None,
+        redirect_uris=json.decode(row.redirect_uris, list[str]),
+        interactions_endpoint_url=stored.interactions_endpoint_url,
+        role_connections_verification_url=stored.role_connections_verification_url,
+        approximate_guild_count=store.guild_count(tx, row.bot_id) if row.bot_id else 0,
+        approximate_user_install_count=store.user_install_count(tx, row.id),
+        approximate_user_authorization_count=store.user_authorization_count(tx, row.id),
+        explicit_content_filter=stored.explicit_content_filter,
+        eligible_oauth2_scopes=[],
+        event_webhooks_url=stored.event_webhooks_url,
+        event_webhooks_status=stored.event_webhooks_status,
+        event_webhooks_types=stored.event_webhooks_types,
+        channel_obfuscation=bool(row.obfuscates_channels) if owned else UNSET,
+    )
+
+
+def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
+    """Build the application for the local agent."""
+    flags, flags_new = wire.wire_flags(row.flags, now)
+    # spec/dated-changes.md#3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
+    types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else INITIAL_ACTIVITY_TYPES
+    return wire.RpcApplication(
+        id=ApplicationId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        flags=flags,
+        flags_new=flags_new,
+        rpc_origins=settings(row).rpc_origins,
+        activity_types=[int(each) for each in types],
+    )
+
+
+def partial_application(row: ApplicationRow, now: int, *, with_name: bool = False) -> wire.ReadyApplication:
+    """Build the partial application of READY. With `named` (OAuth2 sessions), include name and publisher."""
+    flags, flags_new = wire.wire_flags(row.flags, now)
+    partial = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
+    if with_name:
+        partial.name = row.name
+        partial.parent_id = None if row.parent_id is None else ApplicationId(row.parent_id)
+    return partial
+
+
+__all__ = ["ApplicationSettings", "UserId", "application", "partial_application", "rpc_application", "settings"]

@@ -1,0 +1,15 @@
+"""Connections: accounts of users on other services."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.connections import actions, routes
+from hubbub.server.identity.connections.actions import add, remove
+from hubbub.server.identity.connections.store import ConnectionRow, list_of_user
+from hubbub.server.identity.users import DataExportRequested, UserDeleted
+
+SLICE = Slice(
+    name="connections",
+    modules=(routes,),
+    listeners={UserDeleted: actions.user_deleted, DataExportRequested: actions.export_data},
+)
+
+__all__ = ["SLICE", "ConnectionRow", "add", "list_of_user", "remove"]

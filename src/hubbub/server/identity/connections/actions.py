@@ -1,0 +1,65 @@
+"""Add and remove connections. No event is published (decisions/0025)."""
+
+from hubbub.protocol import changes
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.connections import store
+from hubbub.server.identity.connections.store import SCHEME_LEGACY, SCHEME_NEW, ConnectionRow
+
+
+def add(
+    call: Call,
+    user_id: int,
+    type: str,
+    id: str,
+    *,
+    name: str | None = None,
+    verified: bool = False,
+    friend_sync: bool = False,
+    show_activity: bool = False,
+    two_way_link: bool = False,
+    visibility: int = 0,
+    revoked: bool = False,
+    publisher_scheme: str | None = None,
+) -> ConnectionRow:
+    """Add or update a connection of a user.
+
+    `publisher_scheme` is `new` or `legacy`. If None, an existing connection keeps its scheme."""
+    before = store.find(call.tx, user_id, type, id)
+    if publisher_scheme is None:
+        if before is not None:
+            publisher_scheme = before.publisher_scheme
+        else:
+            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.active(call.now) else SCHEME_LEGACY
+    row = ConnectionRow(
+        user_id=user_id,
+        type=type,
+        id=id,
+        name=name,
+        verified=int(verified),
+        friend_sync=int(friend_sync),
+        show_activity=int(show_activity),
+        two_way_link=int(two_way_link),
+        visibility=visibility,
+        revoked=int(revoked),
+        publisher_scheme=publisher_scheme,
+        created_ms=call.now if before is None else before.created_ms,
+    )
+    store.put(call.tx, row)
+    return row
+
+
+def remove(call: Call, user_id: int, type: str, id: str) -> bool:
+    """Remove a connection. Return False if there was none."""
+    return store.delete(call.tx, user_id, type, id)
+
+
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the connections of a deleted user."""
+    store.delete_of_user(call.tx, signal.user_id)
+
+
+def export_data(call: Call, signal: users.DataExportRequested) -> None:
+    """Add a user's connections to their data export."""
+    rows = store.list_of_user(call.tx, signal.user_id)
+    signal.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]

@@ -1,0 +1,66 @@
+"""Handlers for connections."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.resources import connections as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity.connections import actions, rules, store
+from hubbub.server.identity.connections.store import ConnectionRow
+
+
+@handles(wire.LIST_MY_CONNECTIONS)
+def list_my_connections(call: Call) -> list[wire.Connection]:
+    """List the connections of the current user."""
+    hidden = call.config.publisher_connection_types
+    rows = store.list_of_user(call.tx, call.user_id)
+    return [_connection(row) for row in rows if rules.is_listed(row, hidden, call.now)]
+
+
+@handles(wire.SET_MY_CONNECTION)
+def set_my_connection(
+    call: Call, connection_type: str, connection_id: str, body: wire.SetConnection
+) -> wire.Connection:
+    """Create or update a connection of the current user.
+
+    The platform does not verify the account."""
+    before = store.find(call.tx, call.user_id, connection_type, connection_id)
+    if before is None:
+        rules.require_connectable(call, connection_type, connection_id)
+        before = ConnectionRow(call.user_id, connection_type, connection_id)
+    row = actions.add(
+        call,
+        call.user_id,
+        connection_type,
+        connection_id,
+        name=before.name if body.name is UNSET else body.name,
+        verified=bool(before.verified),
+        revoked=bool(before.revoked),
+        visibility=before.visibility if body.visibility is UNSET else body.visibility,
+        show_activity=bool(before.show_activity) if body.show_activity is UNSET else body.show_activity,
+        friend_sync=bool(before.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
+        two_way_link=bool(before.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
+    )
+    return _connection(row)
+
+
+@handles(wire.DELETE_MY_CONNECTION)
+def delete_my_connection(call: Call, connection_type: str, connection_id: str) -> None:
+    """Delete a connection of the current user."""
+    if not actions.remove(call, call.user_id, connection_type, connection_id):
+        raise errors.UNKNOWN_ACCOUNT()
+
+
+def _connection(row: ConnectionRow) -> wire.Connection:
+    return wire.Connection(
+        id=row.id,
+        name=row.name,
+        type=row.type,
+        verified=bool(row.verified),
+        friend_sync=bool(row.friend_sync),
+        show_activity=bool(row.show_activity),
+        two_way_link=bool(row.two_way_link),
+        visibility=row.visibility,
+        revoked=True if row.revoked else UNSET,
+    )

@@ -1,0 +1,23 @@
+"""Applications as their developers manage them: approvals, testers and rich presence assets."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import applications
+from hubbub.server.identity.applications import IntentsEnabled
+from hubbub.server.identity.developers import routes, store
+from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check
+from hubbub.server.identity.developers.jobs import JOBS
+from hubbub.server.identity.developers.store import ApprovalRow, list_pending
+from hubbub.server.identity.users import UserDeleted
+
+SLICE = Slice(
+    name="developers",
+    modules=(routes,),
+    jobs=JOBS,
+    listeners={
+        IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
+        UserDeleted: lambda call, signal: applications.delete_tester_of_all(call.tx, signal.user_id),
+    },
+    assets={"app-assets": store.find_asset_file},
+)
+
+__all__ = ["SLICE", "ApprovalRow", "approve", "deny", "list_pending", "schedule_size_check"]

@@ -1,0 +1,239 @@
+"""Handlers for developers' applications, approvals, testers and rich presence assets."""
+
+import secrets
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, AssetId, UserId
+from hubbub.protocol.resources import developers as wire
+from hubbub.protocol.resources.applications import Application, PublicApplication
+from hubbub.server.core import auth
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.identity import accounts, applications, oauth2, users
+from hubbub.server.identity.applications import ACCEPTED, INVITED, TesterRow
+from hubbub.server.identity.developers import actions, rules, store, views
+from hubbub.server.identity.developers.store import AssetRow
+
+NO_STORE = {"Cache-Control": "no-store"}
+"""Response headers for secrets, which must not be cached."""
+
+# Applications
+
+
+@handles(wire.LIST_APPLICATIONS)
+def list_applications(call: Call) -> list[PublicApplication]:
+    """List the applications of the current user."""
+    return oauth2.public_applications(call.tx, applications.list_of_owner(call.tx, call.user_id), call.now)
+
+
+@handles(wire.CREATE_APPLICATION)
+def create_application(call: Call, body: wire.CreateApplication) -> Application:
+    """Create an application.
+
+    It has no bot and no known client secret until the owner requests them."""
+    name = users.require_username(body.name, "name")
+    if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
+        raise errors.APPLICATION_LIMIT()
+    created = applications.create(call, name, call.user_id, bot=False)
+    return applications.application(call.tx, created.row, call.now, owned=True)
+
+
+@handles(wire.DELETE_APPLICATION)
+async def delete_application(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> None:
+    """Delete an application and everything that belongs to it.
+
+    Requires an MFA code if the owner has two-factor authentication."""
+    await _require_owner(work, application_id)
+    await accounts.with_mfa(
+        work,
+        body.code,
+        lambda call: actions.delete(call, applications.require_manager(call, application_id)),
+    )
+
+
+@handles(wire.CREATE_APPLICATION_BOT)
+def create_application_bot(call: Call, application_id: ApplicationId) -> Response:
+    """Create the bot of an application."""
+    row = applications.require_manager(call, application_id)
+    if row.bot_id is not None:
+        raise errors.invalid("application_id", "APPLICATION_HAS_BOT", "The application already has a bot.")
+    return Response(201, wire.BotToken(token=applications.add_bot(call, row)), NO_STORE)
+
+
+@handles(wire.RESET_BOT_TOKEN)
+async def reset_bot_token(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
+    """Reset a bot token.
+
+    The old token is revoked and its gateway sessions end."""
+    await _require_owner(work, application_id, bot=True)
+
+    def reset(call: Call) -> str:
+        return applications.reset_bot_token(call, applications.require_manager(call, application_id))
+
+    return Response(200, wire.BotToken(token=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
+
+
+@handles(wire.RESET_CLIENT_SECRET)
+async def reset_client_secret(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
+    """Reset the client secret of an application."""
+    await _require_owner(work, application_id)
+
+    def reset(call: Call) -> str:
+        return applications.reset_client_secret(call, applications.require_manager(call, application_id))
+
+    return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
+
+
+async def _require_owner(work: AsyncOperation, application_id: ApplicationId, *, bot: bool = False) -> None:
+    """Reject other callers before a code is requested and consumed."""
+
+    def check(call: Call) -> None:
+        row = applications.require_manager(call, application_id)
+        if bot and row.bot_id is None:
+            raise errors.APPLICATION_HAS_NO_BOT()
+
+    await work.read(check)
+
+
+# Approvals
+
+
+@handles(wire.GET_APPLICATION_APPROVALS)
+def get_application_approvals(call: Call, application_id: ApplicationId) -> wire.Approvals:
+    """Get the approvals of an application."""
+    return views.approvals(call, applications.require_manager(call, application_id))
+
+
+@handles(wire.REQUEST_APPLICATION_APPROVAL)
+def request_application_approval(
+    call: Call, application_id: ApplicationId, body: wire.RequestApproval
+) -> wire.Approval:
+    """Request an approval for a scope or a privileged intent."""
+    row = applications.require_manager(call, application_id)
+    rules.require_requestable(call, row, body)
+    actions.request(call, row, body)
+    return views.approval(call, applications.require_manager(call, application_id), body.kind, body.name)
+
+
+# Testers
+
+
+@handles(wire.LIST_APPLICATION_TESTERS)
+def list_application_testers(call: Call, application_id: ApplicationId) -> list[wire.Tester]:
+    """List the testers of an application."""
+    row = applications.require_manager(call, application_id)
+    return views.testers(call.tx, applications.list_testers(call.tx, row.id))
+
+
+@handles(wire.INVITE_APPLICATION_TESTER)
+def invite_application_tester(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> wire.Tester:
+    """Invite a user to test an application."""
+    row = applications.require_manager(call, application_id)
+    user = users.find_by_username(call.tx, body.username.strip().lower())
+    if user is None:
+        raise errors.invalid("username", "TESTER_UNKNOWN", "No user has this username.")
+    if user.id == row.owner_id:
+        raise errors.invalid("username", "TESTER_IS_OWNER", "The owner does not need an invitation.")
+    if applications.find_tester(call.tx, row.id, user.id) is not None:
+        raise errors.invalid("username", "TESTER_ALREADY_INVITED", "This user is already invited.")
+    return _save_tester(call, row.id, user.id, INVITED)
+
+
+@handles(wire.DELETE_APPLICATION_TESTER)
+def delete_application_tester(call: Call, application_id: ApplicationId, user_id: UserId) -> None:
+    """Remove a tester from an application."""
+    row = applications.require_manager(call, application_id)
+    if not applications.delete_tester(call.tx, row.id, user_id):
+        raise errors.UNKNOWN_USER()
+
+
+@handles(wire.CREATE_TEST_USER)
+def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Response:
+    """Create a test user.
+
+    Available only in a rehearsal."""
+    row = applications.require_manager(call, application_id)
+    if not call.config.control:
+        raise errors.NOT_FOUND()
+    user = accounts.create(call, body.username)
+    password = secrets.token_urlsafe(12)
+    # A rehearsal's password is not a secret: hash it cheaply, inside the transaction.
+    accounts.set_password(call, user.id, accounts.hash_password_weakly(password, salt=secrets.token_bytes(16)))
+    token = auth.issue(call.tx, kind="user", user_id=user.id, now=call.now, ids=call.ids)
+    tester = _save_tester(call, row.id, user.id, ACCEPTED)
+    return Response(201, wire.TestUser(user=tester.user, token=token, password=password), NO_STORE)
+
+
+def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
+    if len(applications.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
+        raise errors.invalid(
+            "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
+        )
+    row = TesterRow(application_id, user_id, state, call.now)
+    applications.save_tester(call.tx, row)
+    return views.testers(call.tx, [row])[0]
+
+
+@handles(wire.LIST_MY_TESTER_INVITATIONS)
+def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
+    """List the applications that the current user tests or is invited to test."""
+    rows = {row.application_id: row for row in applications.list_tested(call.tx, call.user_id)}
+    tested = oauth2.public_applications(call.tx, list(applications.find_many(call.tx, rows).values()), call.now)
+    return [
+        wire.TesterInvitation(application=each, state=1 if rows[each.id].state == INVITED else 2) for each in tested
+    ]
+
+
+@handles(wire.ACCEPT_TESTER_INVITATION)
+def accept_tester_invitation(call: Call, application_id: ApplicationId) -> None:
+    """Accept a tester invitation."""
+    row = applications.find_tester(call.tx, application_id, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    applications.save_tester(call.tx, row._replace(state=ACCEPTED))
+
+
+@handles(wire.DELETE_TESTER_INVITATION)
+def delete_tester_invitation(call: Call, application_id: ApplicationId) -> None:
+    """Decline a tester invitation, or stop testing an application."""
+    if not applications.delete_tester(call.tx, application_id, call.user_id):
+        raise errors.UNKNOWN_APPLICATION()
+
+
+# Rich presence assets
+
+
+@handles(wire.LIST_APPLICATION_ASSETS)
+def list_application_assets(call: Call, application_id: ApplicationId) -> list[wire.Asset]:
+    """List the rich presence assets of an application."""
+    if applications.find(call.tx, application_id) is None:
+        raise errors.UNKNOWN_APPLICATION()
+    return [views.asset(row) for row in store.list_assets(call.tx, application_id)]
+
+
+@handles(wire.CREATE_APPLICATION_ASSET)
+def create_application_asset(call: Call, application_id: ApplicationId, body: wire.CreateAsset) -> wire.Asset:
+    """Create a rich presence asset."""
+    applications.require_manager(call, application_id)
+    # spec/sdk.md#9: keys are stored in lower case.
+    name = body.name.strip().lower()
+    if not name:
+        raise errors.invalid("name", *errors.required())
+    if store.find_asset_by_name(call.tx, application_id, name) is not None:
+        raise errors.invalid("name", "APPLICATION_ASSET_NAME_TAKEN", "Another asset already has this name.")
+    if store.count_assets(call.tx, application_id) >= wire.APPLICATION_ASSETS_MAX:
+        raise errors.invalid(
+            "image", "APPLICATION_ASSET_LIMIT", f"An application can have at most {wire.APPLICATION_ASSETS_MAX} assets."
+        )
+    row = AssetRow(call.new_id(AssetId), application_id, name, body.type, body.image.hash)
+    store.insert_asset(call.tx, row)
+    return views.asset(row)
+
+
+@handles(wire.DELETE_APPLICATION_ASSET)
+def delete_application_asset(call: Call, application_id: ApplicationId, asset_id: AssetId) -> None:
+    """Delete a rich presence asset."""
+    applications.require_manager(call, application_id)
+    if not store.delete_asset(call.tx, application_id, asset_id):
+        raise errors.UNKNOWN_ASSET()

@@ -1,0 +1,112 @@
+"""Build the wire models of approvals, testers and assets."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import AssetId, Timestamp
+from hubbub.protocol.resources import developers as wire
+from hubbub.protocol.scopes import SCOPES, missing_approvals
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import applications, oauth2, users
+from hubbub.server.identity.applications import ApplicationRow, TesterRow
+from hubbub.server.identity.developers import store
+from hubbub.server.identity.developers.actions import REACH_KEY
+from hubbub.server.identity.developers.store import ApprovalRow, AssetRow
+
+
+def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
+    """Build the approvals of an application, requested or not."""
+    requests = store.list_approvals(call.tx, row.id)
+    approved = oauth2.approved_scopes(call.tx, row.id)
+    size = applications.measure_size(call, row)
+    since = requests.get(REACH_KEY)
+    reach = wire.ApplicationReach(
+        counted=size.counted,
+        count=size.current,
+        free_below=size.free_below,
+        free=size.is_free,
+        lapses_at=_timestamp(since.ends_ms) if since is not None and not size.is_free else None,
+    )
+    return wire.Approvals(
+        reach=reach,
+        intents=[
+            _intent(row, name, requests.get(("intent", name)), free=size.is_free) for name in wire.PRIVILEGED_INTENTS
+        ],
+        scopes=[
+            _scope(row, name, requests.get(("scope", name)), approved) for name, rule in SCOPES.items() if rule.approval
+        ],
+    )
+
+
+def approval(call: Call, row: ApplicationRow, kind: str, name: str) -> wire.Approval:
+    """Build one approval."""
+    listed = approvals(call, row)
+    return next(each for each in (*listed.intents, *listed.scopes) if (each.kind, each.name) == (kind, name))
+
+
+def _intent(row: ApplicationRow, name: str, request: ApprovalRow | None, *, free: bool) -> wire.Approval:
+    intent = wire.PRIVILEGED_INTENTS[name]
+    state = "none" if request is None else request.state
+    if row.flags & intent.granted_flag and state not in ("pending", "denied"):
+        state = "approved"
+    elif free and state != "pending":
+        state = "open"
+    return _approval(
+        "intent",
+        name,
+        intent.description,
+        state,
+        request,
+        enabled=bool(row.flags & (intent.granted_flag | intent.limited_flag)),
+    )
+
+
+def _scope(row: ApplicationRow, name: str, request: ApprovalRow | None, approved: set[str]) -> wire.Approval:
+    if name in approved:
+        state = "approved"
+    elif not missing_approvals([name], row.flags, ()):
+        state = "open"
+    else:
+        state = "none" if request is None else request.state
+    return _approval("scope", name, SCOPES[name].description, state, request)
+
+
+def _approval(
+    kind: wire.ApprovalKind,
+    name: str,
+    description: str,
+    state: str,
+    request: ApprovalRow | None,
+    *,
+    enabled: Any = UNSET,
+) -> wire.Approval:
+    view = wire.Approval(kind=kind, name=str(name), description=description, state=cast(Any, state), enabled=enabled)
+    if request is not None:
+        view.reason = request.reason
+        view.requested_at = _timestamp(request.requested_ms)
+        view.decided_at = _timestamp(request.decided_ms)
+        view.ends_at = _timestamp(request.ends_ms)
+    return view
+
+
+def testers(tx: Tx, rows: Sequence[TesterRow]) -> list[wire.Tester]:
+    """Build testers. Deleted users are left out."""
+    users_by_id = users.find_many(tx, [row.user_id for row in rows])
+    return [
+        wire.Tester(user=users.user(users_by_id[row.user_id]), state=cast(Any, row.state))
+        for row in rows
+        if row.user_id in users_by_id
+    ]
+
+
+def asset(row: AssetRow) -> wire.Asset:
+    """Build a rich presence asset."""
+    return wire.Asset(id=AssetId(row.id), type=row.type, name=row.name)
+
+
+def _timestamp(ms: int | None) -> Timestamp | None:
+    return None if ms is None else json.timestamp(ms)

@@ -1,0 +1,90 @@
+"""OAuth2 sessions: which users are connected to which game.
+
+A gateway session opened with a user's OAuth2 token has a row from READY until it ends, so that every node and every
+operation knows which users are playing. Lobbies count connected members with it, and direct messages check whether both
+users are in the game.
+"""
+
+import msgspec
+
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.game_sessions import store
+from hubbub.server.identity.game_sessions.store import (
+    OAuth2SessionRow,
+    connected,
+    is_playing,
+    list_reading_applications,
+)
+
+
+class OAuth2SessionStarted(msgspec.Struct, frozen=True, kw_only=True):
+    """An OAuth2 session of a user started. The user may have other sessions in the same game."""
+
+    user_id: UserId
+    application_id: ApplicationId
+    is_first: bool
+    """Whether the user has no other session in this game."""
+
+
+class OAuth2SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
+    """An OAuth2 session of a user ended."""
+
+    user_id: UserId
+    application_id: ApplicationId
+    is_last: bool
+    """Whether the user has no other session in this game."""
+
+
+def session_began(call: Call, user_id: int, session_id: str) -> None:
+    """Record the start of an OAuth2 session and raise `OAuth2SessionStarted`."""
+    actor = call.actor
+    if actor.application_id is None:
+        return
+    first = not connected(call.tx, actor.application_id, (user_id,))
+    row = OAuth2SessionRow(
+        session_id=session_id,
+        user_id=user_id,
+        application_id=actor.application_id,
+        family_id=actor.family_id or actor.application_id,
+        began_ms=call.now,
+        reads_messages=int(Scope.DM_CHANNELS_MESSAGES_READ in actor.scopes),
+    )
+    store.insert(call.tx, row)
+    call.notify(OAuth2SessionStarted(user_id=UserId(user_id), application_id=actor.application_id, is_first=first))
+
+
+def session_ended(call: Call, user_id: int, session_id: str) -> None:
+    """Delete an ended OAuth2 session and raise `OAuth2SessionEnded`."""
+    found = store.delete(call.tx, session_id)
+    if found is not None:
+        application_id = ApplicationId(found)
+        last = not connected(call.tx, application_id, (user_id,))
+        call.notify(OAuth2SessionEnded(user_id=UserId(user_id), application_id=application_id, is_last=last))
+
+
+def reset(call: Call) -> None:
+    """End all recorded sessions when a single-process platform starts."""
+    for user_id, session_id in store.all_sessions(call.tx):
+        session_ended(call, user_id, session_id)
+
+
+SLICE = Slice(
+    name="game_sessions",
+    modules=(),
+    session_began=session_began,
+    session_ended=session_ended,
+    stored_sessions=store.list_started_before,
+)
+
+__all__ = [
+    "SLICE",
+    "OAuth2SessionStarted",
+    "OAuth2SessionEnded",
+    "connected",
+    "is_playing",
+    "list_reading_applications",
+    "reset",
+]

@@ -1,0 +1,313 @@
+"""Create, link, merge and unlink provisional accounts, and join applications to publishers."""
+
+import base64
+import secrets
+from collections.abc import Iterable
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
+from hubbub.protocol.resources.users import GLOBAL_NAME_MAX
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import accounts, applications, identity_providers, oauth2, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.identities import rules, store, views
+from hubbub.server.identity.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
+from hubbub.server.identity.identities.store import IdentityRow, MergeRow, ProvisionalRow
+from hubbub.server.identity.identity_providers import VerifiedIdentity
+from hubbub.server.identity.users import UserRow
+
+USERNAME_TRIES_MAX: Final = 8
+
+
+# Provisional accounts
+
+
+def create_provisional(
+    call: Call, family_id: int, global_name: str | None, *, restricted_by: UserId | None = None
+) -> UserRow:
+    """Create a provisional account. It has no password and a generated username."""
+    flags = UserFlags.PROVISIONAL_ACCOUNT
+    row = UserRow(
+        id=call.new_id(UserId),
+        username=_free_username(call),
+        discriminator="0",
+        global_name=_display_name(global_name),
+        flags=flags,
+        public_flags=flags,
+    )
+    users.insert(call.tx, row)
+    store.insert_provisional(call.tx, ProvisionalRow(row.id, family_id, restricted_by, call.now))
+    return row
+
+
+def _free_username(call: Call) -> str:
+    for _ in range(USERNAME_TRIES_MAX):
+        name = "provisional_" + base64.b32encode(secrets.token_bytes(10)).decode().lower()
+        if users.find_by_username(call.tx, name) is None:
+            return name
+    raise errors.USERNAME_GENERATION_FAILED()
+
+
+def _display_name(text: str | None) -> str | None:
+    return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
+
+
+def find_or_create(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
+    """Return the provisional account of an identity, creating it if needed.
+
+    Raises if a full account has the identity."""
+    identity = find_identity(call, application.family_id, verified)
+    if identity is None:
+        row = create_provisional(call, application.family_id, verified.name)
+        add_identity(call, application.family_id, verified, row.id)
+        return row
+    found = users.find(call.tx, identity.user_id)
+    if found is None or not rules.is_provisional(found):
+        raise not_provisional_error(identity)
+    return found
+
+
+def not_provisional_error(identity: IdentityRow) -> errors.ApiError:
+    """Return the error for an identity that a full account has."""
+    return errors.ACCOUNT_NOT_PROVISIONAL(
+        user_id=str(int(identity.user_id)),
+        provider_type=identity.provider_type,
+        provider_id=identity.provider_id or None,
+        provider_issued_user_id=identity.provider_user_id,
+    )
+
+
+def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> IdentityRow | None:
+    """Return the identity that a provider verified, or None."""
+    return store.find_identity(call.tx, family_id, verified.provider_type, verified.provider_id, verified.user_id)
+
+
+def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
+    """Return the identity asserted by the application's server, from the account's access token (spec/sdk.md#8.5)."""
+    access = oauth2.find_access(call.tx, token, call.now)
+    if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
+        raise identity_providers.InvalidCredential()
+    found = store.list_identities(call.tx, application.family_id, [access.user_id])
+    for row in found:
+        if row.provider_type == PLATFORM_BOT:
+            return row
+    raise identity_providers.InvalidCredential()
+
+
+def add_identity(call: Call, family_id: int, verified: VerifiedIdentity, user_id: int) -> None:
+    """Add a verified identity to an account."""
+    row = IdentityRow(
+        family_id=family_id,
+        provider_type=verified.provider_type,
+        provider_id=verified.provider_id,
+        provider_user_id=verified.user_id,
+        user_id=UserId(user_id),
+        username=verified.name,
+        metadata="{}",
+        created_ms=call.now,
+    )
+    store.insert_identity(call.tx, row)
+
+
+def attach_identity(
+    call: Call, application: ApplicationRow, verified: VerifiedIdentity, provisional_id: int
+) -> UserRow:
+    """Add a verified identity to an existing provisional account."""
+    row, owner = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
+    if row is None or owner is None or owner.family_id != application.family_id:
+        raise errors.UNKNOWN_USER()
+    identity = find_identity(call, application.family_id, verified)
+    if identity is None:
+        add_identity(call, application.family_id, verified, row.id)
+    elif identity.user_id != row.id:
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    return row
+
+
+def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
+    """Issue a token for a provisional account. The caller signs its ID token."""
+    granted = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
+    issued = oauth2.issue(call, application, row.id, granted, refresh=refresh)
+    return wire.ProvisionalToken(
+        access_token=issued.access_token,
+        id_token="",
+        scope=" ".join(wire.PROVISIONAL_SCOPES),
+        refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
+        scopes=list(wire.PROVISIONAL_SCOPES),
+        expires_at_s=call.now // 1000 + issued.expires_in,
+    )
+
+
+def rename(call: Call, global_name: str | None) -> UserRow:
+    """Change the caller's display name."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    row = row._replace(global_name=_display_name(global_name))
+    users.change(call, row)
+    return row
+
+
+def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfile) -> IdentityRow:
+    """Store a player's profile as the application sets it, and publish it."""
+    if body.username is None or isinstance(body.username, str):
+        row = row._replace(username=body.username or None)
+    if body.metadata is None or isinstance(body.metadata, dict):
+        row = row._replace(metadata=json.encode(body.metadata or {}).decode())
+    store.update_profile(call.tx, row)
+    _raise_profile_changed(call, row.family_id, row.user_id)
+    return row
+
+
+def _raise_profile_changed(call: Call, family_id: int, user_id: int) -> None:
+    call.notify(ProfileChanged(views.profile_change(call.tx, family_id, user_id)))
+
+
+def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids: Iterable[int]) -> None:
+    """Publish a player's profile to these players' OAuth2 sessions of the family."""
+    if recipients := frozenset(user_ids):
+        audience = Audience(users=recipients, family_id=profile.application_id, oauth2_only=True)
+        call.tx.emit(wire.USER_APPLICATION_IDENTITY_UPDATE, profile, audience)
+
+
+# Linking
+
+
+def link(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
+    """Link a full account with an identity by merging the provisional account that has it, now."""
+    if identity.user_id == user_id:
+        return
+    user = users.find(call.tx, user_id)
+    if user is None or rules.is_provisional(user):
+        raise errors.MERGE_DESTINATION_PROVISIONAL()
+    source = store.find_provisional(call.tx, identity.user_id)
+    if source is None:
+        raise errors.MERGE_SOURCE_NOT_PROVISIONAL()
+    rules.require_unrestricted(call, source)
+    family_id = application.family_id
+    if store.list_identities(call.tx, family_id, [user_id]):
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    rules.require_merge_allowance(call, application, user_id)
+    source_id = UserId(source.user_id)
+    merge = MergeRow(call.new_id(Snowflake), family_id, user_id, source_id, call.now)
+    store.insert_merge(call.tx, merge)
+    store.move_identities(call.tx, family_id, source_id, user_id)
+    call.notify(AccountsMerged(family_id=ApplicationId(family_id), source_id=source_id, user_id=user_id))
+    _raise_profile_changed(call, family_id, user_id)
+    _revoke_tokens(call, family_id, source_id)
+    users.delete(call, source_id)
+    payload = wire.MergeCompleted(merge_operation_id=Snowflake(merge.id), source_user_id=source_id)
+    audience = Audience.of_users(user_id, family_id=family_id, oauth2_only=True)
+    call.tx.emit(wire.USER_MERGE_OPERATION_COMPLETED, payload, audience)
+
+
+def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
+    """Link a full account with a new identity; there is nothing to merge."""
+    user = users.find(call.tx, user_id)
+    if user is None or rules.is_provisional(user):
+        raise errors.MERGE_DESTINATION_PROVISIONAL()
+    if store.list_identities(call.tx, application.family_id, [user_id]):
+        raise errors.EXTERNAL_IDENTITY_EXISTS()
+    add_identity(call, application.family_id, verified, user_id)
+    _raise_profile_changed(call, application.family_id, user_id)
+
+
+# Unlinking
+
+
+def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
+    """Unlink a full account from a family: revoke its tokens and move its identities to a new provisional account."""
+    oauth2.deauthorize(call, user_id, family_id)
+    # A listener of the deauthorization already did this, unless the account had no authorization.
+    detach(call, family_id, user_id)
+
+
+def detach(call: Call, family_id: int, user_id: UserId) -> None:
+    """Move a full account's identities in a family, if any, to a new provisional account."""
+    if store.find_provisional(call.tx, user_id) is not None:
+        return
+    _revoke_tokens(call, family_id, user_id)
+    if not store.list_identities(call.tx, family_id, [user_id]):
+        return
+    user = users.find(call.tx, user_id)
+    restricted = accounts.find_ban(call.tx, user_id, call.now) is not None
+    name = None if user is None else user.global_name
+    row = create_provisional(call, family_id, name, restricted_by=user_id if restricted else None)
+    store.move_identities(call.tx, family_id, user_id, row.id)
+    call.notify(
+        AccountUnmerged(
+            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
+        )
+    )
+    _raise_profile_changed(call, family_id, user_id)
+
+
+def remove_identities(call: Call, user_id: UserId) -> None:
+    """Remove a user's identities: delete those of a provisional account, detach those of a full one."""
+    if store.find_provisional(call.tx, user_id) is not None:
+        store.delete_user_identities(call.tx, user_id)
+        store.delete_provisional(call.tx, user_id)
+        return
+    for family_id in store.list_families(call.tx, user_id):
+        detach(call, family_id, user_id)
+
+
+def _revoke_tokens(call: Call, family_id: int, user_id: int) -> None:
+    """Revoke the tokens of a user in every application of a family: one link covers all of them (spec/sdk.md#8.7)."""
+    for application_id in applications.family(call.tx, family_id):
+        auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
+
+
+# Publishers
+
+
+def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> None:
+    """Make an application a publisher's game, permanently. Its own players are deleted (spec/sdk.md#8.7)."""
+    call.notify(FamilyJoined(application_id=child.id, parent_id=parent.id))
+    delete_players(call, child)
+    store.set_parent(call.tx, child.id, parent.id)
+    store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
+    for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
+        # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
+        auth.publish_actor_changed(call.tx, user_id, revoked=token_ids)
+    for row in (child, parent):
+        if row.bot_id is not None:
+            auth.publish_actor_changed(call.tx, row.bot_id)
+
+
+def delete_players(call: Call, row: ApplicationRow) -> None:
+    """Delete an application's players, authorizations and identity providers."""
+    # Delete the identities first, so that deleting a user creates no replacement account.
+    store.delete_identities(call.tx, row.id)
+    for user_id in store.list_provisional(call.tx, row.id):
+        users.delete(call, user_id)
+    oauth2.deauthorize_all_users(call, row.id)
+    identity_providers.delete_all(call.tx, row.id)
+
+
+def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:
+    """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent."""
+    scopes = frozenset(parent.scopes.split())
+    token = auth.issue(
+        call.tx,
+        kind="bearer",
+        user_id=parent.user_id,
+        now=call.now,
+        ids=call.ids,
+        application_id=child.id,
+        scopes=scopes,
+        expires_ms=parent.expires_ms,
+        parent_id=parent.id,
+    )
+    remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
+    return wire.ChildToken(
+        access_token=token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
+    )

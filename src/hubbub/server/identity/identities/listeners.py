@@ -1,0 +1,77 @@
+"""Listeners of the identities slice."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from hubbub.protocol import wire as json
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, oauth2
+from hubbub.server.identity.accounts import AccountBanned
+from hubbub.server.identity.identities import actions, rules, store
+from hubbub.server.identity.identities.signals import ProfileChanged
+from hubbub.server.identity.oauth2 import AccountLinkRequested, ApplicationDeauthorized
+from hubbub.server.identity.users import DataExportRequested, UserDeleted
+
+
+def link(call: Call, signal: AccountLinkRequested) -> None:
+    """Link a user's account with the identity of their credential when they authorize an application."""
+    application, credential = signal.application, signal.credential
+    rules.require_enabled(application)
+    if credential.verified is None:
+        identity = actions.identity_of_token(call, application, credential.token)
+        actions.link(call, application, signal.user_id, identity)
+        return
+    found = actions.find_identity(call, application.family_id, credential.verified)
+    if found is None:
+        actions.link_new(call, application, signal.user_id, credential.verified)
+    else:
+        actions.link(call, application, signal.user_id, found)
+
+
+def unlink(call: Call, signal: ApplicationDeauthorized) -> None:
+    """Detach a user's identities when they deauthorize the head of a family. Tokens of its games are not links."""
+    if applications.family_id(call.tx, signal.application_id) == signal.application_id:
+        actions.detach(call, signal.application_id, signal.user_id)
+
+
+def ban(call: Call, signal: AccountBanned) -> None:
+    """Remove a banned account from every application."""
+    oauth2.deauthorize_all(call, signal.user_id)
+    # Families that know the account only by an identity have no authorization and raise no signal.
+    actions.remove_identities(call, signal.user_id)
+
+
+def user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Remove the identities of a deleted user."""
+    actions.remove_identities(call, signal.user_id)
+
+
+def export_data(call: Call, signal: DataExportRequested) -> None:
+    """Add a user's identities to their data export."""
+    signal.records["identities"] = [
+        {
+            "application_id": str(int(row.family_id)),
+            "provider_type": row.provider_type,
+            "provider_id": row.provider_id or None,
+            "provider_issued_user_id": row.provider_user_id,
+            "username": row.username,
+            "metadata": json.decode(row.metadata, dict[str, str]),
+        }
+        for family_id in store.list_families(call.tx, signal.user_id)
+        for row in store.list_identities(call.tx, family_id, [signal.user_id])
+    ]
+
+
+def publish_profile(call: Call, signal: ProfileChanged) -> None:
+    """Publish a changed profile to the user's own sessions in the game."""
+    actions.publish_profile(call, signal.profile, [signal.profile.user_id])
+
+
+LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
+    AccountLinkRequested: link,
+    ApplicationDeauthorized: unlink,
+    AccountBanned: ban,
+    UserDeleted: user_deleted,
+    DataExportRequested: export_data,
+    ProfileChanged: publish_profile,
+}

@@ -1,0 +1,219 @@
+"""Handlers for provisional accounts, identities, profiles and child tokens."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.resources.identity_providers import PLATFORM_BOT
+from hubbub.protocol.resources.users import User
+from hubbub.protocol.scopes import expand_scopes
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.identity import applications, identity_providers, oauth2, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.identities import actions, rules, store, views
+from hubbub.server.identity.identities.store import IdentityRow
+from hubbub.server.identity.identity_providers import InvalidCredential, VerifiedIdentity
+from hubbub.server.identity.users import UserRow
+
+NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
+
+
+# Provisional accounts
+
+
+@handles(wire.PARTNER_SDK_TOKEN)
+async def partner_sdk_token(work: AsyncOperation, body: wire.ExternalCredentials) -> Response:
+    """Get a provisional account token.
+
+    The external credential identifies the player; an account is created if there is none."""
+    verified = await _verify(work, body)
+
+    def enter(call: Call) -> Issued:
+        application = rules.require_client(call, body.client_id, body.client_secret)
+        row = actions.find_or_create(call, application, verified)
+        # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
+        refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
+        return _issue(call, application, row, refresh=refresh)
+
+    return await _signed_response(work, await work.write(enter))
+
+
+@handles(wire.BOT_PARTNER_SDK_TOKEN)
+async def bot_partner_sdk_token(work: AsyncOperation, body: wire.CreateBotToken) -> Response:
+    """Get a provisional account token as a bot.
+
+    The application's server identifies the player."""
+
+    def enter(call: Call) -> Issued:
+        application = rules.require_bot_application(call)
+        name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
+        verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
+        if isinstance(body.provisional_user_id, UserId):
+            row = actions.attach_identity(call, application, verified, body.provisional_user_id)
+        else:
+            row = actions.find_or_create(call, application, verified)
+        return _issue(call, application, row)
+
+    return await _signed_response(work, await work.write(enter))
+
+
+async def _verify(work: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
+    """Verify the external credential, after the client has authenticated."""
+    application = await work.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
+    if body.external_auth_type not in identity_providers.PROVIDERS:
+        # One of our own tokens would renew itself forever; the application's server uses the bot endpoint instead.
+        raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
+    return await identity_providers.verify(work, application.id, body.external_auth_type, body.external_auth_token)
+
+
+def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
+    response = actions.issue(call, application, row, refresh=refresh)
+    claims = oauth2.id_claims(
+        call.config,
+        row,
+        application.id,
+        expand_scopes(wire.PROVISIONAL_SCOPES),
+        now=call.now,
+        nonce=None,
+        access_token=response.access_token,
+    )
+    return response, claims
+
+
+async def _signed_response(work: AsyncOperation, issued: Issued) -> Response:
+    response, claims = issued
+    response.id_token = await oauth2.sign(work, claims)
+    return Response(200, response, NO_STORE)
+
+
+# Unlinking
+
+
+@handles(wire.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
+async def partner_sdk_unmerge_provisional_account(work: AsyncOperation, body: wire.ExternalCredentials) -> None:
+    """Unmerge a provisional account.
+
+    Unlinks the full account that has the identity of the external credential."""
+    verified = await _verify(work, body)
+
+    def leave(call: Call) -> None:
+        application = rules.require_client(call, body.client_id, body.client_secret)
+        identity = _require_known(actions.find_identity(call, application.family_id, verified))
+        _unmerge(call, identity)
+
+    await work.write(leave)
+
+
+@handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
+def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeBotAccount) -> None:
+    """Unmerge a provisional account as a bot.
+
+    Unlinks the full account that has the given identity."""
+    application = rules.require_bot_application(call)
+    verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
+    _unmerge(call, _require_known(actions.find_identity(call, application.family_id, verified)))
+
+
+def _require_known(identity: IdentityRow | None) -> IdentityRow:
+    if identity is None:
+        raise errors.UNKNOWN_USER()
+    return identity
+
+
+def _unmerge(call: Call, identity: IdentityRow) -> None:
+    if store.find_provisional(call.tx, identity.user_id) is not None:
+        raise errors.ACCOUNT_IS_PROVISIONAL()
+    actions.unmerge(call, identity.family_id, UserId(identity.user_id))
+
+
+# Account
+
+
+@handles(wire.UPDATE_MY_ACCOUNT)
+def update_my_account(call: Call, body: wire.UpdateAccount) -> User:
+    """Update the account of the current user."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    if body.global_name is not UNSET:
+        row = actions.rename(call, body.global_name)
+    return users.user(row)
+
+
+# Child tokens
+
+
+@handles(wire.PARTNER_SDK_CHILD_TOKEN)
+def partner_sdk_child_token(call: Call, body: wire.ExchangeChildToken) -> Response:
+    """Exchange a publisher's token for a child token."""
+    token = oauth2.find_access(call.tx, body.parent_access_token, call.now)
+    parent = None if token is None else applications.find(call.tx, token.application_id)
+    if token is None or parent is None or not rules.is_publisher(parent.flags):
+        raise InvalidCredential()
+    rules.require_secret(call, parent, body.parent_client_secret)
+    child = applications.find(call.tx, body.child_application_id)
+    if child is None or child.parent_id != parent.id:
+        raise errors.UNKNOWN_APPLICATION()
+    return Response(200, actions.issue_child(call, child, token), NO_STORE)
+
+
+@handles(wire.GET_PUBLISHER_LINK)
+def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.PublisherLink:
+    """Get the publisher link of an application."""
+    row = applications.require_manager(call, application_id)
+    return wire.PublisherLink(
+        application_id=ApplicationId(row.id),
+        parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
+        child_ids=store.children(call.tx, row.id),
+    )
+
+
+# Profiles
+
+
+@handles(wire.GET_USER_IDENTITY_PROFILE)
+def get_user_identity_profile(
+    call: Call, application_id: ApplicationId, user_id: UserId, external_user_id: str
+) -> wire.IdentityProfile:
+    """Get the identity profile of a player."""
+    return views.identity_profile(_identity(call, application_id, user_id, external_user_id))
+
+
+@handles(wire.UPDATE_USER_IDENTITY_PROFILE)
+def update_user_identity_profile(
+    call: Call,
+    application_id: ApplicationId,
+    user_id: UserId,
+    external_user_id: str,
+    body: wire.UpdateIdentityProfile,
+) -> wire.IdentityProfile:
+    """Update the identity profile of a player."""
+    row = _identity(call, application_id, user_id, external_user_id)
+    return views.identity_profile(actions.update_profile(call, row, body))
+
+
+def _identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
+    application = applications.require_manager(call, application_id)
+    found = store.list_identities(call.tx, application.family_id, [user_id])
+    matching = [row for row in found if row.provider_user_id == external_user_id]
+    # Several providers may know the same id; the application's own identities come first.
+    matching.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
+    return _require_known(matching[0] if matching else None)
+
+
+@handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)
+def list_application_identities(call: Call, body: wire.ListApplicationIdentities) -> list[wire.ApplicationIdentity]:
+    """List the external ids of users.
+
+    Users unknown to the calling application are left out."""
+    rows = store.list_identities(call.tx, call.actor.family_id or 0, body.user_ids)
+    return [
+        wire.ApplicationIdentity(user_id=UserId(row.user_id), external_user_id=row.provider_user_id) for row in rows
+    ]

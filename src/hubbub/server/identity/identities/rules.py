@@ -1,0 +1,111 @@
+"""Rules for provisional accounts, merges and application families."""
+
+import hashlib
+import hmac
+from typing import Final
+
+from msgspec import UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.resources import identities as wire
+from hubbub.protocol.scopes import SOCIAL_LAYER_FLAGS
+from hubbub.server.core.call import Call
+from hubbub.server.identity import accounts, applications, oauth2, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.identities import store
+from hubbub.server.identity.identities.store import ProvisionalRow
+
+DAY_MS: Final = 86_400_000
+
+
+def is_provisional(row: users.UserRow | None) -> bool:
+    """Return whether this is a provisional account."""
+    return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
+
+
+def require_enabled(row: ApplicationRow) -> None:
+    """Reject an application without the social layer, and a game whose publisher signs its players in (spec/sdk.md#8.7)."""
+    if not row.flags & SOCIAL_LAYER_FLAGS or row.parent_id is not None:
+        raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
+
+
+def require_client(call: Call, application_id: int, secret: str | None | UnsetType) -> ApplicationRow:
+    """Return the application if the client secret is right, or absent for a public client."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    require_enabled(row)
+    require_secret(call, row, secret)
+    return row
+
+
+def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetType) -> None:
+    """Raise INVALID_CLIENT_SECRET unless the secret is right, or absent for a public client."""
+    if not isinstance(secret, str) or not secret:
+        if not oauth2.is_public(row):
+            raise errors.INVALID_CLIENT_SECRET()
+        return
+    stored = oauth2.client_secret_hash(call.tx, row.id)
+    digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
+    if stored is None or not hmac.compare_digest(stored, digest):
+        raise errors.INVALID_CLIENT_SECRET()
+
+
+def require_bot_application(call: Call) -> ApplicationRow:
+    """Return the calling bot's application, which must be allowed to have provisional accounts."""
+    row = None if call.actor.application_id is None else applications.find(call.tx, call.actor.application_id)
+    if row is None:
+        raise errors.PROVISIONAL_ACCOUNTS_NOT_ENABLED()
+    require_enabled(row)
+    return row
+
+
+def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
+    """Reject a provisional account that replaced an account which is still banned."""
+    if row.restricted_by is not None and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None:
+        raise errors.MERGE_SOURCE_BANNED()
+
+
+def is_restricted(call: Call, user_id: int) -> bool:
+    """Return whether a provisional account replaced a banned account. It stays inside its game."""
+    row = store.find_provisional(call.tx, user_id)
+    return (
+        row is not None
+        and row.restricted_by is not None
+        and accounts.find_ban(call.tx, row.restricted_by, call.now) is not None
+    )
+
+
+def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
+    """Reject a user who merged too often today. Testers of the application are exempt (spec/sdk.md#8.5)."""
+    merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
+    if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
+        return
+    wait_ms = merges[-wire.MERGES_PER_DAY_MAX] + DAY_MS - call.now
+    raise errors.RATE_LIMITED(retry_after=wait_ms / 1000, **{"global": False})
+
+
+def is_tester(call: Call, application: ApplicationRow, user_id: int) -> bool:
+    """Return whether a user owns the application or is one of its testers."""
+    return user_id == application.owner_id or applications.is_tester(call.tx, application.id, user_id)
+
+
+def find_publisher_problem(call: Call, child: ApplicationRow, parent: ApplicationRow) -> str | None:
+    """Return why an application cannot become a publisher's game, as a text for the operator, or None."""
+    if child.id == parent.id:
+        return "an application cannot be its own publisher"
+    if child.parent_id is not None:
+        return f"{child.name} already has a publisher, and that cannot be undone"
+    if parent.parent_id is not None:
+        return f"{parent.name} is itself a game of a publisher"
+    if store.children(call.tx, child.id):
+        return f"{child.name} is itself a publisher"
+    if oauth2.is_public(child) is not oauth2.is_public(parent):
+        return "a publisher and its games must have the same client type: all public or all confidential"
+    return None
+
+
+def is_publisher(flags: int) -> bool:
+    """Return whether the flags are those of a publisher, which only signs users in for its games."""
+    return bool(flags & ApplicationFlags.PARENT)

@@ -1,0 +1,25 @@
+"""Identity providers: the external issuers an application trusts, and the verification of their credentials."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.identity_providers import routes
+from hubbub.server.identity.identity_providers.actions import ProviderSettings, save_provider
+from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential, is_credential_error
+from hubbub.server.identity.identity_providers.issuers import BUILT_IN
+from hubbub.server.identity.identity_providers.providers import PROVIDERS, VerifiedIdentity
+from hubbub.server.identity.identity_providers.store import delete_all
+from hubbub.server.identity.identity_providers.verification import verify
+
+SLICE = Slice(name="identity_providers", modules=(routes,))
+
+__all__ = [
+    "BUILT_IN",
+    "PROVIDERS",
+    "SLICE",
+    "InvalidCredential",
+    "ProviderSettings",
+    "VerifiedIdentity",
+    "delete_all",
+    "is_credential_error",
+    "save_provider",
+    "verify",
+]

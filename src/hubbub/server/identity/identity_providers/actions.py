@@ -1,0 +1,38 @@
+"""Store the identity provider configurations of applications."""
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources import identity_providers as wire
+from hubbub.server.core.call import Call
+from hubbub.server.identity.identity_providers import store
+from hubbub.server.identity.identity_providers.store import ProviderRow
+
+STRICT_LEVEL = 1
+"""Level of a configuration that was validated by the issuer rules."""
+
+
+class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The stored settings of a provider. Add fields with a default, never rename."""
+
+    clients: list[wire.ProviderClient]
+    oidc_issuer_url: str | None = None
+
+    def issuer_of(self, client: wire.ProviderClient) -> str:
+        """Return the issuer of a client's tokens."""
+        return client.oidc_issuer_url or self.oidc_issuer_url or ""
+
+
+def save_provider(
+    call: Call, application_id: int, type: str, settings: ProviderSettings, *, strict: bool
+) -> ProviderRow:
+    """Store a provider configuration. `strict` records that its issuers passed the rules."""
+    text = json.encode(settings).decode()
+    row = ProviderRow(application_id, type, text, STRICT_LEVEL if strict else 0, call.now)
+    store.put(call.tx, row)
+    return row
+
+
+def settings(row: ProviderRow) -> ProviderSettings:
+    """Decode the settings of a provider."""
+    return json.decode(row.settings, ProviderSettings)

@@ -1,0 +1,248 @@
+"""Identity providers: one for each type of credential. A credential is verified to an external identity or rejected."""
+
+import re
+from typing import Any, Final, Protocol
+from urllib.parse import urlencode
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.config import Config
+from hubbub.server.core.outbound_http import OutboundResponse, UnreachableError
+from hubbub.server.identity.identity_providers import issuers, jwts, oidc
+from hubbub.server.identity.identity_providers.actions import ProviderSettings
+from hubbub.server.identity.identity_providers.credential_errors import InvalidCredential
+
+FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
+NAME_CLAIMS: Final = ("preferred_username", "nickname", "name")
+
+
+class VerifiedIdentity(msgspec.Struct, frozen=True, kw_only=True):
+    """An external identity that a provider verified."""
+
+    provider_type: str
+    provider_id: str = ""
+    """The issuer, for provider types with several issuers."""
+    user_id: str
+    """The user id at the provider."""
+    name: str | None = None
+
+
+class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """A credential to verify, with the provider's settings."""
+
+    settings: ProviderSettings
+    credential: str
+    config: Config
+    now: int
+    strict: bool
+    """Whether issuers must follow the rules."""
+
+
+class Provider(Protocol):
+    """A verifier for one type of credential."""
+
+    @property
+    def type(self) -> str:
+        """The provider type as applications configure it."""
+        ...
+
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Return the identity of the credential. Raises the error codes of spec/sdk.md#8.4."""
+        ...
+
+
+class Oidc:
+    """Verifies ID tokens of the issuers that the application configured."""
+
+    type = "OIDC"
+
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Verify issuer, audience, signature and time, in this order."""
+        token = jwts.parse(question.credential)
+        settings = question.settings
+        issuer_urls = {
+            client.id: issuers.issuer_url(question.config, settings.issuer_of(client)) for client in settings.clients
+        }
+        if token.issuer not in issuer_urls.values():
+            raise errors.ID_TOKEN_ISSUER_MISMATCH()
+        if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
+            raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        keys_url = await oidc.keys_url(work, token.issuer, question.now, strict=question.strict)
+        await jwts.require_signature(work, token, keys_url, question.now)
+        jwts.require_current(token, question.now)
+        # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
+        stored = next(
+            settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
+        )
+        name = token.claims.get("preferred_username")
+        return VerifiedIdentity(
+            provider_type=self.type,
+            provider_id=stored,
+            user_id=token.subject,
+            name=name if isinstance(name, str) and 1 <= len(name) <= 32 else None,
+        )
+
+
+class IdToken(msgspec.Struct, frozen=True, kw_only=True):
+    """Verifies ID tokens of a provider with a single, known issuer."""
+
+    type: str
+    config_name: str
+    """Name of the provider's URL in the configuration, and in a rehearsal."""
+    default_url: str
+    """URL of the provider unless the operator configured another."""
+    keys: dict[str, str]
+    """Issuer paths below the URL, with the path of each issuer's keys."""
+    audience: str = "{}"
+    """Format of the audience claim; `{}` is the client id."""
+    names: tuple[str, ...] = NAME_CLAIMS
+
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Verify issuer, audience, signature and time."""
+        token = jwts.parse(question.credential)
+        base = provider_url(question.config, self.config_name, self.default_url)
+        keys_by_issuer = {f"{base}{path}": f"{base}{keys}" for path, keys in self.keys.items()}
+        keys_url = keys_by_issuer.get(token.issuer)
+        if keys_url is None:
+            raise errors.ID_TOKEN_ISSUER_MISMATCH()
+        expected = {self.audience.format(client.id) for client in question.settings.clients}
+        if expected.isdisjoint(token.audience):
+            raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        await jwts.require_signature(work, token, keys_url, question.now)
+        jwts.require_current(token, question.now)
+        return VerifiedIdentity(provider_type=self.type, user_id=token.subject, name=_name(token.claims, self.names))
+
+
+class Steam:
+    """Verifies session tickets with Steam's Web API."""
+
+    type = "STEAM"
+
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Try each of the application's Steam app ids."""
+        base = provider_url(question.config, "steam", "https://partner.steam-api.com")
+        key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
+        if not key:
+            raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
+        if re.fullmatch(r"[0-9a-fA-F]+", question.credential) is None:
+            raise InvalidCredential()
+        for client in question.settings.clients:
+            query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": REDIRECT_SCHEME_PREFIX}
+            response = await _request(
+                work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
+            )
+            params = _inner(_inner(response, "response"), "params")
+            steam_id = params.get("steamid")
+            if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
+                return VerifiedIdentity(
+                    provider_type=self.type, user_id=steam_id, name=await self._persona(work, base, key, steam_id)
+                )
+        raise InvalidCredential()
+
+    async def _persona(self, work: AsyncOperation, base: str, key: str, steam_id: str) -> str | None:
+        query = urlencode({"key": key, "steamids": steam_id})
+        try:
+            response = await _request(work, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
+        except errors.ApiError:
+            # The name is optional: without it the player can still sign in.
+            return None
+        players = _inner(response, "response").get("players")
+        first = players[0] if isinstance(players, list) and players else None
+        return _name(first, ("personaname",)) if isinstance(first, dict) else None
+
+
+class EpicAccessToken:
+    """Verifies access tokens with Epic Online Services."""
+
+    type = "EPIC_ONLINE_SERVICES"
+
+    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Look the token up, and check that it was issued to one of the application's clients."""
+        base = provider_url(question.config, "epic", EPIC_URL)
+        body = urlencode({"token": question.credential}).encode()
+        token_info = await _request(work, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
+        account = token_info.get("account_id")
+        if token_info.get("active") is not True or not isinstance(account, str) or not account:
+            raise InvalidCredential()
+        if token_info.get("client_id") not in [client.id for client in question.settings.clients]:
+            raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
+        return VerifiedIdentity(
+            provider_type=self.type, user_id=account, name=_name(token_info, ("display_name", "dn"))
+        )
+
+
+EPIC_URL: Final = "https://api.epicgames.dev"
+
+PROVIDERS: Final[dict[str, Provider]] = {
+    "OIDC": Oidc(),
+    "EPIC_ONLINE_SERVICES_ACCESS_TOKEN": EpicAccessToken(),
+    # Auth tokens contain the account's name; Connect tokens do not.
+    "EPIC_ONLINE_SERVICES_ID_TOKEN": IdToken(
+        type="EPIC_ONLINE_SERVICES",
+        config_name="epic",
+        default_url=EPIC_URL,
+        keys={
+            "/epic/oauth/v1": "/epic/oauth/v1/.well-known/jwks.json",
+            "/epic/oauth/v2": "/epic/oauth/v2/.well-known/jwks.json",
+            "/auth/v1/oauth": "/auth/v1/oauth/jwks",
+        },
+        names=("dn",),
+    ),
+    "STEAM_SESSION_TICKET": Steam(),
+    "UNITY_SERVICES_ID_TOKEN": IdToken(
+        type="UNITY",
+        config_name="unity",
+        default_url="https://player-auth.services.api.unity.com",
+        keys={"": "/.well-known/jwks.json"},
+        audience="upid:{}",
+    ),
+    "APPLE_ID_TOKEN": IdToken(
+        type="APPLE", config_name="apple", default_url="https://appleid.apple.com", keys={"": "/auth/keys"}
+    ),
+    "PLAYSTATION_NETWORK_ID_TOKEN": IdToken(
+        type="PLAYSTATION_NETWORK",
+        config_name="playstation",
+        default_url="https://auth.account.sony.com",
+        keys={"": "/api/v1/oauth/jwks"},
+        names=("online_id", *NAME_CLAIMS),
+    ),
+}
+"""Providers by type of credential."""
+
+
+def provider_url(config: Config, word: str, usual: str) -> str:
+    """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default."""
+    url: str | None = getattr(config.identity, f"{word}_url")
+    if url is None:
+        url = f"{config.web_url}/control/issuers/{word}" if config.control else usual
+    return url.rstrip("/")
+
+
+async def _request(work: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+    try:
+        response: OutboundResponse = await work.outbound.request(method, url, headers=FORM_HEADERS, body=body)
+        if response.status in (400, 401, 403, 404):
+            raise InvalidCredential()
+        if response.status != 200:
+            raise UnreachableError(f"answered {response.status}")
+        return json.decode(response.body, dict[str, Any])
+    except (UnreachableError, ValueError):
+        raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None
+
+
+def _inner(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return an object inside another, or an empty one."""
+    found = document.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    for name in names:
+        value = claims.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None

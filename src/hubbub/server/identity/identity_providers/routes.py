@@ -1,0 +1,122 @@
+"""Handlers for identity provider configurations."""
+
+from typing import get_args
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import identity_providers as wire
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications
+from hubbub.server.identity.identity_providers import actions, issuers, oidc, store
+from hubbub.server.identity.identity_providers.actions import ProviderSettings
+from hubbub.server.identity.identity_providers.store import ProviderRow
+
+TYPES = get_args(wire.ProviderType)
+
+
+@handles(wire.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS)
+def list_external_identity_provider_configurations(
+    call: Call, application_id: ApplicationId
+) -> list[wire.ProviderConfiguration]:
+    """List the identity providers of an application."""
+    applications.require_manager(call, application_id)
+    return [_configuration(call.config, row) for row in store.list_all(call.tx, application_id)]
+
+
+@handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
+async def set_external_identity_provider_configuration(
+    work: AsyncOperation, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
+) -> wire.ProviderConfiguration:
+    """Set an identity provider of an application.
+
+    An OIDC issuer must be reachable and valid when it is saved."""
+    config, now = await work.read(lambda call: _require(call, application_id, type))
+    strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.active(now)
+    settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
+    _require_distinct(settings)
+    if type == "OIDC":
+        for issuer in _require_issuers(settings, config, strict=strict):
+            await oidc.require_issuer(work, issuer, now, strict=strict)
+    elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
+        raise errors.invalid(
+            "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
+        )
+
+    def save(call: Call) -> wire.ProviderConfiguration:
+        _require(call, application_id, type)
+        row = actions.save_provider(call, application_id, type, settings, strict=strict)
+        return _configuration(call.config, row)
+
+    return await work.write(save)
+
+
+@handles(wire.DELETE_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
+def delete_external_identity_provider_configuration(call: Call, application_id: ApplicationId, type: str) -> None:
+    """Delete an identity provider of an application.
+
+    Existing identities of players are kept."""
+    _require(call, application_id, type)
+    if not store.delete(call.tx, application_id, type):
+        raise errors.NOT_FOUND()
+
+
+def _require(call: Call, application_id: int, type: str) -> tuple[Config, int]:
+    applications.require_manager(call, application_id)
+    if type not in TYPES:
+        raise errors.invalid("type", *errors.choices(list(TYPES)))
+    return call.config, call.now
+
+
+def _require_distinct(settings: ProviderSettings) -> None:
+    seen: set[str] = set()
+    for index, client in enumerate(settings.clients):
+        if client.id in seen:
+            raise errors.invalid(("clients", index, "id"), "CLIENT_ID_REPEATED", "Each client can be listed only once.")
+        seen.add(client.id)
+
+
+def _require_issuers(settings: ProviderSettings, config: Config, *, strict: bool) -> list[str]:
+    """Return the URLs of all issuers, each once, or raise form errors for invalid ones."""
+    form = errors.FormErrors()
+    found: dict[str, None] = {}
+    if settings.oidc_issuer_url:
+        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, found, strict=strict)
+    for index, client in enumerate(settings.clients):
+        if client.oidc_issuer_url:
+            path = ("clients", index, "oidc_issuer_url")
+            _check_issuer(form, path, client.oidc_issuer_url, config, found, strict=strict)
+        elif not settings.oidc_issuer_url:
+            form.add("oidc_issuer_url", *errors.required())
+            break
+    form.raise_if_any()
+    return list(found)
+
+
+def _check_issuer(
+    form: errors.FormErrors,
+    path: tuple[str | int, ...],
+    url: str,
+    config: Config,
+    found: dict[str, None],
+    *,
+    strict: bool,
+) -> None:
+    issuer_url = issuers.issuer_url(config, url)
+    problem = issuers.find_problem(issuer_url, strict=strict)
+    if problem is None:
+        found[issuer_url] = None
+    else:
+        form.add(path, "OIDC_ISSUER_INVALID", problem)
+
+
+def _configuration(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
+    settings = actions.settings(row)
+    issuer = settings.oidc_issuer_url
+    return wire.ProviderConfiguration(
+        type=row.type,
+        clients=settings.clients,
+        oidc_issuer_url=None if issuer is None else issuers.issuer_url(config, issuer),
+    )

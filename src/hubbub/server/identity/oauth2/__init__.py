@@ -1,0 +1,105 @@
+"""OAuth2 and OpenID Connect: authorization of applications by users, and their tokens."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from hubbub.protocol.scopes import SCOPES
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.oauth2 import actions, routes, views
+from hubbub.server.identity.oauth2.actions import authorize, deauthorize, deauthorize_all, deauthorize_all_users, issue
+from hubbub.server.identity.oauth2.clients import is_public
+from hubbub.server.identity.oauth2.id_token_signatures import sign
+from hubbub.server.identity.oauth2.signals import (
+    AccountLinkRequested,
+    ApplicationAuthorized,
+    ApplicationDeauthorized,
+    ExternalCredential,
+    InstallableGuildsRequested,
+    InstallationRequested,
+    TokenRequested,
+    WebhookRequested,
+)
+from hubbub.server.identity.oauth2.store import (
+    AccessRow,
+    InstallationRow,
+    applications_of,
+    approved_scopes,
+    authorized_among,
+    client_secret_hash,
+    delete_installation,
+    delete_installations,
+    find_access,
+    find_authorization,
+    find_installation,
+    list_guild_installations,
+    list_installations,
+    upsert_installation,
+)
+from hubbub.server.identity.oauth2.store import approve_scopes as _approve
+from hubbub.server.identity.oauth2.views import granted_scopes, id_claims, public_applications
+from hubbub.server.identity.users import DataExportRequested, UserDeleted
+
+
+def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
+    """Approve restricted scopes for an application; raise ValueError for an unknown scope."""
+    names = list(scopes)
+    for scope in names:
+        if scope not in SCOPES:
+            raise ValueError(f"unknown scope: {scope}")
+    _approve(call.tx, application_id, names)
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    # spec/gateway.md#4.3, spec/sdk.md#5.4: READY lists the expanded scopes, token responses the umbrella scope.
+    return {"scopes": sorted(call.actor.scopes)} if call.actor.kind == "bearer" else {}
+
+
+SLICE = Slice(
+    name="oauth2",
+    modules=(routes,),
+    listeners={
+        UserDeleted: actions.user_deleted,
+        DataExportRequested: views.export_data,
+        ApplicationDeleting: actions.application_deleting,
+    },
+    ready=_ready,
+)
+
+__all__ = [
+    "SLICE",
+    "AccessRow",
+    "ApplicationAuthorized",
+    "ApplicationDeauthorized",
+    "ExternalCredential",
+    "InstallableGuildsRequested",
+    "InstallationRequested",
+    "InstallationRow",
+    "AccountLinkRequested",
+    "TokenRequested",
+    "WebhookRequested",
+    "applications_of",
+    "approve_scopes",
+    "approved_scopes",
+    "authorize",
+    "client_secret_hash",
+    "deauthorize",
+    "deauthorize_all",
+    "delete_installation",
+    "delete_installations",
+    "find_access",
+    "find_authorization",
+    "find_installation",
+    "deauthorize_all_users",
+    "id_claims",
+    "is_public",
+    "issue",
+    "upsert_installation",
+    "list_guild_installations",
+    "list_installations",
+    "authorized_among",
+    "public_applications",
+    "granted_scopes",
+    "sign",
+]

@@ -1,0 +1,309 @@
+"""Grant authorizations, issue and revoke tokens: write, publish, raise signals."""
+
+import secrets
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, UserId
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import expand_scopes, parse_scopes
+from hubbub.server.core import auth
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity.applications import ApplicationDeleting, ApplicationRow
+from hubbub.server.identity.oauth2 import clients, redirects, store
+from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
+from hubbub.server.identity.oauth2.rules import AuthorizationRequest
+from hubbub.server.identity.oauth2.signals import (
+    ApplicationAuthorized,
+    ApplicationDeauthorized,
+    InstallationRequested,
+    WebhookRequested,
+)
+from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshRow
+from hubbub.server.identity.users import UserDeleted
+
+USER_CODE_ALPHABET = "BCDFGHJKLMNPQRSTVWXZ23456789"
+"""User code alphabet: no vowels, to avoid words, and no characters that look alike."""
+
+
+def new_secret() -> str:
+    """Return a random code or token with 256 bits."""
+    return secrets.token_urlsafe(32)
+
+
+# Authorization
+
+
+def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision) -> str:
+    """Apply the user's consent; return the URL to redirect to."""
+    guild_id: GuildId | None = None
+    permissions = request.permissions
+    if request.integration_type == 0:
+        guild_id, permissions = _install_in_guild(call, request, query, body)
+    elif request.integration_type == 1:
+        install_for_user(call, request.application, request.scopes)
+    channel_id = _webhook_channel(call, request, query, body)
+    if request.response_type is not None or request.integration_type == 1:
+        authorize(call, request.application, call.user_id, request.scopes)
+    if not (request.integration_type == 0 and request.waits_for_code):
+        signal_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
+    if request.response_type is None:
+        return authorized_page(call, request)
+    guild_fields = {} if guild_id is None else {"guild_id": str(int(guild_id)), "permissions": str(permissions)}
+    assert request.redirect_uri is not None
+    if request.response_type == "token":
+        issued = issue(call, request.application, call.user_id, request.scopes, refresh=False)
+        fields = {
+            "token_type": issued.token_type,
+            "access_token": issued.access_token,
+            "expires_in": str(issued.expires_in),
+            "scope": issued.scope,
+            **guild_fields,
+        }
+        return redirects.with_fragment(request.redirect_uri, fields | _response_fields(call, request))
+    code = _issue_code(call, request, guild_id, permissions, channel_id)
+    return redirects.with_query(request.redirect_uri, {"code": code, **guild_fields} | _response_fields(call, request))
+
+
+def deny(call: Call, request: AuthorizationRequest) -> str:
+    """Return the redirect URL after the user denied the request."""
+    fields = {"error": wire.ACCESS_DENIED, "error_description": wire.ACCESS_DENIED_DESCRIPTION} | _response_fields(
+        call, request
+    )
+    if request.redirect_uri is None:
+        return redirects.with_query(authorized_page(call, request), fields)
+    if request.response_type == "token":
+        return redirects.with_fragment(request.redirect_uri, fields)
+    return redirects.with_query(request.redirect_uri, fields)
+
+
+def authorized_page(call: Call, request: AuthorizationRequest) -> str:
+    """Return the URL after an installation without a grant: the application's redirect URI, or our own page."""
+    return request.redirect_uri or f"{call.config.web_url}/oauth2/authorized"
+
+
+def _response_fields(call: Call, request: AuthorizationRequest) -> dict[str, str]:
+    """Return the fields of every authorization response: `state`, and `iss` against mix-up attacks (RFC 9207)."""
+    return ({} if request.state is None else {"state": request.state}) | {"iss": call.config.web_url}
+
+
+def _install_in_guild(
+    call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> tuple[GuildId, int]:
+    guild_id = body.guild_id or query.guild_id
+    if not isinstance(guild_id, GuildId):
+        raise errors.invalid("guild_id", *errors.required())
+    if query.disable_guild_select is True and query.guild_id is not UNSET and guild_id != query.guild_id:
+        raise errors.invalid("guild_id", *errors.choices([str(int(query.guild_id))]))
+    # A user may grant fewer permissions than requested, never more.
+    permissions = request.permissions & int(body.permissions) if body.permissions is not UNSET else request.permissions
+    signal = InstallationRequested(
+        application=request.application,
+        guild_id=guild_id,
+        scopes=request.scopes,
+        permissions=permissions,
+        execute=not request.waits_for_code,
+    )
+    call.notify(signal)
+    return guild_id, signal.permissions
+
+
+def _webhook_channel(
+    call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> int | None:
+    if Scope.WEBHOOK_INCOMING not in request.scopes:
+        return None
+    channel_id = body.webhook_channel_id or query.channel_id
+    if not isinstance(channel_id, int):
+        raise errors.invalid("webhook_channel_id", *errors.required())
+    call.notify(WebhookRequested(application=request.application, channel_id=channel_id, execute=False))
+    return channel_id
+
+
+def _issue_code(
+    call: Call, request: AuthorizationRequest, guild_id: int | None, permissions: int, webhook_channel_id: int | None
+) -> str:
+    code = new_secret()
+    row = CodeRow(
+        hash=hash_token(code),
+        application_id=request.application.id,
+        user_id=call.user_id,
+        scopes=" ".join(request.scopes),
+        redirect_uri=request.redirect_uri or "",
+        redirect_sent=int(request.redirect_sent),
+        code_challenge=request.code_challenge,
+        nonce=request.nonce,
+        guild_id=guild_id,
+        permissions=permissions,
+        installs=int(request.waits_for_code),
+        webhook_channel_id=webhook_channel_id,
+        expires_ms=call.now + wire.CODE_SECONDS * 1000,
+    )
+    store.insert_code(call.tx, row, call.now)
+    return code
+
+
+def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
+    """Store an authorization; its scopes are added to those granted before."""
+    known = store.find_authorization(call.tx, user_id, application.id)
+    granted = parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
+    store.upsert_authorization(
+        call.tx,
+        AuthorizationRow(
+            id=known.id if known is not None else call.new_id(Snowflake),
+            user_id=user_id,
+            application_id=application.id,
+            scopes=" ".join(granted),
+            created_ms=call.now,
+            changed_ms=call.now,
+        ),
+    )
+
+
+def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str, ...]) -> None:
+    """Install the application for the caller."""
+    store.upsert_installation(
+        call.tx,
+        InstallationRow(
+            application_id=application.id,
+            integration_type=1,
+            target_id=call.user_id,
+            user_id=call.user_id,
+            scopes=" ".join(scopes),
+            created_ms=call.now,
+        ),
+    )
+
+
+def signal_authorized(
+    call: Call,
+    application: ApplicationRow,
+    scopes: tuple[str, ...],
+    integration_type: int | None = None,
+    guild_id: int | None = None,
+) -> None:
+    """Signal that the caller authorized an application."""
+    call.notify(
+        ApplicationAuthorized(
+            application_id=ApplicationId(application.id),
+            user_id=call.user_id,
+            scopes=scopes,
+            integration_type=integration_type,
+            guild_id=None if guild_id is None else GuildId(guild_id),
+        )
+    )
+
+
+# Tokens
+
+
+def issue(
+    call: Call,
+    application: ApplicationRow,
+    user_id: int,
+    scopes: tuple[str, ...],
+    *,
+    refresh: bool,
+    granted: tuple[str, ...] | None = None,
+    family_id: int | None = None,
+) -> wire.TokenResult:
+    """Issue an access token and, if requested, its refresh token.
+
+    `granted` are the scopes of the refresh token, if the access token has fewer."""
+    family_id = call.new_id(Snowflake) if family_id is None else family_id
+    store.delete_expired_tokens(call.tx, user_id, call.now)
+    access_token = auth.issue(
+        call.tx,
+        kind="bearer",
+        user_id=user_id,
+        now=call.now,
+        ids=call.ids,
+        application_id=application.id,
+        scopes=expand_scopes(scopes),
+        expires_ms=call.now + wire.ACCESS_TOKEN_SECONDS * 1000,
+        token_id=family_id,
+    )
+    result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
+    if refresh:
+        result.refresh_token = new_secret()
+        idle_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
+        row = RefreshRow(
+            hash=hash_token(result.refresh_token),
+            family_id=family_id,
+            user_id=user_id,
+            application_id=application.id,
+            scopes=" ".join(granted or scopes),
+            created_ms=call.now,
+            expires_ms=None if idle_ms is None else call.now + idle_ms,
+        )
+        store.insert_refresh(call.tx, row)
+    return result
+
+
+def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str | None) -> wire.TokenResult | None:
+    """Exchange a refresh token for a new token pair; return None if it was already used."""
+    if not store.use_refresh(call.tx, row, call.now):
+        return None
+    granted = parse_scopes(row.scopes)
+    scopes = granted if scope is None else parse_scopes(scope)
+    if not expand_scopes(scopes) <= expand_scopes(granted):
+        raise invalid_scope("The requested scope exceeds the granted scope")
+    # The new token keeps the id of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
+    # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
+    store.delete_access_token(call.tx, row.user_id, row.family_id)
+    auth.publish_actor_changed(call.tx, row.user_id)
+    return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
+
+
+# Revocation
+
+
+def revoke_family(call: Call, user_id: int, family_id: int) -> None:
+    """Revoke all tokens of a grant whose code or refresh token was replayed (RFC 9700 4.14)."""
+    auth.revoke(call.tx, user_id, kind="bearer", token_id=family_id)
+    # The access token may have expired while its session is still open.
+    auth.end_sessions(call.tx, user_id, [family_id])
+    store.delete_family(call.tx, family_id)
+
+
+def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
+    """Revoke an application's authorization and tokens for a user; return False if there were none."""
+    families = store.family_ids(call.tx, user_id, application_id)
+    ended = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
+    removed = store.delete_grants(call.tx, user_id, application_id)
+    if not ended and not removed:
+        return False
+    if families:
+        auth.end_sessions(call.tx, user_id, families)
+    payload = wire.TokenRevoked(application_id=ApplicationId(application_id))
+    call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, Audience.of_users(user_id, application_id=application_id))
+    call.notify(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
+    return True
+
+
+def deauthorize_all(call: Call, user_id: int) -> None:
+    """Revoke the authorizations and tokens of all applications for a user."""
+    for application_id in store.authorized_application_ids(call.tx, user_id):
+        deauthorize(call, user_id, application_id)
+
+
+def deauthorize_all_users(call: Call, application_id: int) -> None:
+    """Revoke all users' authorizations of an application."""
+    for user_id in store.authorized_user_ids(call.tx, application_id):
+        deauthorize(call, user_id, application_id)
+
+
+def user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Delete the authorizations and codes of a deleted user."""
+    store.delete_user_grants(call.tx, signal.user_id)
+
+
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Revoke all authorizations of a deleted application."""
+    for user_id in store.users_with_grants(call.tx, signal.row.id):
+        deauthorize(call, user_id, signal.row.id)
+    store.delete_application_data(call.tx, signal.row.id)

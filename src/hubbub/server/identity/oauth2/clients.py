@@ -1,0 +1,71 @@
+"""Client authentication at the token endpoint (RFC 6749 2.3)."""
+
+import base64
+import binascii
+import hashlib
+import hmac
+from urllib.parse import unquote_plus
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, parse_wide
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.oauth2 import store
+from hubbub.server.identity.oauth2.oauth_errors import invalid_client, invalid_request
+
+
+def is_public(row: ApplicationRow) -> bool:
+    """Report whether the application may authenticate without a secret."""
+    return bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT)
+
+
+def require(
+    call: Call,
+    client_id: str | UnsetType,
+    client_secret: str | UnsetType,
+    *,
+    secret_needed: bool = False,
+) -> ApplicationRow:
+    """Authenticate the client and return its application.
+
+    Raise invalid_client unless the secret is correct, or the client is public and `secret_needed` is not set."""
+    given_id, given_secret = _credentials(call, client_id, client_secret)
+    try:
+        row = applications.find(call.tx, parse_wide(ApplicationId, given_id))
+    except ValueError:
+        row = None
+    if row is None:
+        raise invalid_client()
+    if given_secret is not None:
+        stored_hash = store.client_secret_hash(call.tx, row.id)
+        digest = hashlib.sha256(given_secret.encode("utf-8", "surrogatepass")).digest()
+        if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
+            raise invalid_client()
+    elif secret_needed or not is_public(row):
+        raise invalid_client()
+    return row
+
+
+def _credentials(call: Call, client_id: str | UnsetType, client_secret: str | UnsetType) -> tuple[str, str | None]:
+    header = call.headers.get("Authorization")
+    if header is None:
+        if client_id is UNSET:
+            raise invalid_client()
+        # An empty secret counts as absent: libraries for public clients send one.
+        return client_id, client_secret or None if isinstance(client_secret, str) else None
+    scheme, _, encoded = header.partition(" ")
+    if scheme.lower() != "basic":
+        raise invalid_client()
+    try:
+        text = base64.b64decode(encoded.strip(), validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError, ValueError):
+        raise invalid_client() from None
+    name, _, secret = (unquote_plus(part) for part in text.partition(":"))
+    if isinstance(client_secret, str) and client_secret:
+        raise invalid_request("The client must use only one authentication method")
+    if isinstance(client_id, str) and client_id != name:
+        raise invalid_request("client_id differs from the Authorization header")
+    return name, secret or None

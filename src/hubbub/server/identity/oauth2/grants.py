@@ -1,0 +1,350 @@
+"""The token endpoint, with one function per grant.
+
+A returned error commits the transaction; a raised one rolls it back."""
+
+import base64
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, get_args
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.ids import GuildId, Snowflake, UserId
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.identities import CREDENTIAL_MAX, ExternalAuthType
+from hubbub.protocol.scopes import expand_scopes, parse_scopes
+from hubbub.server.core.auth import hash_token
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import applications, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.oauth2 import actions, clients, rules, store, views
+from hubbub.server.identity.oauth2.oauth_errors import OAuthError, invalid_grant, invalid_request, invalid_scope
+from hubbub.server.identity.oauth2.signals import (
+    AccountLinkRequested,
+    ExternalCredential,
+    InstallationRequested,
+    TokenRequested,
+    WebhookRequested,
+)
+from hubbub.server.identity.oauth2.store import CodeRow, DeviceRow
+
+log = logging.getLogger(__name__)
+
+USER_CODE_LENGTH: Final = 8
+
+_VERIFIER: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
+
+
+class IssuedTokens(NamedTuple):
+    """Issued tokens, and the claims of the ID token, which is signed later."""
+
+    result: wire.TokenResult
+    claims: dict[str, Any] | None = None
+
+
+Outcome = IssuedTokens | OAuthError
+
+
+def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
+    """Exchange a grant for tokens.
+
+    With an external credential, the user's provisional account is also merged into their account."""
+    if body.grant_type is UNSET:
+        raise invalid_request("grant_type is required")
+    grant = _GRANTS.get(body.grant_type)
+    if grant is None:
+        raise OAuthError(wire.UNSUPPORTED_GRANT_TYPE, "The grant type is not supported")
+    secret_needed = body.grant_type == "client_credentials"
+    client = clients.require(call, body.client_id, body.client_secret, secret_needed=secret_needed)
+    return grant(call, client, body, credential)
+
+
+def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
+    """Return the client whose external credential must be verified.
+
+    Return None if the grant would fail or is pending, so that the provider is not contacted in vain."""
+    if (body.external_auth_type is UNSET) is not (body.external_auth_token is UNSET):
+        raise invalid_request("external_auth_type and external_auth_token must be used together")
+    if body.grant_type not in ("authorization_code", wire.DEVICE_GRANT):
+        raise invalid_request("external_auth_token requires an authorization code or a device code")
+    if body.external_auth_type not in get_args(ExternalAuthType):
+        raise invalid_request("external_auth_type is not supported")
+    if not isinstance(body.external_auth_token, str) or not 0 < len(body.external_auth_token) <= CREDENTIAL_MAX:
+        raise invalid_request("external_auth_token is empty or too long")
+    client = clients.require(call, body.client_id, body.client_secret)
+    if body.grant_type == wire.DEVICE_GRANT:
+        device = store.find_device(call.tx, body.device_code) if isinstance(body.device_code, str) else None
+        is_valid = device is not None and device.application_id == client.id and device.state == "granted"
+    else:
+        code = store.find_code(call.tx, body.code) if isinstance(body.code, str) else None
+        is_valid = code is not None and code.application_id == client.id and code.family_id is None
+    return client if is_valid else None
+
+
+def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
+    if credential is not None:
+        call.notify(AccountLinkRequested(application=client, user_id=UserId(user_id), credential=credential))
+
+
+def _authorization_code(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
+) -> Outcome:
+    code = _required("code", body.code)
+    row = store.find_code(call.tx, code)
+    if row is None or row.application_id != client.id:
+        # Do not consume the code: it may be stolen, and its owner may still exchange it.
+        raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
+    if row.family_id is not None:
+        return _replayed_code(call, row, row.family_id)
+    if row.expires_ms <= call.now:
+        raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
+    _require_same_redirect(row, body.redirect_uri)
+    _require_verifier(row, body.code_verifier, proven=not _lacks_secret(call, body))
+    family_id = call.new_id(Snowflake)
+    if not store.use_code(call.tx, code, family_id):
+        return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
+    scopes = parse_scopes(row.scopes)
+    result = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
+    _apply_grant(call, client, row, scopes, result)
+    _link_account(call, client, row.user_id, credential)
+    claims = _claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
+    return IssuedTokens(result, claims)
+
+
+def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
+    actions.revoke_family(call, row.user_id, family_id)
+    return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
+
+
+def _lacks_secret(call: Call, body: wire.TokenRequest) -> bool:
+    """Report whether the client sent no secret."""
+    return "Authorization" not in call.headers and not body.client_secret
+
+
+def _require_same_redirect(row: CodeRow, redirect_uri: str | UnsetType) -> None:
+    if redirect_uri is UNSET and not row.redirect_sent:
+        return
+    if redirect_uri != row.redirect_uri:
+        raise invalid_grant('Invalid "redirect_uri" in request.')
+
+
+def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, proven: bool) -> None:
+    """Verify PKCE (RFC 7636).
+
+    A verifier without a challenge is rejected too, which prevents downgrade attacks."""
+    if row.code_challenge is None:
+        if verifier is not UNSET or not proven:
+            raise invalid_grant('Invalid "code_verifier" in request.')
+        return
+    if verifier is UNSET or _VERIFIER.fullmatch(verifier) is None:
+        raise invalid_grant('Invalid "code_verifier" in request.')
+    digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
+    if not hmac.compare_digest(digest, row.code_challenge.encode()):
+        raise invalid_grant('Invalid "code_verifier" in request.')
+
+
+def _apply_grant(
+    call: Call, client: ApplicationRow, row: CodeRow, scopes: tuple[str, ...], result: wire.TokenResult
+) -> None:
+    """Install the application and create the webhook as the user who granted them.
+
+    The user must still have the permissions."""
+    granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    try:
+        if row.guild_id is not None:
+            installation = InstallationRequested(
+                application=client,
+                guild_id=GuildId(row.guild_id),
+                scopes=scopes,
+                permissions=row.permissions,
+                execute=bool(row.installs),
+            )
+            granter_call.notify(installation)
+            if installation.guild is not None:
+                result.guild = installation.guild
+            if row.installs:
+                actions.signal_authorized(granter_call, client, scopes, 0, row.guild_id)
+        if row.webhook_channel_id is not None:
+            webhook = WebhookRequested(application=client, channel_id=row.webhook_channel_id, execute=True)
+            granter_call.notify(webhook)
+            result.webhook = webhook.webhook
+    except ApiError:
+        raise invalid_grant("The user can no longer grant this request") from None
+
+
+def _refresh_token(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
+) -> Outcome:
+    row = store.find_refresh(call.tx, _required("refresh_token", body.refresh_token))
+    if row is None or row.application_id != client.id:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
+    if row.expires_ms is not None and row.expires_ms <= call.now:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
+    user = users.find(call.tx, row.user_id)
+    if user is None:
+        raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
+    scope = body.scope if isinstance(body.scope, str) and body.scope.strip() else None
+    result = actions.rotate(call, client, row, scope)
+    if result is None:
+        actions.revoke_family(call, row.user_id, row.family_id)
+        return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
+    if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        # Spec, Authentication 5: deprecated; clients should send a new credential of the provider instead.
+        log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
+    return IssuedTokens(result)
+
+
+def _client_credentials(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
+) -> Outcome:
+    scopes = parse_scopes(_required("scope", body.scope))
+    if not scopes:
+        raise invalid_scope("scope is required")
+    rules.require_scopes(call, client, scopes)
+    rules.require_no_consent_scopes(scopes)
+    signal = TokenRequested(user_id=client.owner_id)
+    call.notify(signal)
+    if signal.refused:
+        # A ban revokes the owner's tokens at once, and prevents new ones.
+        raise invalid_grant("The account that owns this application is closed")
+    return IssuedTokens(actions.issue(call, client, client.owner_id, scopes, refresh=False))
+
+
+def _device_code(
+    call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
+) -> Outcome:
+    row = store.find_device(call.tx, _required("device_code", body.device_code))
+    if row is None or row.application_id != client.id:
+        raise invalid_grant('Invalid "device_code" in request.')
+    if row.expires_ms <= call.now:
+        raise OAuthError(wire.EXPIRED_TOKEN, "The device code has expired")
+    if row.polled_ms and call.now < row.polled_ms + row.interval_s * 1000:
+        store.record_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
+        return OAuthError(wire.SLOW_DOWN, "Polling too frequently")
+    if row.state == "pending":
+        store.record_poll(call.tx, row, row.interval_s, call.now)
+        return OAuthError(wire.AUTHORIZATION_PENDING, "The user has not yet responded to the request")
+    if not store.delete_device(call.tx, row):
+        raise invalid_grant('Invalid "device_code" in request.')
+    if row.state != "granted" or row.user_id is None:
+        return OAuthError(wire.ACCESS_DENIED, wire.ACCESS_DENIED_DESCRIPTION)
+    scopes = parse_scopes(row.scopes)
+    result = actions.issue(call, client, row.user_id, scopes, refresh=True)
+    _link_account(call, client, row.user_id, credential)
+    return IssuedTokens(result, _claims(call, client, row.user_id, scopes, None, result.access_token))
+
+
+_Grant = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
+
+_GRANTS: Final[dict[str, _Grant]] = {
+    "authorization_code": _authorization_code,
+    "refresh_token": _refresh_token,
+    "client_credentials": _client_credentials,
+    wire.DEVICE_GRANT: _device_code,
+}
+
+
+def _required(name: str, value: str | UnsetType) -> str:
+    if not isinstance(value, str) or not value:
+        raise invalid_request(f"{name} is required")
+    return value
+
+
+def _claims(
+    call: Call,
+    client: ApplicationRow,
+    user_id: int,
+    scopes: tuple[str, ...],
+    nonce: str | None,
+    access_token: str,
+) -> dict[str, Any] | None:
+    row = users.find(call.tx, user_id)
+    if Scope.OPENID not in scopes or row is None:
+        return None
+    return views.id_claims(
+        call.config, row, client.id, expand_scopes(scopes), now=call.now, nonce=nonce, access_token=access_token
+    )
+
+
+# Revocation
+
+
+def revoke(call: Call, body: wire.RevokeRequest) -> None:
+    """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
+    client = clients.require(call, body.client_id, body.client_secret)
+    token = _required("token", body.token)
+    owner = store.find_access_token(call.tx, token)
+    if owner is None:
+        refresh = store.find_refresh(call.tx, token)
+        owner = None if refresh is None else (refresh.user_id, refresh.application_id)
+    if owner is None:
+        return
+    user_id, application_id = owner
+    if application_id != client.id:
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "The token was issued to another client")
+    actions.deauthorize(call, user_id, application_id)
+
+
+# The local agent
+
+
+def issue_rpc_token(call: Call, body: wire.RpcTokenRequest) -> wire.RpcTokenResult:
+    """Issue an RPC token to an authenticated backend; public clients have no secret and cannot get one (spec/rpc.md#7)."""
+    client = clients.require(call, body.client_id, body.client_secret, secret_needed=True)
+    token = actions.new_secret()
+    store.insert_rpc_token(call.tx, token, client.id, call.now, call.now + wire.RPC_TOKEN_SECONDS * 1000)
+    return wire.RpcTokenResult(rpc_token=token)
+
+
+# Devices
+
+
+def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.DeviceResult:
+    """Issue a device code and a user code for a device without a browser (RFC 8628)."""
+    client = clients.require(call, body.client_id, body.client_secret)
+    scopes = parse_scopes(body.scope) if isinstance(body.scope, str) else ()
+    if not scopes:
+        raise invalid_scope("scope is required")
+    rules.require_scopes(call, client, scopes)
+    rules.require_no_consent_scopes(scopes)
+    rules.require_user_scopes(scopes)
+    rules.require_family_head(client, scopes)
+    device_code = actions.new_secret()
+    while True:
+        user_code = "".join(secrets.choice(actions.USER_CODE_ALPHABET) for _ in range(USER_CODE_LENGTH))
+        row = DeviceRow(
+            hash=hash_token(device_code),
+            user_code=user_code,
+            application_id=client.id,
+            scopes=" ".join(scopes),
+            state="pending",
+            user_id=None,
+            interval_s=wire.DEVICE_INTERVAL_SECONDS,
+            polled_ms=0,
+            expires_ms=call.now + wire.DEVICE_CODE_SECONDS * 1000,
+        )
+        if store.insert_device(call.tx, row, call.now):
+            break
+    page = f"{call.config.web_url}/activate"
+    return wire.DeviceResult(
+        device_code=device_code,
+        user_code=user_code,
+        verification_uri=page,
+        verification_uri_complete=f"{page}?user_code={user_code}",
+    )
+
+
+def find_pending_device(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
+    """Return the pending device with a user code, and its application; None if unknown or expired."""
+    row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
+    if row is None or row.expires_ms <= call.now:
+        return None
+    application = applications.find(call.tx, row.application_id)
+    return None if application is None else (row, application)

@@ -1,0 +1,42 @@
+"""Sign ID tokens outside the database threads."""
+
+from typing import Any
+
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.identity.oauth2 import keys, store
+from hubbub.server.identity.oauth2.store import KeyRow
+
+
+async def sign(work: AsyncOperation, claims: dict[str, Any]) -> str:
+    """Sign claims as an ID token."""
+    key = await signing_key(work)
+    if keys.algorithm_of(key.jwk) == keys.ES256:
+        # Signing is faster than switching to another thread.
+        return keys.sign(key.kid, key.jwk, claims)
+    return await work.run_in_thread(keys.sign, key.kid, key.jwk, claims)
+
+
+async def signing_key(work: AsyncOperation) -> KeyRow:
+    """Return the current signing key; it is created on first use."""
+    found, algorithm = await work.read(lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm))
+    if found is not None:
+        return found
+    kid, jwk = await work.run_in_thread(keys.generate, algorithm)
+
+    def store_key(call: Call) -> KeyRow:
+        # Another request may have created a key in the meantime.
+        if (found := _find_signing_key(call)) is not None:
+            return found
+        row = KeyRow(kid, jwk, call.now)
+        store.insert_key(call.tx, row, keep_since_ms=call.now - keys.PUBLICATION_PERIOD_MS)
+        return row
+
+    return await work.write(store_key)
+
+
+def _find_signing_key(call: Call) -> KeyRow | None:
+    """Return the newest key of the configured algorithm that may still sign, or None."""
+    algorithm = call.config.identity.id_token_algorithm
+    rows = store.list_keys(call.tx, call.now - keys.SIGNING_PERIOD_MS)
+    return next((row for row in rows if keys.algorithm_of(row.jwk) == algorithm), None)

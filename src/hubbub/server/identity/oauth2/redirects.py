@@ -1,0 +1,54 @@
+"""Matching of redirect URIs: exact, except for the port of a loopback address (RFC 8252, 9700)."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
+from hubbub.server.identity.applications import is_valid_redirect, standard_redirect
+
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+
+_PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
+
+
+def is_custom(uri: str) -> bool:
+    """Report whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
+    return urlsplit(uri).scheme not in ("http", "https")
+
+
+def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
+    """Report whether a request may use this redirect URI."""
+    if not is_valid_redirect(uri):
+        return False
+    if uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-"):
+        # The standard scheme of another application never matches, even if it is registered here.
+        return uri == standard_redirect(application_id)
+    if uri in registered:
+        return True
+    portless = _without_port(uri)
+    return portless is not None and any(_without_port(known) == portless for known in registered)
+
+
+def _without_port(uri: str) -> tuple[str, str, str, str] | None:
+    """Return a loopback URI without its port, or None for other URIs."""
+    parts = urlsplit(uri)
+    if parts.scheme != "http" or parts.hostname not in LOOPBACK or "@" in parts.netloc:
+        return None
+    return parts.scheme, _PORT.sub("", parts.netloc), parts.path, parts.query
+
+
+def with_query(uri: str, fields: dict[str, str]) -> str:
+    """Return the redirect URI with additional query fields."""
+    parts = urlsplit(uri)
+    query = "&".join(part for part in (parts.query, urlencode(fields)) if part)
+    if parts.scheme not in ("http", "https"):
+        # urlunsplit would write `S:///authorize/callback` for some schemes, but clients expect a single slash.
+        return f"{parts.scheme}:{parts.path}?{query}"
+    return urlunsplit((parts.scheme, parts.netloc, parts.path, query, ""))
+
+
+def with_fragment(uri: str, fields: dict[str, str]) -> str:
+    """Return the redirect URI with fields in its fragment, which is not sent to servers."""
+    return f"{uri}#{urlencode(fields)}"

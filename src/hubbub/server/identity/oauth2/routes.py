@@ -1,0 +1,241 @@
+"""HTTP handlers of OAuth2 and OpenID Connect."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.scopes import parse_scopes
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.identity import applications, identity_providers, users
+from hubbub.server.identity.oauth2 import actions, grants, id_token_signatures, keys, rules, store, views
+from hubbub.server.identity.oauth2.oauth_errors import NO_STORE, OAuthError
+from hubbub.server.identity.oauth2.signals import ExternalCredential, InstallableGuildsRequested
+from hubbub.server.identity.oauth2.store import AuthorizationRow
+
+# Consent
+
+
+@handles(wire.PREVIEW_OAUTH2_AUTHORIZATION)
+def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire.AuthorizationPreview:
+    """Preview an OAuth2 authorization.
+
+    Returns what the consent page shows: the application, its owner, the scopes and possible guilds."""
+    request = rules.require_request(call, query)
+    user = users.find(call.tx, call.user_id)
+    if user is None:
+        raise errors.UNAUTHORIZED()
+    known = store.find_authorization(call.tx, call.user_id, request.application.id)
+    preview = wire.AuthorizationPreview(
+        application=views.public_applications(call.tx, [request.application], call.now)[0],
+        owner=views.owner(call.tx, request.application),
+        user=users.user(user),
+        scopes=rules.scope_descriptions(request.scopes),
+        redirect_uri=request.redirect_uri,
+        authorized=known is not None and rules.is_granted(known.scopes, request.scopes),
+        prompt=query.prompt if isinstance(query.prompt, str) else "consent",
+    )
+    if request.integration_type is not None:
+        preview.integration_type = request.integration_type
+        preview.permissions = Permissions(request.permissions)
+    if request.integration_type == 0:
+        signal = InstallableGuildsRequested()
+        call.notify(signal)
+        preview.guilds = signal.guilds
+    return preview
+
+
+@handles(wire.AUTHORIZE_OAUTH2_APPLICATION)
+def authorize_oauth2_application(
+    call: Call, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
+) -> wire.AuthorizeResult:
+    """Authorize an application, or deny the request."""
+    request = rules.require_request(call, query, body.integration_type)
+    if isinstance(query.rpc_token, str):
+        rules.require_rpc_token(call, request, query.rpc_token)
+    url = actions.grant(call, request, query, body) if body.authorize else actions.deny(call, request)
+    return wire.AuthorizeResult(url=url)
+
+
+# Token endpoint
+
+
+@handles(wire.EXCHANGE_OAUTH2_TOKEN)
+async def exchange_oauth2_token(work: AsyncOperation, body: wire.TokenRequest) -> Response:
+    """Exchange a grant for OAuth2 tokens.
+
+    Supports authorization codes, refresh tokens, device codes and client credentials."""
+    credential = await _credential(work, body)
+    outcome = await work.write(lambda call: grants.exchange(call, body, credential))
+    if isinstance(outcome, OAuthError):
+        raise outcome
+    if outcome.claims is not None:
+        outcome.result.id_token = await id_token_signatures.sign(work, outcome.claims)
+    return Response(200, outcome.result, NO_STORE)
+
+
+async def _credential(work: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
+    """Verify the external credential of a token request with its provider; None if there is none."""
+    kind, token = body.external_auth_type, body.external_auth_token
+    if kind is UNSET and token is UNSET:
+        return None
+    client = await work.read(lambda call: grants.find_linking_client(call, body))
+    if client is None or not isinstance(kind, str) or not isinstance(token, str):
+        return None
+    if kind not in identity_providers.PROVIDERS:
+        return ExternalCredential(verified=None, token=token)
+    try:
+        verified = await identity_providers.verify(work, client.id, kind, token)
+    except errors.ApiError as error:
+        if identity_providers.is_credential_error(error):
+            raise identity_providers.InvalidCredential() from None
+        raise
+    return ExternalCredential(verified=verified, token="")
+
+
+@handles(wire.REVOKE_OAUTH2_TOKEN)
+def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Response:
+    """Revoke an OAuth2 token.
+
+    Revokes all tokens of the same user and application."""
+    grants.revoke(call, body)
+    return Response(200, wire.RevokeResult(), NO_STORE)
+
+
+@handles(wire.CREATE_RPC_TOKEN)
+def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Response:
+    """Create an RPC token.
+
+    It lets a program skip one consent prompt of the local agent."""
+    return Response(200, grants.issue_rpc_token(call, body), NO_STORE)
+
+
+@handles(wire.AUTHORIZE_OAUTH2_DEVICE)
+def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Response:
+    """Start a device authorization.
+
+    Returns a device code and a user code for a device without a browser."""
+    return Response(200, grants.start_device_authorization(call, body), NO_STORE)
+
+
+# Device verification
+
+
+@handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
+def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
+    """Get the authorization request of a device by its user code."""
+    found = grants.find_pending_device(call, body.user_code)
+    if found is None:
+        raise _unknown_code()
+    row, application = found
+    return wire.DeviceVerification(
+        client_id=ApplicationId(application.id),
+        application=views.public_applications(call.tx, [application], call.now)[0],
+        owner=views.owner(call.tx, application),
+        scopes=rules.scope_descriptions(parse_scopes(row.scopes)),
+        type=row.state,
+    )
+
+
+@handles(wire.FINISH_OAUTH2_DEVICE)
+def finish_oauth2_device(call: Call, body: wire.DeviceDecision) -> None:
+    """Approve or deny a device authorization."""
+    found = grants.find_pending_device(call, body.user_code)
+    if found is None or not store.record_device_decision(call.tx, found[0], body.result, call.user_id):
+        raise _unknown_code()
+    if body.result == "granted":
+        row, application = found
+        scopes = parse_scopes(row.scopes)
+        actions.authorize(call, application, call.user_id, scopes)
+        actions.signal_authorized(call, application, scopes)
+
+
+def _unknown_code() -> errors.ApiError:
+    return errors.invalid("user_code", "INVALID_USER_CODE", "This code is invalid or has expired.")
+
+
+# Current token
+
+
+@handles(wire.GET_MY_OAUTH2_AUTHORIZATION)
+def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
+    """Get the current authorization."""
+    actor = call.actor
+    row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    expires_ms = store.access_token_expiry(call.tx, actor.token_id, actor.user_id) or call.now
+    user = users.find(call.tx, actor.user_id) if Scope.IDENTIFY in actor.scopes else None
+    return wire.CurrentAuthorization(
+        application=views.authorized_application(call.tx, row, call.now),
+        scopes=views.granted_scopes(actor.scopes),
+        expires=json.timestamp(expires_ms),
+        user=users.user(user) if user is not None else UNSET,
+    )
+
+
+@handles(wire.GET_OPENID_CONNECT_USERINFO)
+def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
+    """Get the OpenID Connect claims of the current user."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNAUTHORIZED()
+    return views.user_info(call.config, row, call.actor.scopes)
+
+
+# Keys
+
+
+@handles(wire.GET_PUBLIC_KEYS)
+async def get_public_keys(work: AsyncOperation) -> wire.PublicKeys:
+    """Get the public keys that verify ID tokens.
+
+    The first key is created on the first request."""
+    await id_token_signatures.signing_key(work)
+    rows = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.PUBLICATION_PERIOD_MS))
+    return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in rows])
+
+
+# Authorizations of the current user
+
+
+@handles(wire.LIST_OAUTH2_AUTHORIZATIONS)
+def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
+    """List the current user's authorizations."""
+    return views.authorizations(call.tx, store.list_authorizations(call.tx, call.user_id), call.now)
+
+
+@handles(wire.GET_OAUTH2_AUTHORIZATION)
+def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
+    """Get an authorization of the current user."""
+    return views.authorizations(call.tx, [_require_own(call, authorization_id)], call.now)[0]
+
+
+@handles(wire.DELETE_OAUTH2_AUTHORIZATION)
+def delete_oauth2_authorization(call: Call, authorization_id: Snowflake) -> None:
+    """Delete an authorization.
+
+    Revokes all tokens of the application for the current user."""
+    row = _require_own(call, authorization_id)
+    actions.deauthorize(call, row.user_id, row.application_id)
+
+
+@handles(wire.LIST_APPLICATION_OAUTH2_AUTHORIZATIONS)
+def list_application_oauth2_authorizations(call: Call, application_id: ApplicationId) -> list[wire.Authorization]:
+    """List the current user's authorizations of an application."""
+    if applications.find(call.tx, application_id) is None:
+        raise errors.UNKNOWN_APPLICATION()
+    row = store.find_authorization(call.tx, call.user_id, application_id)
+    return views.authorizations(call.tx, [] if row is None else [row], call.now)
+
+
+def _require_own(call: Call, authorization_id: int) -> AuthorizationRow:
+    row = store.find_authorization_by_id(call.tx, authorization_id, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_TOKEN()
+    return row

@@ -1,0 +1,307 @@
+"""Rules for authorization requests: scopes, redirect URIs, PKCE and installations."""
+
+import re
+from typing import Final, NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
+from hubbub.protocol.scopes import (
+    ALWAYS_PROMPTED_SCOPES,
+    INSTALL_SCOPES,
+    SCOPES,
+    TESTER_SCOPES,
+    expand_scopes,
+    missing_approvals,
+    parse_scopes,
+)
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.oauth2 import clients, redirects, store
+from hubbub.server.identity.oauth2.oauth_errors import (
+    OAuthError,
+    invalid_request,
+    invalid_scope,
+    unknown_client,
+)
+
+TEXT_MAX: Final = 2048
+"""Maximum length of `state` and `nonce`."""
+
+_CHALLENGE: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
+
+
+class AuthorizationRequest(NamedTuple):
+    """A validated authorization request."""
+
+    application: ApplicationRow
+    response_type: str | None
+    """`code` or `token`; None if only an installation is requested."""
+    scopes: tuple[str, ...]
+    redirect_uri: str | None
+    redirect_sent: bool
+    state: str | None
+    nonce: str | None
+    code_challenge: str | None
+    integration_type: int | None
+    """0 for a guild, 1 for the user; None if nothing is installed."""
+    permissions: int
+    """Permissions requested for the bot."""
+
+    @property
+    def waits_for_code(self) -> bool:
+        """Report whether the bot joins only when the code is exchanged."""
+        return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
+
+
+def require_request(
+    call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET
+) -> AuthorizationRequest:
+    """Validate an authorization request; raise an OAuth error.
+
+    The error's return URL is set only if the requested redirect URI is registered."""
+    row = applications.find(call.tx, query.client_id)
+    if row is None:
+        raise unknown_client()
+    try:
+        return _read_request(call, query, row, integration_type)
+    except OAuthError as error:
+        error.return_url = _error_redirect(call, query, row, error)
+        raise
+
+
+def _error_redirect(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
+    """Return the redirect URL for an error, or None if the requested redirect URI is not registered."""
+    if query.response_type is UNSET:
+        return None
+    try:
+        redirect_uri = _redirect_uri(query, row, "code")
+    except OAuthError:
+        return None
+    fields = {"error": error.error, "error_description": error.description, "iss": call.config.web_url}
+    if isinstance(query.state, str) and len(query.state) <= TEXT_MAX:
+        fields["state"] = query.state
+    assert redirect_uri is not None
+    append_fields = redirects.with_fragment if query.response_type == "token" else redirects.with_query
+    return append_fields(redirect_uri, fields)
+
+
+def _read_request(
+    call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
+) -> AuthorizationRequest:
+    for name in ("state", "nonce"):
+        value = getattr(query, name)
+        if isinstance(value, str) and len(value) > TEXT_MAX:
+            raise invalid_request(f"{name} is too long")
+    chosen = integration_type if integration_type is not UNSET else query.integration_type
+    scopes, permissions = _scopes(query, row, chosen)
+    require_scopes(call, row, scopes)
+    require_family_head(row, scopes)
+    response_type = _response_type(query, row, scopes)
+    redirect_uri = _redirect_uri(query, row, response_type)
+    request = AuthorizationRequest(
+        application=row,
+        response_type=response_type,
+        scopes=scopes,
+        redirect_uri=redirect_uri,
+        redirect_sent=isinstance(query.redirect_uri, str),
+        state=query.state if isinstance(query.state, str) else None,
+        nonce=query.nonce if isinstance(query.nonce, str) else None,
+        code_challenge=_code_challenge(query, row, response_type, redirect_uri),
+        integration_type=_integration_type(row, scopes, chosen),
+        permissions=permissions,
+    )
+    require_installer(call, request)
+    return request
+
+
+def require_rpc_token(call: Call, request: AuthorizationRequest, rpc_token: str) -> None:
+    """Consume an RPC token of the application's backend (spec/rpc.md#7).
+
+    Raise if it is invalid, or if messages.read is requested."""
+    if Scope.MESSAGES_READ in request.scopes:
+        raise invalid_scope("messages.read requires the user's consent")
+    if not store.use_rpc_token(call.tx, rpc_token, request.application.id, call.now):
+        raise invalid_request("rpc_token is invalid or was already used")
+
+
+# Scopes
+
+
+def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> None:
+    """Raise invalid_scope unless all scopes exist and the application may request them."""
+    for scope in scopes:
+        if scope not in SCOPES:
+            raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
+    missing = missing_approvals(scopes, row.flags, ())
+    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.active(call.now):
+        # Since this change, accepting the social layer terms is enough for an activity; before, each needed an
+        # approval.
+        missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
+    if missing:
+        approved = store.approved_scopes(call.tx, row.id)
+        missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
+        if missing and _is_tester(call, row):
+            missing = [scope for scope in missing if scope not in TESTER_SCOPES]
+    if missing:
+        raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
+    if Scope.BOT in scopes and row.bot_id is None:
+        raise invalid_scope("The application has no bot")
+
+
+def _is_tester(call: Call, row: ApplicationRow) -> bool:
+    """Report whether the caller is the application's owner or one of its testers."""
+    actor = call.find_actor
+    if actor is None or actor.kind != "user":
+        return False
+    return actor.user_id == row.owner_id or applications.is_tester(call.tx, row.id, actor.user_id)
+
+
+def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
+    """Raise for scopes that need the consent page, or that install something."""
+    for scope in scopes:
+        if SCOPES[scope].code_only or scope in INSTALL_SCOPES:
+            raise invalid_scope(f"{scope} cannot be granted with this grant type")
+
+
+def require_user_scopes(scopes: tuple[str, ...]) -> None:
+    """Raise for scopes that are only for the client credentials grant."""
+    for scope in scopes:
+        if SCOPES[scope].client_credentials_only:
+            raise invalid_scope(f"{scope} requires the client_credentials grant")
+
+
+def require_family_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
+    """Raise if a publisher's application requests user scopes (spec/sdk.md#8.7).
+
+    Users authorize the head of its family instead. It may still be installed."""
+    if row.parent_id is not None and not INSTALL_SCOPES.issuperset(scopes):
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "Users must authorize the publisher's application instead")
+
+
+def scope_descriptions(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
+    """Return the scopes with descriptions for the consent page."""
+    return [wire.ScopeDescription(name=scope, description=SCOPES[scope].description) for scope in scopes]
+
+
+def _scopes(
+    query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
+) -> tuple[tuple[str, ...], int]:
+    permissions = int(query.permissions) if query.permissions is not UNSET else 0
+    if isinstance(query.scope, str) and query.scope.strip():
+        return parse_scopes(query.scope), permissions
+    install = _install_params(row, integration_type)
+    if install is None:
+        raise invalid_scope("scope is required")
+    if query.permissions is UNSET:
+        permissions = int(install.permissions)
+    return parse_scopes(" ".join(install.scopes)), permissions
+
+
+def installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
+    """Return the installation types that an application supports, with their settings."""
+    stored = json.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
+    return {int(key): value for key, value in stored.items()}
+
+
+def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
+    supported = installation_types(row)
+    chosen = integration_type if isinstance(integration_type, int) else min(supported, default=0)
+    configured = supported.get(chosen)
+    if configured is not None and configured.oauth2_install_params is not UNSET:
+        return configured.oauth2_install_params
+    return applications.settings(row).install_params
+
+
+# Request parameters
+
+
+def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
+    require_user_scopes(scopes)
+    if query.response_type is UNSET:
+        if not INSTALL_SCOPES.issuperset(scopes):
+            raise invalid_request("response_type is required")
+        response_type = None
+    elif query.response_type in ("code", "token"):
+        response_type = query.response_type
+    else:
+        raise OAuthError(wire.UNSUPPORTED_RESPONSE_TYPE, "response_type must be code or token")
+    if response_type != "code":
+        for scope in scopes:
+            if SCOPES[scope].code_only:
+                raise invalid_scope(f"{scope} requires response_type=code")
+        if Scope.BOT in scopes and row.bot_require_code_grant:
+            raise invalid_request("This bot requires response_type=code")
+    return response_type
+
+
+def _redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None) -> str | None:
+    registered = json.decode(row.redirect_uris, list[str])
+    if isinstance(query.redirect_uri, str):
+        if not redirects.matches(registered, row.id, query.redirect_uri):
+            raise invalid_request("redirect_uri is not registered for this application")
+        return query.redirect_uri
+    if response_type is None:
+        return None
+    if not registered or not applications.is_valid_redirect(registered[0]):
+        raise invalid_request("redirect_uri is required")
+    return registered[0]
+
+
+def _code_challenge(
+    query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None, redirect_uri: str | None
+) -> str | None:
+    challenge = query.code_challenge if query.code_challenge is not UNSET else None
+    is_custom = redirect_uri is not None and redirects.is_custom(redirect_uri)
+    if response_type == "token" and is_custom:
+        # Any program may register a custom scheme, and would receive the token in the URL.
+        raise OAuthError(wire.UNAUTHORIZED_CLIENT, "A custom redirect_uri scheme requires response_type=code")
+    if challenge is None:
+        if query.code_challenge_method is not UNSET:
+            raise invalid_request("code_challenge is required with code_challenge_method")
+        if response_type == "code" and (is_custom or clients.is_public(row)):
+            raise invalid_request("code_challenge is required")
+        return None
+    if query.code_challenge_method != "S256":
+        raise invalid_request("code_challenge_method must be S256")
+    if _CHALLENGE.fullmatch(challenge) is None:
+        raise invalid_request("code_challenge must be a base64url-encoded SHA-256 hash")
+    return challenge
+
+
+def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int | UnsetType) -> int | None:
+    if not INSTALL_SCOPES.intersection(scopes):
+        return None
+    supported = installation_types(row)
+    if isinstance(chosen, int):
+        if chosen not in supported:
+            raise invalid_request("The application does not support this installation type")
+        if chosen == 1 and Scope.BOT in scopes:
+            raise invalid_scope("The bot scope requires a guild installation")
+        return chosen
+    if Scope.BOT in scopes or not supported:
+        return 0
+    return min(supported)
+
+
+# Installation
+
+
+def require_installer(call: Call, request: AuthorizationRequest) -> None:
+    """Raise unless the caller may install the application; a private one only its owner may install."""
+    if request.integration_type is not None and not request.application.bot_public:
+        if call.user_id != request.application.owner_id:
+            raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+
+
+def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
+    """Report whether the user already granted all these scopes, so that consent can be skipped."""
+    if ALWAYS_PROMPTED_SCOPES.intersection(scopes):
+        return False
+    return expand_scopes(parse_scopes(granted)) >= expand_scopes(scopes)

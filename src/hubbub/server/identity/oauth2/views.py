@@ -1,0 +1,151 @@
+"""Build the wire models of applications, authorizations and OpenID Connect claims."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.resources import applications as application_wire
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.protocol.resources.users import User
+from hubbub.protocol.scopes import SCOPES
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import Config
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import applications, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.oauth2 import store
+from hubbub.server.identity.oauth2.store import AuthorizationRow
+from hubbub.server.identity.users import DataExportRequested, UserRow
+
+DEFAULT_AVATARS = 6
+
+
+def public_applications(
+    tx: Tx, rows: Sequence[ApplicationRow], now: int | None = None
+) -> list[application_wire.PublicApplication]:
+    """Return the public views of applications at a time; without one, in their current form."""
+    bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
+    return [_public_view(row, bots.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
+
+
+def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
+    """Return the owner of an application, or UNSET if unknown."""
+    user = users.find(tx, row.owner_id)
+    return users.user(user) if user is not None else UNSET
+
+
+def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
+    """Return an application as seen with its own token."""
+    bot = None if row.bot_id is None else users.find(tx, row.bot_id)
+    view: wire.AuthorizedApplication = _public_view(row, bot, wire.AuthorizedApplication, now)
+    return view
+
+
+def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int | None) -> Any:
+    settings = applications.settings(row)
+    flags, flags_new = application_wire.wire_flags(row.flags, now)
+    return model(
+        id=ApplicationId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        type=None,
+        verify_key=row.verify_key,
+        flags=flags,
+        flags_new=flags_new,
+        cover_image=row.cover_image or UNSET,
+        bot=users.user(bot) if bot is not None else UNSET,
+        bot_public=bool(row.bot_public),
+        bot_require_code_grant=bool(row.bot_require_code_grant),
+        terms_of_service_url=settings.terms_of_service_url or UNSET,
+        privacy_policy_url=settings.privacy_policy_url or UNSET,
+        custom_install_url=settings.custom_install_url or UNSET,
+        install_params=settings.install_params or UNSET,
+        integration_types_config=json.decode(
+            row.integration_types_config, dict[str, application_wire.IntegrationTypeConfiguration]
+        ),
+        tags=json.decode(row.tags, list[str]),
+    )
+
+
+def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[wire.Authorization]:
+    """Return authorizations; those of deleted applications are omitted."""
+    applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
+    pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
+    public_views = public_applications(tx, [application for _, application in pairs], now)
+    return [
+        wire.Authorization(id=Snowflake(row.id), application=application, scopes=row.scopes.split())
+        for (row, _), application in zip(pairs, public_views, strict=True)
+    ]
+
+
+def export_data(call: Call, request: DataExportRequested) -> None:
+    """Add the user's authorizations to their data export."""
+    rows = store.list_authorizations(call.tx, request.user_id)
+    request.records["authorizations"] = [
+        {
+            "application_id": str(row.application_id),
+            "scopes": row.scopes.split(),
+            "created_at": json.timestamp(row.created_ms),
+        }
+        for row in rows
+    ]
+
+
+def granted_scopes(scopes: frozenset[str]) -> list[str]:
+    """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
+    umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].expands]
+    implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}
+    return sorted(scopes - implied)
+
+
+def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.UserInfo:
+    """Return the claims about a user that the scopes allow."""
+    info = wire.UserInfo(sub=str(int(row.id)))
+    if Scope.EMAIL in scopes:
+        info.email = row.email
+        info.email_verified = bool(row.verified)
+    if Scope.IDENTIFY in scopes:
+        info.preferred_username = row.username
+        info.nickname = row.global_name
+        info.picture = _avatar_url(config, row)
+        info.locale = row.locale
+    return info
+
+
+def _avatar_url(config: Config, row: UserRow) -> str:
+    if row.avatar is None:
+        return f"{config.cdn_url}/embed/avatars/{(row.id >> 22) % DEFAULT_AVATARS}.png"
+    return f"{config.cdn_url}/avatars/{int(row.id)}/{row.avatar}.png"
+
+
+def id_claims(
+    config: Config,
+    row: UserRow,
+    application_id: int,
+    scopes: frozenset[str],
+    *,
+    now: int,
+    nonce: str | None,
+    access_token: str,
+) -> dict[str, Any]:
+    """Return the claims of an ID token (OpenID Connect Core 2; for at_hash 3.1.3.6)."""
+    hash_half = hashlib.sha256(access_token.encode()).digest()[:16]
+    claims: dict[str, Any] = {
+        "iss": config.web_url,
+        "aud": str(int(application_id)),
+        "iat": now // 1000,
+        "exp": now // 1000 + wire.ID_TOKEN_SECONDS,
+        "at_hash": base64.urlsafe_b64encode(hash_half).rstrip(b"=").decode(),
+        **msgspec.to_builtins(user_info(config, row, scopes)),
+    }
+    if nonce is not None:
+        claims["nonce"] = nonce
+    return claims

@@ -1,0 +1,55 @@
+"""Relationships: friends, friend requests and blocks, on the platform and within families of games."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import identities, users
+from hubbub.server.identity.relationships import actions, routes, views
+from hubbub.server.identity.relationships.actions import befriend
+from hubbub.server.identity.relationships.rules import filter_players, is_player
+from hubbub.server.identity.relationships.signals import UserBlocked
+from hubbub.server.identity.relationships.store import (
+    PLATFORM,
+    RelationshipRow,
+    are_friends,
+    filter_blocked,
+    find,
+    friend_ids,
+    is_blocked_between,
+    list_between,
+    list_blockers,
+    list_friends,
+)
+from hubbub.server.identity.relationships.views import PlayerDirectory
+
+SLICE = Slice(
+    name="relationships",
+    modules=(routes,),
+    listeners={
+        identities.AccountsMerged: actions.merge_accounts,
+        identities.AccountUnmerged: actions.copy_to_provisional,
+        identities.FamilyJoined: actions.forget_family,
+        identities.ProfileChanged: actions.on_profile_changed,
+        users.DataExportRequested: views.export_data,
+        users.UserChanged: actions.on_user_changed,
+        users.UserDeleted: actions.forget,
+    },
+    ready=views.ready,
+)
+
+__all__ = [
+    "PLATFORM",
+    "SLICE",
+    "PlayerDirectory",
+    "RelationshipRow",
+    "UserBlocked",
+    "are_friends",
+    "befriend",
+    "list_between",
+    "list_blockers",
+    "filter_blocked",
+    "find",
+    "friend_ids",
+    "list_friends",
+    "is_blocked_between",
+    "filter_players",
+    "is_player",
+]

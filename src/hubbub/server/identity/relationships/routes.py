@@ -1,0 +1,126 @@
+"""HTTP handlers for relationships, of users and of OAuth2 sessions of games."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import relationships as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.identity.relationships import actions, rules, store, views
+from hubbub.server.identity.relationships.store import PLATFORM
+from hubbub.server.identity.users import UserRow
+
+REQUEST_TYPES = (None, UNSET, wire.ACCEPT_OR_REQUEST_TYPE, rules.FRIEND)
+
+
+@handles(wire.LIST_MY_RELATIONSHIPS)
+def list_my_relationships(call: Call) -> list[wire.Relationship]:
+    """List the current user's relationships.
+
+    OAuth2 sessions receive friends only."""
+    return views.list_platform(call)
+
+
+@handles(wire.REQUEST_FRIEND)
+def request_friend(call: Call, body: wire.RequestFriend) -> None:
+    """Send a friend request by username.
+
+    Accepts the other user's request if there is one."""
+    _ask(call, rules.require_user_by_name(call, body))
+
+
+@handles(wire.SET_RELATIONSHIP)
+def set_relationship(call: Call, user_id: UserId, body: wire.SetRelationship) -> None:
+    """Create a relationship.
+
+    Sends or accepts a friend request, or blocks the user, depending on `type`."""
+    if body.type not in (*REQUEST_TYPES, rules.BLOCKED):
+        raise errors.invalid(
+            "type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND), int(rules.BLOCKED)))
+        )
+    other = rules.require_user(call, user_id)
+    if body.type != rules.BLOCKED:
+        _ask(call, other)
+        return
+    if other.id == call.user_id:
+        raise errors.CANNOT_BEFRIEND_SELF()
+    known = store.find(call.tx, call.user_id, other.id)
+    if known is None or known.type != rules.BLOCKED:
+        rules.require_blocks_below_max(call)
+        actions.block(call, other.id)
+
+
+def _ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
+    rules.require_befriendable(call, other)
+    known = store.find(call.tx, call.user_id, other.id, family_id)
+    if known is not None and known.type == rules.FRIEND:
+        raise errors.ALREADY_FRIENDS()
+    if known is None:
+        rules.require_requests_accepted(call, other, family_id)
+    if known is None or known.type == rules.INCOMING:
+        if family_id == PLATFORM:
+            rules.require_friends_below_max(call)
+        elif known is None:
+            rules.require_player(call, other, family_id)
+    actions.send_request(call, other, family_id)
+
+
+@handles(wire.UPDATE_RELATIONSHIP)
+def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationship) -> None:
+    """Update a relationship.
+
+    Sets the nickname of a friend."""
+    known = store.find(call.tx, call.user_id, user_id)
+    if known is None or known.type != rules.FRIEND:
+        raise errors.UNKNOWN_USER()
+    actions.set_nickname(call, known, users.clean_name(body.nickname or "") or None)
+
+
+@handles(wire.DELETE_RELATIONSHIP)
+def delete_relationship(call: Call, user_id: UserId) -> None:
+    """Delete a relationship.
+
+    Removes a friend, declines or cancels a request, or unblocks a user. Does nothing if there is no relationship."""
+    rules.require_user(call, user_id)
+    actions.remove(call, user_id)
+
+
+@handles(wire.LIST_MY_GAME_RELATIONSHIPS)
+def list_my_game_relationships(call: Call) -> list[wire.GameRelationship]:
+    """List the current user's game relationships.
+
+    OAuth2 sessions receive the relationships of their own family; users receive those of all games."""
+    return views.list_games(call, with_users=call.actor.kind == "user")
+
+
+@handles(wire.REQUEST_GAME_FRIEND)
+def request_game_friend(call: Call, body: wire.RequestFriend) -> None:
+    """Send a game friend request by username."""
+    _ask(call, rules.require_user_by_name(call, body), _family(call))
+
+
+@handles(wire.SET_GAME_RELATIONSHIP)
+def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelationship) -> None:
+    """Create a game relationship.
+
+    Sends a game friend request, or accepts one."""
+    if body.type not in REQUEST_TYPES:
+        raise errors.invalid("type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND))))
+    _ask(call, rules.require_user(call, user_id), _family(call))
+
+
+@handles(wire.DELETE_GAME_RELATIONSHIP)
+def delete_game_relationship(call: Call, user_id: UserId) -> None:
+    """Delete a game relationship.
+
+    Removes a game friend, or declines or cancels a request."""
+    rules.require_user(call, user_id)
+    actions.remove(call, user_id, _family(call))
+
+
+def _family(call: Call) -> int:
+    if call.actor.family_id is None:
+        raise errors.UNAUTHORIZED()
+    return int(call.actor.family_id)

@@ -1,0 +1,23 @@
+"""User settings: preferences about who may contact a user."""
+
+from typing import Any
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import users
+from hubbub.server.identity.user_settings import actions, routes
+from hubbub.server.identity.user_settings.store import find, find_many
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    return {"user_settings": find(call.tx, call.user_id)} if call.actor.kind == "user" else {}
+
+
+SLICE = Slice(
+    name="user_settings",
+    modules=(routes,),
+    listeners={users.UserDeleted: actions.forget, users.DataExportRequested: actions.export_data},
+    ready=_ready,
+)
+
+__all__ = ["SLICE", "find", "find_many"]

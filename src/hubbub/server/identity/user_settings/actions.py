@@ -1,0 +1,36 @@
+"""Update user settings and publish them to the user's sessions."""
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.resources import user_settings as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import users
+from hubbub.server.identity.user_settings import rules, store
+
+
+def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
+    """Update the caller's settings and publish them if they changed."""
+    before = store.find(call.tx, call.user_id)
+    if body.restricted_guilds is not UNSET:
+        rules.require_guilds(call, before.restricted_guilds, body.restricted_guilds)
+    changes = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
+    after = msgspec.structs.replace(before, **changes)
+    if after.friend_source_flags.all:
+        after.friend_source_flags = store.ALL_FRIEND_SOURCES
+    after.restricted_guilds = sorted(set(after.restricted_guilds))
+    if after != before:
+        store.put(call.tx, call.user_id, after)
+        call.tx.emit(wire.USER_SETTINGS_UPDATE, after, Audience.of_users(call.user_id))
+    return after
+
+
+def forget(call: Call, signal: users.UserDeleted) -> None:
+    """Delete the settings of a deleted user."""
+    store.delete(call.tx, signal.user_id)
+
+
+def export_data(call: Call, export: users.DataExportRequested) -> None:
+    """Add a user's settings to the export of their data."""
+    export.records["settings"] = msgspec.to_builtins(store.find(call.tx, export.user_id), enc_hook=str)

@@ -1,0 +1,20 @@
+"""Validation of user settings."""
+
+from collections.abc import Collection, Sequence
+
+from hubbub.protocol.errors import FormErrors
+from hubbub.server.core.call import Call
+from hubbub.server.identity.user_settings import store
+
+
+def require_guilds(call: Call, before: Collection[int], wanted: Sequence[int]) -> None:
+    """Raise form errors for guilds that the caller is not a member of.
+
+    A guild that the caller left after restricting it may stay in the list."""
+    new = set(wanted).difference(before)
+    unknown = new.difference(store.filter_member_guilds(call.tx, call.user_id, new))
+    form = FormErrors()
+    for index, guild_id in enumerate(wanted):
+        if guild_id in unknown:
+            form.add(("restricted_guilds", index), "GUILD_UNKNOWN", "You are not a member of this guild.")
+    form.raise_if_any()

@@ -1,0 +1,53 @@
+"""Users and bots."""
+
+from typing import Any
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users import routes
+from hubbub.server.identity.users.actions import change, delete, publish, set_premium, set_primary_guild
+from hubbub.server.identity.users.rules import clean_name, require_username
+from hubbub.server.identity.users.signals import DataExportRequested, UserChanged, UserDeleted, UserDeletionRequested
+from hubbub.server.identity.users.store import (
+    PUBLIC_FIELDS,
+    UserRow,
+    find,
+    find_by_username,
+    find_many,
+    insert,
+    list_by_primary_guild,
+)
+from hubbub.server.identity.users.views import deleted_user, my_user, user
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    row = find(call.tx, call.user_id)
+    return {"user": my_user(row, call.actor, call.now)} if row is not None else {}
+
+
+SLICE = Slice(name="users", modules=(routes,), ready=_ready)
+
+__all__ = [
+    "PUBLIC_FIELDS",
+    "SLICE",
+    "DataExportRequested",
+    "UserChanged",
+    "UserDeleted",
+    "UserDeletionRequested",
+    "UserRow",
+    "publish",
+    "change",
+    "clean_name",
+    "delete",
+    "find",
+    "find_many",
+    "find_by_username",
+    "deleted_user",
+    "insert",
+    "my_user",
+    "require_username",
+    "set_premium",
+    "user",
+    "set_primary_guild",
+    "list_by_primary_guild",
+]

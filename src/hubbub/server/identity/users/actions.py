@@ -1,0 +1,57 @@
+"""Update and delete users: store, publish, signal."""
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import PremiumType
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import users as wire
+from hubbub.server.core import auth
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity.users import store, views
+from hubbub.server.identity.users.signals import UserChanged, UserDeleted
+from hubbub.server.identity.users.store import UserRow
+
+
+def change(call: Call, row: UserRow) -> wire.MyUser:
+    """Update a user's profile and publish it to their sessions and guilds."""
+    store.update(call.tx, row)
+    publish(call, row)
+    call.notify(UserChanged(row))
+    return views.my_user(row, call.actor, call.now)
+
+
+def publish(call: Call, row: UserRow) -> None:
+    """Publish a user to their own sessions.
+
+    OAuth2 sessions receive it without the fields that require a scope."""
+    own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
+    game = Actor(user_id=row.id, kind="bearer")
+    audience = Audience.of_users(row.id)
+    for_user, for_games = (views.my_user(row, viewer, call.now) for viewer in (own, game))
+    call.tx.emit(wire.USER_UPDATE, for_user, audience, oauth2_payloads={0: for_games})
+
+
+def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
+    """Set a user's premium type. Only the user sees it."""
+    if row.premium_type != premium_type:
+        store.set_premium(call.tx, row.id, int(premium_type))
+        publish(call, row._replace(premium_type=int(premium_type)))
+
+
+def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
+    """Store the primary guild whose tag a user displays, or None, and publish the change."""
+    row = row._replace(primary_guild=None if primary_guild is None else json.encode(primary_guild).decode())
+    has_tag = primary_guild is not None and primary_guild.tag is not None
+    store.set_primary_guild(
+        call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild
+    )
+    publish(call, row)
+    call.notify(UserChanged(row, tag_only=True))
+    return row
+
+
+def delete(call: Call, user_id: int) -> None:
+    """Delete a user: first their tokens, then the data of higher tiers, then the account."""
+    auth.revoke(call.tx, user_id)
+    call.notify(UserDeleted(UserId(user_id)))
+    store.delete(call.tx, user_id)

@@ -1,0 +1,55 @@
+"""HTTP handlers for users."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import users as wire
+from hubbub.server.core import quotas
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity.users import actions, rules, store, views
+
+
+@handles(wire.GET_MY_USER)
+def get_my_user(call: Call) -> wire.MyUser:
+    """Get the current user."""
+    row = store.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_USER()
+    return views.my_user(row, call.actor, call.now)
+
+
+@handles(wire.GET_USER)
+def get_user(call: Call, user_id: UserId) -> wire.User:
+    """Get a user."""
+    row = store.find(call.tx, user_id)
+    if row is None:
+        raise errors.UNKNOWN_USER()
+    return views.user(row)
+
+
+@handles(wire.UPDATE_MY_USER)
+def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
+    """Update the current user.
+
+    Changes the username, display name, avatar or banner. The username can be changed twice an hour."""
+    row = store.find(call.tx, call.user_id)
+    if row is None:
+        raise errors.UNKNOWN_USER()
+    if body.username is not UNSET:
+        name = rules.require_username(body.username)
+        taken = store.find_by_username(call.tx, name)
+        if not row.bot and taken is not None and taken.id != row.id:
+            raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
+        if name != row.username:
+            # spec/http.md#1.14: two username changes an hour; images have the operation's own rate limit.
+            quotas.consume(call, "username", row.id, wire.USERNAME_LIMIT)
+        row = row._replace(username=name)
+    if body.global_name is not UNSET:
+        row = row._replace(global_name=rules.clean_name(body.global_name or "") or None)
+    if body.avatar is not UNSET:
+        row = row._replace(avatar=body.avatar.hash if body.avatar else None)
+    if body.banner is not UNSET:
+        row = row._replace(banner=body.banner.hash if body.banner else None)
+    return actions.change(call, row)

@@ -1,0 +1,63 @@
+"""Build the wire models of users."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import users as wire
+from hubbub.server.core.call import Actor
+from hubbub.server.identity.users.store import UserRow
+
+
+def user(row: UserRow) -> wire.User:
+    """Return a user as others see them."""
+    return wire.User(
+        id=UserId(row.id),
+        username=row.username,
+        discriminator=row.discriminator,
+        global_name=row.global_name,
+        avatar=row.avatar,
+        public_flags=row.public_flags,
+        flags=row.public_flags,
+        bot=True if row.bot else UNSET,
+        system=True if row.system else UNSET,
+        banner=row.banner,
+        accent_color=row.accent_color,
+        primary_guild=_primary_guild(row),
+    )
+
+
+def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
+    """Return a user as their own token may see them at a point in time; None means today."""
+    scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.active(now) else "identify"
+    can_see_premium = actor.kind == "user" or scope in actor.scopes
+    can_see_email = actor.kind != "bearer" or "email" in actor.scopes
+    return wire.MyUser(
+        id=UserId(row.id),
+        username=row.username,
+        discriminator=row.discriminator,
+        global_name=row.global_name,
+        avatar=row.avatar,
+        public_flags=row.public_flags,
+        flags=row.flags,
+        bot=bool(row.bot),
+        banner=row.banner,
+        accent_color=row.accent_color,
+        primary_guild=_primary_guild(row),
+        mfa_enabled=bool(row.mfa_enabled),
+        locale=row.locale,
+        # Spec, User.premium_type: 0 unless the token may read it.
+        premium_type=row.premium_type if can_see_premium else 0,
+        verified=bool(row.verified or row.bot),
+        email=row.email if can_see_email else UNSET,
+    )
+
+
+def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
+    return None if row.primary_guild is None else json.decode(row.primary_guild, wire.PrimaryGuild)
+
+
+def deleted_user(user_id: int) -> wire.User:
+    """Return a placeholder for a deleted user."""
+    return wire.User(id=UserId(user_id), username="Deleted User")

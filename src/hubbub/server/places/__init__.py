@@ -1,0 +1,1 @@
+"""Places tier: guilds, channels, roles, members and what belongs to them."""

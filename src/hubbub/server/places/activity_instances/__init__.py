@@ -1,0 +1,43 @@
+"""Activity instances: embedded applications that run in a channel, and their participants."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
+from hubbub.server.places.activity_instances import actions, routes, views
+from hubbub.server.places.activity_instances.actions import launch, leave, reset
+from hubbub.server.places.activity_instances.rules import (
+    LaunchRejected,
+    find_instance,
+    require_instance,
+    require_launchable,
+)
+from hubbub.server.places.activity_instances.store import InstanceRow, find_joined, is_participant, public_session_id
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.members import MemberRemoved
+
+SLICE = Slice(
+    name="activity_instances",
+    modules=(routes,),
+    listeners={
+        ActivitiesToggled: actions.activities_toggled,
+        ApplicationDeleting: actions.application_deleting,
+        ChannelsDeleted: actions.channels_deleted,
+        MemberRemoved: actions.member_removed,
+    },
+    guild=views.snapshot,
+    session_ended=actions.session_ended,
+)
+
+__all__ = [
+    "SLICE",
+    "InstanceRow",
+    "LaunchRejected",
+    "find_instance",
+    "find_joined",
+    "launch",
+    "leave",
+    "require_instance",
+    "require_launchable",
+    "reset",
+    "public_session_id",
+    "is_participant",
+]

@@ -1,0 +1,105 @@
+"""Start, join, leave and end activities, and publish the changes."""
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ActivityInstanceId
+from hubbub.protocol.resources import activity_instances as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import applications
+from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
+from hubbub.server.places.activity_instances import rules, store, views
+from hubbub.server.places.activity_instances.store import InstanceRow, ParticipantRow
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.members import MemberRemoved
+
+
+def launch(
+    call: Call, application_id: int, user_id: int, channel_id: int, guild_id: int | None, *, session_id: str = ""
+) -> InstanceRow:
+    """Add a user to an application's activity in a channel, starting the activity if none is running.
+
+    The caller has already checked permissions (spec/activities.md#2 and 3). `session_id` is a value of
+    `store.public_session_id`; if empty, the user participates until their last session ends."""
+    row = store.find_in_channel(call.tx, application_id, channel_id)
+    application = applications.find(call.tx, application_id)
+    if row is not None and application is not None:
+        rules.require_capacity(call, application, row, user_id)
+    for other, joined_by in store.list_of_user(call.tx, user_id):
+        # A session takes part in one activity at a time: joining another leaves the first.
+        if joined_by == session_id and (row is None or other.id != row.id):
+            leave(call, other, user_id, session_id=session_id)
+    if row is None:
+        number = call.new_id(ActivityInstanceId)
+        row = InstanceRow(number, application_id, channel_id, guild_id, call.new_id(ActivityInstanceId))
+        store.insert(call.tx, row)
+    if store.join(call.tx, ParticipantRow(row.id, user_id, session_id, call.now)):
+        _publish_update(call, row)
+    return row
+
+
+def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None = None) -> bool:
+    """Remove a user from an activity, by one session or all, and end the activity if no participant remains.
+
+    Returns False if the user was not a participant."""
+    if not store.leave(call.tx, row.id, user_id, session_id):
+        return False
+    if not store.participants(call.tx, [row.id]):
+        store.delete(call.tx, row.id)
+    _publish_update(call, row)
+    return True
+
+
+def session_ended(call: Call, user_id: int, session_id: str) -> None:
+    """Remove the user from the activities joined by an ended gateway session."""
+    public_id = store.public_session_id(session_id)
+    is_last = not call.presences.is_connected(user_id, excluding=session_id)
+    for row, joined_by in store.list_of_user(call.tx, user_id):
+        if joined_by == public_id or (is_last and not joined_by):
+            leave(call, row, user_id, session_id=joined_by)
+
+
+def member_removed(call: Call, signal: MemberRemoved) -> None:
+    """Remove a user from the activities of a guild they left."""
+    for row in dict.fromkeys(row for row, _ in store.list_of_user(call.tx, signal.user_id)):
+        if row.guild_id == signal.guild_id:
+            leave(call, row, signal.user_id)
+
+
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """End the activities in deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        store.delete(call.tx, row.id)
+        _publish_update(call, row)
+
+
+def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
+    """End the running activities of an application that disabled activities."""
+    if not signal.row.flags & ApplicationFlags.EMBEDDED:
+        _end_all(call, signal.row.id)
+
+
+def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """End the running activities of an application that is being deleted."""
+    _end_all(call, signal.row.id)
+
+
+def _end_all(call: Call, application_id: int) -> None:
+    for row in store.list_of_application(call.tx, application_id):
+        store.delete(call.tx, row.id)
+        _publish_update(call, row)
+
+
+def reset(call: Call) -> None:
+    """Delete all instances when a single-process platform starts.
+
+    Nothing is published, because no session exists yet."""
+    store.clear(call.tx)
+
+
+def _publish_update(call: Call, row: InstanceRow) -> None:
+    activity = views.load_embedded_activity(call.tx, row)
+    if row.guild_id is None:
+        audience = Audience.of_users(*store.recipients(call.tx, row.channel_id))
+    else:
+        audience = Audience.viewers(row.guild_id, row.channel_id)
+    call.tx.emit(wire.EMBEDDED_ACTIVITY_UPDATE_V2, activity, audience)

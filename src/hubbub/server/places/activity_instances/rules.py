@@ -1,0 +1,103 @@
+"""Rules for launching and joining activities."""
+
+from typing import Final
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType, LaunchFailureReason
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import applications, oauth2
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.places import guilds
+from hubbub.server.places.activity_instances import store
+from hubbub.server.places.activity_instances.store import InstanceRow
+
+LAUNCH_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.DM,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GROUP_DM,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.ANNOUNCEMENT_THREAD,
+        ChannelType.PUBLIC_THREAD,
+        ChannelType.PRIVATE_THREAD,
+    }
+)
+
+
+class LaunchRejected(errors.ApiError):
+    """A launch rejection. Bots see INVALID_ACTIVITY_ACTION; `reason` tells user clients the exact cause."""
+
+    def __init__(self, reason: LaunchFailureReason) -> None:
+        super().__init__(errors.INVALID_ACTIVITY_ACTION)
+        self.reason = reason
+
+
+def require_launchable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
+    """Return the application if the caller may launch its activity in this channel (spec/activities.md#2)."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if here.channel.type not in LAUNCH_CHANNEL_TYPES:
+        raise errors.WRONG_CHANNEL_TYPE()
+    guild_id = here.channel.guild_id
+    if guild_id is not None:
+        here.require(Permissions.USE_EMBEDDED_ACTIVITIES)
+        if changes.EXTERNAL_APPS.active(call.now) and not _is_installed(call, row, guild_id):
+            here.require(Permissions.USE_EXTERNAL_APPS)
+        guild = guilds.find(call.tx, guild_id)
+        if guild is not None and guild.afk_channel_id == here.channel.id:
+            raise LaunchRejected(LaunchFailureReason.AFK_CHANNEL)
+    if not row.flags & ApplicationFlags.EMBEDDED:
+        raise LaunchRejected(LaunchFailureReason.NOT_EMBEDDED)
+    return row
+
+
+def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
+    """Return whether an application is installed in a guild, with or without its bot (decisions/0030)."""
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return True
+    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None
+
+
+def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
+    """Reject a new participant if the activity is full (spec/activities.md#3: -1 and null mean no limit)."""
+    limit = applications.settings(application).max_participants
+    if limit is None or limit < 0:
+        return
+    user_ids = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
+    if user_id not in user_ids and len(user_ids) >= limit:
+        raise errors.INVALID_ACTIVITY_ACTION()
+
+
+def require_session(call: Call, session_id: str) -> str:
+    """Return the public id of one of the caller's connected gateway sessions."""
+    if not call.presences.has(call.user_id, session_id):
+        raise errors.invalid("session_id", "SESSION_UNKNOWN", "You have no connected session with this id.")
+    return store.public_session_id(session_id)
+
+
+def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
+    """Return a running activity by its composite id, or raise 404 (spec/activities.md#3)."""
+    row = find_instance(call.tx, application_id, composite_id)
+    if row is None:
+        raise errors.NOT_FOUND()
+    return row
+
+
+def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
+    """Return a running activity by its composite id, or None."""
+    parts = composite_id.split("-")
+    row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
+    if row is None or row.application_id != application_id or row.composite_id != composite_id:
+        return None
+    return row
+
+
+def _is_id(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63

@@ -1,0 +1,83 @@
+"""Build the wire models of activities."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import ActivityInstanceId, ApplicationId, ChannelId, GuildId, UserId
+from hubbub.protocol.resources import activity_instances as wire
+from hubbub.protocol.resources.members import Member
+from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
+from hubbub.server.core.store import Tx
+from hubbub.server.places import members
+from hubbub.server.places.activity_instances import store
+from hubbub.server.places.activity_instances.store import InstanceRow, ParticipantRow
+
+
+def location(row: InstanceRow) -> wire.ActivityLocation:
+    """Return the location of an activity."""
+    return wire.ActivityLocation(
+        id=row.location_id,
+        kind="pc" if row.guild_id is None else "gc",
+        channel_id=ChannelId(row.channel_id),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+    )
+
+
+def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.ActivityInstance:
+    """Build an activity for the application's server. Each user is listed once, whatever their number of sessions."""
+    return wire.ActivityInstance(
+        application_id=ApplicationId(row.application_id),
+        instance_id=row.composite_id,
+        launch_id=str(row.launch_id),
+        location=location(row),
+        users=[UserId(user_id) for user_id in dict.fromkeys(each.user_id for each in participants)],
+    )
+
+
+def embedded_activity(
+    row: InstanceRow, participants: Sequence[ParticipantRow], members_by_id: dict[int, Member] | None = None
+) -> wire.EmbeddedActivity:
+    """Build an activity for clients that see its channel."""
+    known = members_by_id or {}
+    return wire.EmbeddedActivity(
+        application_id=ApplicationId(row.application_id),
+        instance_id=ActivityInstanceId(row.id),
+        composite_instance_id=row.composite_id,
+        launch_id=ActivityInstanceId(row.launch_id),
+        location=location(row),
+        participants=[
+            wire.ActivityParticipant(
+                user_id=UserId(each.user_id),
+                session_id=each.session_id,
+                nonce=None,
+                member=known.get(each.user_id, UNSET),
+            )
+            for each in participants
+        ],
+    )
+
+
+def load_embedded_activity(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
+    """Build an activity with its current participants."""
+    participants = store.participants(tx, [row.id]).get(row.id, [])
+    return embedded_activity(row, participants, participant_members(tx, row, participants))
+
+
+def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
+    """Return the participants of a guild's activity as members by user id; empty in private channels."""
+    if row.guild_id is None or not participants:
+        return {}
+    return members.find_views(tx, row.guild_id, {each.user_id for each in participants})
+
+
+def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
+    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    participants = store.participants(call.tx, [row.id for row in rows])
+    known = members.find_views(
+        call.tx, view.guild.id, {each.user_id for rows_of in participants.values() for each in rows_of}
+    )
+    return {"activity_instances": [embedded_activity(row, participants.get(row.id, ()), known) for row in rows]}

@@ -1,0 +1,14 @@
+"""Activity links: URLs that open an activity."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.places.activity_links import routes, store
+
+SLICE = Slice(
+    name="activity_links",
+    modules=(routes,),
+    listeners={ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id)},
+    assets={"activity-links": store.find_file},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,145 @@
+"""Handlers for activity links."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ActivityLinkId, ApplicationId, UserId, parse_wide
+from hubbub.protocol.resources import activity_links as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications, oauth2
+from hubbub.server.places.activity_links import store, views
+from hubbub.server.places.activity_links.store import LinkRow
+
+DAY_MS = 86_400_000
+
+
+@handles(wire.CREATE_QUICK_LINK)
+def create_quick_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
+    """Create a quick link that expires after 30 days."""
+    applications.require_own(call, application_id)
+    store.delete_expired(call.tx, application_id, call.now)
+    ends = call.now + wire.QUICK_LINK_DAYS * DAY_MS
+    return _create(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, ends)
+
+
+@handles(wire.GET_QUICK_LINK)
+def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
+    """Get a quick link."""
+    return views.link(_require(call, application_id, wire.LINK_TYPE_QUICK, link_id))
+
+
+@handles(wire.LIST_MANAGED_LINKS)
+def list_managed_links(call: Call, application_id: ApplicationId) -> list[wire.ActivityLink]:
+    """List the managed links of an application."""
+    applications.require_manager(call, application_id)
+    return [views.link(row) for row in store.list_of(call.tx, application_id, wire.LINK_TYPE_MANAGED)]
+
+
+@handles(wire.CREATE_MANAGED_LINK)
+def create_managed_link(call: Call, application_id: ApplicationId, body: wire.CreateActivityLink) -> wire.ActivityLink:
+    """Create a managed link.
+
+    A managed link does not expire."""
+    applications.require_manager(call, application_id)
+    return _create(call, application_id, wire.LINK_TYPE_MANAGED, body, wire.MANAGED_LINKS_MAX, None)
+
+
+@handles(wire.GET_MANAGED_LINK)
+def get_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
+    """Get a managed link."""
+    return views.link(_require(call, application_id, wire.LINK_TYPE_MANAGED, link_id))
+
+
+@handles(wire.UPDATE_MANAGED_LINK)
+def update_managed_link(
+    call: Call, application_id: ApplicationId, link_id: str, body: wire.UpdateActivityLink
+) -> wire.ActivityLink:
+    """Update a managed link."""
+    applications.require_manager(call, application_id)
+    row = _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id)
+    if body.title is not UNSET:
+        row = row._replace(title=body.title)
+    if body.description is not UNSET:
+        row = row._replace(description=body.description)
+    if body.image is not UNSET:
+        row = row._replace(image=body.image.hash)
+    if body.custom_id is not UNSET:
+        row = row._replace(custom_id=body.custom_id)
+    store.update(call.tx, row)
+    return views.link(row)
+
+
+@handles(wire.DELETE_MANAGED_LINK)
+def delete_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> None:
+    """Delete a managed link."""
+    applications.require_manager(call, application_id)
+    store.delete(call.tx, _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id).id)
+
+
+@handles(wire.OPEN_ACTIVITY_LINK)
+def open_activity_link(
+    call: Call, application_id: ApplicationId, query: wire.ActivityLinkQuery
+) -> wire.ResolvedActivityLink:
+    """Resolve the parameters of an activity URL.
+
+    The custom id of the URL overrides the custom id of the link. A referrer that is not a user id is dropped."""
+    row = applications.find(call.tx, application_id)
+    if row is None or not row.flags & ApplicationFlags.EMBEDDED:
+        raise errors.UNKNOWN_APPLICATION()
+    found = None if query.link_id is UNSET else _find(call, application_id, query.link_id)
+    (application,) = oauth2.public_applications(call.tx, [row], call.now)
+    custom_id = query.custom_id if query.custom_id is not UNSET else found.custom_id if found is not None else None
+    return wire.ResolvedActivityLink(
+        application=application,
+        link=None if found is None else views.link(found),
+        custom_id=custom_id,
+        referrer_id=_referrer(query.referrer_id) if query.referrer_id is not UNSET else None,
+    )
+
+
+def _create(
+    call: Call, application_id: int, kind: int, body: wire.CreateActivityLink, limit: int, ends: int | None
+) -> wire.ActivityLink:
+    if store.count(call.tx, application_id, kind) >= limit:
+        raise errors.invalid(
+            "title", "ACTIVITY_LINK_LIMIT", f"An application can have at most {limit} links of this kind."
+        )
+    row = LinkRow(
+        id=call.new_id(ActivityLinkId),
+        application_id=application_id,
+        type=kind,
+        title=body.title,
+        description=body.description,
+        custom_id=None if body.custom_id is UNSET else body.custom_id,
+        image=body.image.hash,
+        expires_ms=ends,
+    )
+    store.insert(call.tx, row)
+    return views.link(row)
+
+
+def _require(call: Call, application_id: int, kind: int, link_id: str) -> LinkRow:
+    """Return a link of this type by its full id or its number, or raise 404."""
+    row = _find(call, application_id, link_id if "-" in link_id else f"{kind}-{link_id}")
+    if row is None or row.type != kind:
+        raise errors.NOT_FOUND()
+    return row
+
+
+def _find(call: Call, application_id: int, link_id: str) -> LinkRow | None:
+    kind, _, number = link_id.partition("-")
+    if kind not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
+        return None
+    try:
+        return store.find(call.tx, application_id, int(kind), parse_wide(ActivityLinkId, number), call.now)
+    except ValueError:
+        return None
+
+
+def _referrer(text: str) -> UserId | None:
+    try:
+        return parse_wide(UserId, text)
+    except ValueError:
+        return None

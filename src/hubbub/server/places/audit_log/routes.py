@@ -1,0 +1,36 @@
+"""Handlers for the audit log."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import audit_log as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places.audit_log import store, views
+from hubbub.server.places.audit_log.signals import AuditLogRead
+
+
+@handles(wire.LIST_GUILD_AUDIT_LOG_ENTRIES)
+def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.ListAuditLogEntries) -> wire.AuditLog:
+    """List guild audit log entries."""
+    filters = {
+        column: int(value)
+        for column in ("user_id", "target_id", "action_type")
+        if (value := getattr(query, column)) is not UNSET
+    }
+    rows = store.page(
+        call.tx,
+        guild_id,
+        call.now,
+        filters=filters,
+        before=None if query.before is UNSET else query.before,
+        after=None if query.after is UNSET else query.after,
+        limit=query.limit,
+    )
+    # A target may be any object; only the ids of users are found here.
+    referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
+    referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
+    log = views.audit_log(rows, referenced_users.values())
+    call.notify(AuditLogRead(guild_id, log))
+    return log

@@ -1,0 +1,9 @@
+"""Bans of users from guilds."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.bans import routes
+from hubbub.server.places.bans.signals import MemberBanned
+
+SLICE = Slice(name="bans", modules=(routes,))
+
+__all__ = ["SLICE", "MemberBanned"]

@@ -1,0 +1,51 @@
+"""Ban and unban users: store, audit and publish."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import bans as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import members
+from hubbub.server.places.bans import store
+from hubbub.server.places.bans.signals import MemberBanned
+from hubbub.server.places.bans.store import BanRow
+
+# spec/gateway.md#5.1: GUILD_BAN_* go to members with either permission.
+_WATCHERS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
+
+
+def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
+    """Ban users who are not banned yet, and remove the members among them."""
+    store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now) for target in targets])
+    for target in targets:
+        audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
+        call.tx.emit(
+            wire.GUILD_BAN_ADD,
+            wire.GuildBan(guild_id=guild_id, user=users.user(target)),
+            Audience.guild(guild_id, permission=_WATCHERS, excluded_user_id=target.id),
+        )
+    members.remove_many(call, guild_id, [target.id for target in targets])
+    for target in targets:
+        raise_member_banned(call, guild_id, target.id, delete_message_seconds)
+
+
+def raise_member_banned(call: Call, guild_id: GuildId, user_id: int, delete_message_seconds: int) -> None:
+    """Raise `MemberBanned`, so that the recent messages of a banned user are deleted."""
+    call.notify(MemberBanned(guild_id=guild_id, user_id=UserId(user_id), delete_message_seconds=delete_message_seconds))
+
+
+def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
+    """Lift the ban of a user."""
+    store.delete(call.tx, guild_id, target.id)
+    audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_REMOVE, target_id=target.id)
+    call.tx.emit(
+        wire.GUILD_BAN_REMOVE,
+        wire.GuildBan(guild_id=guild_id, user=users.user(target)),
+        Audience.guild(guild_id, permission=_WATCHERS),
+    )

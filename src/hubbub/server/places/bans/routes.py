@@ -1,0 +1,87 @@
+"""Handlers for guild bans."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources import bans as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places.bans import actions, rules, store
+
+DAY_SECONDS = 86_400
+
+
+@handles(wire.LIST_GUILD_BANS, long=True)
+def list_guild_bans(call: Call, guild_id: GuildId, query: wire.ListGuildBans) -> list[wire.Ban]:
+    """List guild bans."""
+    rows = store.page(
+        call.tx,
+        guild_id,
+        before=None if query.before is UNSET else query.before,
+        after=None if query.after is UNSET else query.after,
+        limit=query.limit,
+    )
+    users_by_id = users.find_many(call.tx, [row.user_id for row in rows])
+    return [
+        wire.Ban(user=users.user(users_by_id[row.user_id]), reason=row.reason)
+        for row in rows
+        if row.user_id in users_by_id
+    ]
+
+
+@handles(wire.GET_GUILD_BAN)
+def get_guild_ban(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Ban:
+    """Get a guild ban."""
+    row = store.find(call.tx, guild_id, user_id)
+    target = users.find(call.tx, user_id)
+    if row is None or target is None:
+        raise errors.UNKNOWN_BAN()
+    return wire.Ban(user=users.user(target), reason=row.reason)
+
+
+@handles(wire.BAN_USER_FROM_GUILD)
+def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wire.BanUser) -> None:
+    """Ban a user from a guild.
+
+    The user need not be a member. If the user is already banned, only their recent messages are deleted."""
+    target = users.find(call.tx, user_id)
+    if target is None:
+        raise errors.UNKNOWN_USER()
+    if not rules.bannable(call.tx, access.guild(call, guild_id), (user_id,)):
+        raise errors.MISSING_PERMISSIONS()
+    seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
+    if store.find(call.tx, guild_id, user_id) is None:
+        actions.ban(call, guild_id, [target], seconds)
+    else:
+        actions.raise_member_banned(call, guild_id, user_id, seconds)
+
+
+@handles(wire.UNBAN_USER_FROM_GUILD)
+def unban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId) -> None:
+    """Remove a guild ban."""
+    target = users.find(call.tx, user_id)
+    if target is None or store.find(call.tx, guild_id, user_id) is None:
+        raise errors.UNKNOWN_BAN()
+    actions.unban(call, guild_id, target)
+
+
+@handles(wire.BULK_BAN_USERS_FROM_GUILD)
+def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanUsers) -> wire.BulkBanResult:
+    """Ban users from a guild.
+
+    Unknown users, users already banned and users ranked too high are returned as failed."""
+    wanted = list(dict.fromkeys(body.user_ids))
+    users_by_id = users.find_many(call.tx, wanted)
+    already_banned = store.find_ids(call.tx, guild_id, wanted)
+    allowed = rules.bannable(call.tx, access.guild(call, guild_id), wanted)
+    banned = [user_id for user_id in allowed if user_id in users_by_id and user_id not in already_banned]
+    if not banned:
+        raise errors.FAILED_TO_BAN_USERS()
+    actions.ban(call, guild_id, [users_by_id[user_id] for user_id in banned], body.delete_message_seconds or 0)
+    return wire.BulkBanResult(
+        banned_users=[UserId(user_id) for user_id in banned],
+        failed_users=[user_id for user_id in wanted if user_id not in set(banned)],
+    )

@@ -1,0 +1,296 @@
+"""Create, change and delete guild channels and their overwrites, and close private channels."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, TagId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import channels as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import users
+from hubbub.server.places import guilds, roles
+from hubbub.server.places.channels import permission_split, rules, store, views
+from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
+
+AUDITED_FIELDS: Final = (
+    "name",
+    "type",
+    "topic",
+    "position",
+    "parent_id",
+    "nsfw",
+    "rate_limit_per_user",
+    "bitrate",
+    "user_limit",
+    "rtc_region",
+    "video_quality_mode",
+    "default_auto_archive_duration",
+    "default_thread_rate_limit_per_user",
+    "default_reaction_emoji",
+    "default_sort_order",
+    "default_forum_layout",
+    "default_tag_setting",
+    "available_tags",
+    "flags",
+)
+"""Fields whose changes the audit log records. Overwrites have their own entries."""
+
+
+def create(
+    call: Call,
+    guild_id: int,
+    body: wire.CreateGuildChannel,
+    *,
+    guild: GuildTraits | None = None,
+    channel_id: int | None = None,
+    overwrites: Sequence[OverwriteRow] | None = None,
+    form: FormErrors | None = None,
+    quiet: bool = False,
+) -> wire.Channel:
+    """Create a channel without permission checks.
+
+    Without `overwrites` the channel takes those of its category. `quiet` (initial channels of a new guild, loading a
+    world) suppresses the audit entry and the event."""
+    form = form or FormErrors()
+    guild = guild or store.guild_traits(call.tx, guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_GUILD()
+    kind = int(body.type or ChannelType.GUILD_TEXT)
+    row = ChannelRow(
+        id=channel_id or call.new_id(ChannelId), type=kind, guild_id=guild_id, parent_id=body.parent_id or None
+    )
+    rules.check_emojis(call, row, body, form)
+    row = rules.apply_body(row, body, guild, form, lambda: call.new_id(TagId))
+    form.raise_if_any()
+    if store.count_of_guild(call.tx, guild_id) >= wire.GUILD_CHANNELS_MAX:
+        raise errors.MAX_CHANNELS()
+    if isinstance(body.position, int):
+        row = row._replace(position=body.position)
+    else:
+        category = kind == ChannelType.GUILD_CATEGORY
+        row = row._replace(position=store.next_position(call.tx, guild_id, category=category))
+    if overwrites is None:
+        overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
+    call.notify(guilds.NamesDrafted((row.name or "",)))
+    store.insert(call.tx, row)
+    overwrites = [each._replace(channel_id=row.id) for each in overwrites]
+    store.replace_overwrites(call.tx, row.id, overwrites)
+    _require_overwrite_capacity(call, guild_id, grown=len(overwrites))
+    view = views.channel(row, overwrites)
+    if not quiet:
+        changes = audit.differences(None, view, (*AUDITED_FIELDS, "permission_overwrites"))
+        audit.record(call, guild_id, AuditLogAction.CHANNEL_CREATE, target_id=row.id, changes=changes)
+        publish(call, wire.CHANNEL_CREATE, row, view)
+    return view
+
+
+def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) -> None:
+    """Publish a channel to a guild. The gateway obfuscates it for sessions that cannot see it (spec/gateway.md#5.1)."""
+    call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
+
+
+def change(
+    call: Call,
+    before: ChannelRow,
+    after: ChannelRow,
+    old: Sequence[OverwriteRow],
+    new: Sequence[OverwriteRow] | None = None,
+) -> wire.Channel:
+    """Store and publish a changed channel and its overwrites (None: unchanged), and update synced children."""
+    new = old if new is None else new
+    view = views.channel(after, new)
+    guild_id = before.guild_id or 0
+    if after.name != before.name:
+        call.notify(guilds.NamesDrafted((after.name or "",)))
+    if after != before:
+        store.update(call.tx, before, after)
+        changes = audit.differences(views.channel(before, old), view, AUDITED_FIELDS)
+        audit.record(call, guild_id, AuditLogAction.CHANNEL_UPDATE, target_id=after.id, changes=changes)
+    overwrites_changed = rules.bits_of(new) != rules.bits_of(old)
+    if overwrites_changed:
+        store.replace_overwrites(call.tx, after.id, new)
+        _record_overwrites(call, after, old, new)
+    if after != before or overwrites_changed:
+        publish(call, wire.CHANNEL_UPDATE, after, view)
+    if after.linked_lobby is not None and after.name != before.name:
+        call.notify(LinkedChannelChanged(after.id))
+    if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
+        _sync(call, after.id, old, new)
+    if overwrites_changed:
+        _require_overwrite_capacity(call, guild_id, grown=len(new) - len(old))
+    return view
+
+
+def _require_overwrite_capacity(call: Call, guild_id: int, *, grown: int) -> None:
+    """Reject the transaction if the guild's channels together exceed the overwrite limit."""
+    if grown > 0 and store.count_overwrites(call.tx, guild_id) > wire.GUILD_OVERWRITES_MAX:
+        raise errors.GUILD_CHANNELS_TOO_LARGE()
+
+
+def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> wire.Channel:
+    """Link a channel to a lobby, or unlink it if `lobby` is None."""
+    row = store.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    after = row._replace(linked_lobby=None if lobby is None else json.encode(lobby).decode())
+    return change(call, row, after, store.overwrites_of(call.tx, channel_id))
+
+
+def _sync(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
+    """Copy a category's new overwrites to the children that had the same overwrites as the category (spec/http.md#2.2)."""
+    children = store.list_children(call.tx, category_id)
+    overwrites = store.overwrites_of_many(call.tx, [child.id for child in children])
+    for child in children:
+        if rules.bits_of(overwrites.get(child.id, [])) == rules.bits_of(old):
+            rows = [each._replace(channel_id=child.id) for each in new]
+            store.replace_overwrites(call.tx, child.id, rows)
+            publish(call, wire.CHANNEL_UPDATE, child, views.channel(child, rows))
+
+
+def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
+    """Record one audit entry for each created, changed or deleted overwrite."""
+    before, after = {each.target_id: each for each in old}, {each.target_id: each for each in new}
+    differing = [target for target in before.keys() | after.keys() if before.get(target) != after.get(target)]
+    roles_by_id = roles.find_many(call.tx, row.guild_id or 0, differing)
+    for target in sorted(differing):
+        was, now = before.get(target), after.get(target)
+        action = (
+            AuditLogAction.CHANNEL_OVERWRITE_CREATE
+            if was is None
+            else AuditLogAction.CHANNEL_OVERWRITE_DELETE
+            if now is None
+            else AuditLogAction.CHANNEL_OVERWRITE_UPDATE
+        )
+        overwrite = now or was
+        options: dict[str, object] = {"id": target, "type": overwrite.type if overwrite else 0}
+        if target in roles_by_id:
+            options["role_name"] = roles_by_id[target].name
+        audit.record(
+            call,
+            row.guild_id or 0,
+            action,
+            target_id=row.id,
+            changes=audit.differences(was and views.overwrite(was), now and views.overwrite(now)),
+            options=options,
+        )
+
+
+def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
+    """Set the overwrite of a role or member in a channel."""
+    new = sorted(
+        [*(each for each in old if each.target_id != overwrite.target_id), overwrite], key=lambda each: each.target_id
+    )
+    change(call, row, row, old, new)
+
+
+def delete_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
+    """Delete the overwrite of a role or member in a channel."""
+    change(call, row, row, old, [each for each in old if each.target_id != target_id])
+
+
+def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
+    """Add the newer permission bits to a guild's roles and overwrites. Return how many roles and overwrites changed."""
+    added = changed_roles = changed_overwrites = 0
+    for role in roles.list_of_guild(call.tx, guild_id):
+        bits = role.permissions | permission_split.implied_bits(role.permissions)
+        if bits != role.permissions:
+            roles.change(call, role, role._replace(permissions=bits))
+            added |= bits & ~role.permissions
+            changed_roles += 1
+    for channel in store.list_of_guild(call.tx, guild_id):
+        # Read one channel at a time: changing a category also changes its synced children.
+        old = store.overwrites_of(call.tx, channel.id)
+        new = [permission_split.split(each) for each in old]
+        if new != old:
+            change(call, channel, channel, old, new)
+            changed_overwrites += sum(was != now for was, now in zip(old, new, strict=True))
+            for was, now in zip(old, new, strict=True):
+                added |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
+    for bit, action in permission_split.AUDIT_ACTIONS:
+        if added & bit:
+            audit.record(call, guild_id, action, target_id=guild_id)
+    return changed_roles, changed_overwrites
+
+
+def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> wire.Channel:
+    """Delete a guild channel. Children of a category stay, without a parent."""
+    guild_id = row.guild_id or 0
+    view = views.channel(row, overwrites)
+    orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
+    call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
+    store.delete(call.tx, row.id)
+    was_referenced = store.clear_guild_references(call.tx, guild_id, row.id)
+    changes = audit.differences(view, None, (*AUDITED_FIELDS, "permission_overwrites"))
+    audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
+    publish(call, wire.CHANNEL_DELETE, row, view)
+    guild = guilds.find(call.tx, guild_id) if was_referenced else None
+    if guild is not None:
+        guilds.publish_update(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
+    overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
+    for orphan in orphans:
+        moved = orphan._replace(parent_id=None)
+        store.update(call.tx, orphan, moved)
+        publish(call, wire.CHANNEL_UPDATE, moved, views.channel(moved, overwrites_by_channel.get(moved.id, [])))
+    return view
+
+
+def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
+    """Build a private channel for one of its members: the recipients are the others."""
+    others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
+    found = users.find_many(call.tx, others)
+    return views.private(
+        row, [users.user(found[each]) if each in found else users.deleted_user(each) for each in others]
+    )
+
+
+def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
+    """Hide a private channel from the caller until the next message."""
+    store.hide_for(call.tx, row.id, call.user_id)
+    view = private_for(call, row, call.user_id)
+    call.tx.emit(wire.CHANNEL_DELETE, view, Audience.of_users(call.user_id))
+    return view
+
+
+def change_group(call: Call, before: ChannelRow, body: wire.UpdateChannel) -> ChannelRow:
+    """Change the name or icon of a group, and publish it to each member."""
+    if before.type != ChannelType.GROUP_DM:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    after = before
+    if body.name is not UNSET:
+        after = after._replace(name=(body.name or "").strip() or None)
+    if body.icon is not UNSET:
+        after = after._replace(icon=body.icon.hash if body.icon else None)
+    if after != before:
+        store.update(call.tx, before, after)
+        for user_id in store.recipients_of(call.tx, after.id):
+            call.tx.emit(wire.CHANNEL_UPDATE, private_for(call, after, user_id), Audience.of_users(user_id))
+    return after
+
+
+def role_deleted(call: Call, signal: roles.RoleDeleted) -> None:
+    """Delete a deleted role's overwrites and publish the affected channels."""
+    channel_ids = store.channels_with_overwrite(call.tx, signal.guild_id, signal.role_id)
+    if not channel_ids:
+        return
+    store.delete_overwrites(call.tx, channel_ids, signal.role_id)
+    rows = store.find_many(call.tx, channel_ids)
+    remaining = store.overwrites_of_many(call.tx, channel_ids)
+    for row in rows.values():
+        publish(call, wire.CHANNEL_UPDATE, row, views.channel(row, remaining.get(row.id, [])))
+
+
+def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+    """Delete the channels and threads of a guild that is being deleted."""
+    channel_ids = store.ids_of_guild(call.tx, signal.guild_id)
+    if channel_ids:
+        call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
+    store.delete_of_guild(call.tx, signal.guild_id)

@@ -1,0 +1,36 @@
+"""Split older permissions into the newer ones, so that no member loses an ability (spec/dated-changes.md#2.5)."""
+
+from typing import Final
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.places.channels.store import OverwriteRow
+
+_SPLITS: Final = (
+    (Permissions.MANAGE_MESSAGES, Permissions.PIN_MESSAGES),
+    (
+        Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS,
+        Permissions.BYPASS_SLOWMODE,
+    ),
+    (Permissions.MANAGE_GUILD_EXPRESSIONS, Permissions.CREATE_GUILD_EXPRESSIONS),
+    (Permissions.MANAGE_EVENTS, Permissions.CREATE_EVENTS),
+)
+"""Pairs of older bits, any of which was enough, and the newer bit that is required now."""
+AUDIT_ACTIONS: Final = (
+    (Permissions.PIN_MESSAGES, AuditLogAction.GUILD_MIGRATE_PIN_PERMISSION),
+    (Permissions.BYPASS_SLOWMODE, AuditLogAction.GUILD_MIGRATE_BYPASS_SLOWMODE_PERMISSION),
+)
+"""Newer bits that have their own audit log action."""
+
+
+def split(row: OverwriteRow) -> OverwriteRow:
+    """Return an overwrite with the newer bits added."""
+    allow = row.allow | implied_bits(row.allow) & ~row.deny
+    # Deny a newer bit only if every older bit that implied it is denied.
+    deny = row.deny | sum(new for old, new in _SPLITS if row.deny & old == old and not allow & new)
+    return row._replace(allow=allow, deny=deny)
+
+
+def implied_bits(bits: int) -> int:
+    """Return the newer bits that the older ones imply."""
+    return sum(new for old, new in _SPLITS if bits & old)

@@ -1,0 +1,356 @@
+"""Validation of channels, and rules for changing permission overwrites."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import ChannelFlags
+from hubbub.protocol.ids import TagId
+from hubbub.protocol.permissions import Permissions, can_overwrite
+from hubbub.protocol.resources import channels as wire
+from hubbub.server.core import access, quotas
+from hubbub.server.core.access import ChannelAccess, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.places import emojis, voice_regions
+from hubbub.server.places.channels import store, views
+from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
+
+TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUM_TYPES})
+
+Bits = tuple[int, int]
+"""The allow and deny bits of an overwrite."""
+
+
+def clean_name(kind: int, name: str) -> str:
+    """Return the stored form of a channel name (spec/http.md#3.2: text-like names are lowercase with `-` for spaces)."""
+    text = re.sub(r"\s+", " ", name).strip()
+    return text.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else text
+
+
+def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
+    """Add a form error unless channels of this type can be created in the guild."""
+    possible = set(wire.CREATABLE_TYPES)
+    if not has_announcements(guild):
+        possible.discard(ChannelType.GUILD_ANNOUNCEMENT)
+    if kind not in possible:
+        form.add("type", *errors.choices(sorted(possible)))
+
+
+def features(guild: GuildTraits) -> frozenset[str]:
+    """Return the guild's features."""
+    return frozenset(json.decode(guild.features, list[str]))
+
+
+def has_announcements(guild: GuildTraits) -> bool:
+    """Return whether the guild can have announcement channels. Every community can."""
+    return not features(guild).isdisjoint({"NEWS", "COMMUNITY"})
+
+
+def required_by_community(guild: GuildTraits, channel_id: int) -> bool:
+    """Return whether the community needs this channel."""
+    return "COMMUNITY" in features(guild) and channel_id in (guild.rules_channel_id, guild.public_updates_channel_id)
+
+
+def bitrate_max(kind: int, guild: GuildTraits) -> int:
+    """Return the highest bitrate of a voice or stage channel in this guild."""
+    if kind == ChannelType.GUILD_STAGE_VOICE:
+        return wire.STAGE_BITRATE_MAX
+    tiers = wire.BITRATE_MAX_BY_TIER
+    return tiers[-1] if "VIP_REGIONS" in features(guild) else tiers[min(guild.premium_tier, len(tiers) - 1)]
+
+
+def apply_body(
+    row: ChannelRow,
+    body: wire.CreateGuildChannel | wire.UpdateChannel,
+    guild: GuildTraits,
+    form: FormErrors,
+    new_tag_id: Callable[[], TagId],
+) -> ChannelRow:
+    """Apply the fields of a request body to a channel row.
+
+    Absent fields are unchanged, null resets a field, and fields that the channel type does not have are ignored.
+    Parent, type and overwrites are handled elsewhere."""
+    kind = row.type
+    changes: dict[str, Any] = {}
+    if isinstance(body.name, str):
+        name = clean_name(kind, body.name)
+        if not name:
+            form.add("name", *errors.bad_length(1, wire.CHANNEL_NAME_MAX))
+        changes["name"] = name
+    if kind == ChannelType.GUILD_CATEGORY:
+        return row._replace(**changes)
+    if body.nsfw is not UNSET:
+        changes["nsfw"] = int(body.nsfw or False)
+    if body.rate_limit_per_user is not UNSET:
+        changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
+    if body.topic is not UNSET and (kind in TEXT_LIKE_TYPES or kind == ChannelType.GUILD_STAGE_VOICE):
+        limit = wire.FORUM_TOPIC_MAX if kind in views.FORUM_TYPES else wire.TOPIC_MAX
+        if body.topic is not None and len(body.topic) > limit:
+            form.add("topic", *errors.bad_length(0, limit))
+        changes["topic"] = body.topic or None
+    if kind in views.VOICE_TYPES:
+        changes |= _voice(kind, body, guild, form)
+    else:
+        changes |= _threads(body)
+    if kind in views.FORUM_TYPES:
+        changes |= _forum(row, body, form, new_tag_id)
+    updated = row._replace(**changes)
+    if body.flags is not UNSET:
+        updated = updated._replace(flags=_flags(updated, body.flags or 0))
+    elif updated.nsfw:
+        updated = updated._replace(flags=updated.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
+    return updated
+
+
+def check_emojis(
+    call: Call, row: ChannelRow, body: wire.CreateGuildChannel | wire.UpdateChannel, form: FormErrors
+) -> None:
+    """Add form errors for unknown emojis in a forum's tags and default reaction.
+
+    A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
+    if row.type not in views.FORUM_TYPES:
+        return
+    current = {tag.emoji_id for tag in views.tags(row)}
+    requested: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
+        (("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())
+    ]
+    if body.default_reaction_emoji:
+        requested.append((("default_reaction_emoji",), body.default_reaction_emoji))
+    for path, emoji in requested:
+        if emoji.emoji_id and emoji.emoji_id not in current:
+            known = emojis.find(call.tx, emoji.emoji_id)
+            if known is None or known.guild_id != row.guild_id:
+                form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+        elif emoji.emoji_name and not emoji.emoji_id and not emojis.is_unicode(emoji.emoji_name):
+            form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
+
+
+def _voice(
+    kind: int, body: wire.CreateGuildChannel | wire.UpdateChannel, guild: GuildTraits, form: FormErrors
+) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if body.bitrate is not UNSET:
+        if body.bitrate is not None and body.bitrate > bitrate_max(kind, guild):
+            raise errors.BITRATE_TOO_HIGH()
+        changes["bitrate"] = body.bitrate
+    if body.user_limit is not UNSET:
+        limit = wire.VOICE_USER_LIMIT_MAX if kind == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
+        if body.user_limit is not None and body.user_limit > limit:
+            form.add("user_limit", *errors.number_max(limit))
+        changes["user_limit"] = body.user_limit
+    if body.rtc_region is not UNSET:
+        known = [each.id for each in voice_regions.REGIONS]
+        if body.rtc_region is not None and body.rtc_region not in known:
+            form.add("rtc_region", *errors.choices(known))
+        changes["rtc_region"] = body.rtc_region
+    if body.video_quality_mode is not UNSET:
+        changes["video_quality_mode"] = None if body.video_quality_mode is None else int(body.video_quality_mode)
+    return changes
+
+
+def _threads(body: wire.CreateGuildChannel | wire.UpdateChannel) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if body.default_auto_archive_duration is not UNSET:
+        duration = body.default_auto_archive_duration
+        changes["default_auto_archive_duration"] = None if duration is None else int(duration)
+    if body.default_thread_rate_limit_per_user is not UNSET:
+        changes["default_thread_rate_limit_per_user"] = body.default_thread_rate_limit_per_user
+    return changes
+
+
+def _forum(
+    row: ChannelRow,
+    body: wire.CreateGuildChannel | wire.UpdateChannel,
+    form: FormErrors,
+    new_tag_id: Callable[[], TagId],
+) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if body.default_sort_order is not UNSET:
+        changes["default_sort_order"] = None if body.default_sort_order is None else int(body.default_sort_order)
+    if body.default_forum_layout is not UNSET:
+        changes["default_forum_layout"] = None if body.default_forum_layout is None else int(body.default_forum_layout)
+    if body.default_tag_setting is not UNSET:
+        changes["default_tag_setting"] = body.default_tag_setting
+    if body.default_reaction_emoji is not UNSET:
+        changes["default_reaction_emoji"] = _reaction(body.default_reaction_emoji, form)
+    if body.available_tags is not UNSET:
+        changes["available_tags"] = _tags(row, body.available_tags or [], form, new_tag_id)
+    return changes
+
+
+def _reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> str | None:
+    if emoji is None:
+        return None
+    emoji_id, emoji_name = emoji.emoji_id or None, emoji.emoji_name or None
+    if (emoji_id is None) == (emoji_name is None):
+        form.add("default_reaction_emoji", "DEFAULT_REACTION_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
+    return json.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
+
+
+def _tags(
+    row: ChannelRow, wanted: Sequence[wire.ForumTagRequest], form: FormErrors, new_tag_id: Callable[[], TagId]
+) -> str:
+    if len(wanted) > wire.FORUM_TAGS_MAX:
+        raise errors.MAX_FORUM_TAGS()
+    known = {tag.id for tag in views.tags(row)}
+    tags: list[wire.ForumTag] = []
+    for index, tag in enumerate(wanted):
+        emoji_id, emoji_name = tag.emoji_id or None, tag.emoji_name or None
+        if emoji_id is not None and emoji_name is not None:
+            form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
+        tags.append(
+            wire.ForumTag(
+                # An id of another forum creates a new tag, so that a list of tags can be copied.
+                id=tag.id if tag.id and tag.id in known else new_tag_id(),
+                name=tag.name,
+                moderated=bool(tag.moderated or False),
+                emoji_id=emoji_id,
+                emoji_name=emoji_name,
+            )
+        )
+    if len({tag.name for tag in tags}) < len(tags):
+        raise errors.TAG_NAMES_MUST_BE_UNIQUE()
+    if len({tag.id for tag in tags}) < len(tags):
+        form.add("available_tags", *errors.duplicate())
+    return json.encode(tags).decode()
+
+
+def _flags(row: ChannelRow, wanted: int) -> int:
+    """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (spec/http.md#3.2)."""
+    settable = 0
+    if row.type in views.FORUM_TYPES:
+        settable |= ChannelFlags.REQUIRE_TAG
+    if row.type == ChannelType.GUILD_MEDIA:
+        settable |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS
+    if row.type in TEXT_LIKE_TYPES or row.type == ChannelType.GUILD_VOICE:
+        settable |= ChannelFlags.IS_SPOILER_CHANNEL
+    flags = row.flags & ~settable | wanted & settable
+    return flags & ~ChannelFlags.IS_SPOILER_CHANNEL if row.nsfw else flags
+
+
+def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors, path: errors.Path) -> None:
+    """Require a category of the same guild that is not full and in which the caller manages channels."""
+    parent = store.find(call.tx, parent_id)
+    if (
+        parent is None
+        or parent.guild_id != row.guild_id
+        or parent.type != ChannelType.GUILD_CATEGORY
+        or row.type == ChannelType.GUILD_CATEGORY
+    ):
+        form.add(path, *errors.parent_type())
+        return
+    access.require_channel(call, parent_id, Permissions.MANAGE_CHANNELS)
+    if store.count_children(call.tx, parent_id) >= wire.CATEGORY_CHILDREN_MAX:
+        form.add(path, *errors.parent_max_channels(wire.CATEGORY_CHILDREN_MAX))
+
+
+def overwrites_from(
+    call: Call, guild_id: int, channel_id: int, wanted: Sequence[wire.OverwriteRequest], form: FormErrors
+) -> list[OverwriteRow]:
+    """Build overwrites from a request body. Each must target a different role of the guild or user."""
+    if len(wanted) > wire.OVERWRITES_MAX:
+        raise errors.MAX_CHANNEL_OVERWRITES()
+    ids = [each.id for each in wanted]
+    roles, users = store.known_targets(call.tx, guild_id, ids)
+    rows: dict[int, OverwriteRow] = {}
+    for index, each in enumerate(wanted):
+        kind = overwrite_type(each.type, each.id in roles)
+        if each.id not in (roles if kind == OverwriteType.ROLE else users):
+            form.add(
+                ("permission_overwrites", index, "id"), "CHANNEL_OVERWRITE_TARGET_INVALID", "Unknown role or user."
+            )
+        if each.id in rows:
+            form.add(("permission_overwrites", index, "id"), *errors.duplicate())
+        rows[each.id] = OverwriteRow(
+            channel_id, each.id, kind, (each.allow or 0) & Permissions.ALL, (each.deny or 0) & Permissions.ALL
+        )
+    return [rows[target] for target in sorted(rows)]
+
+
+def overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
+    """Return the requested type of an overwrite, or the type of its target."""
+    if requested is None or requested is UNSET:
+        return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
+    return int(requested)
+
+
+def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
+    """Return every bit that differs between two sets of overwrites."""
+    bits = 0
+    for target in before.keys() | after.keys():
+        old, new = before.get(target, (0, 0)), after.get(target, (0, 0))
+        bits |= old[0] ^ new[0] | old[1] ^ new[1]
+    return bits
+
+
+def require_new_overwrites(
+    call: Call, standing: GuildAccess, parent_id: int | None, rows: Sequence[OverwriteRow]
+) -> None:
+    """Require that a new channel's overwrites use only bits the caller holds in the guild or category (spec/http.md#2.3)."""
+    inherited = 0
+    if parent_id is not None:
+        inherited = access.permissions_in(call.tx, standing, parent_id)
+    if not can_overwrite(standing.allowed, inherited, changed_bits({}, bits_of(rows))):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_overwrites(here: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]) -> None:
+    """Require that overwrites change only in bits the caller holds in the guild or channel (spec/http.md#2.3)."""
+    standing = here.guild
+    if standing is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    manages_by_overwrite = any(
+        each.allow & Permissions.MANAGE_ROLES
+        for each in before
+        if each.target_id == standing.user_id or each.target_id in standing.roles
+    )
+    changed = changed_bits(bits_of(before), bits_of(after))
+    if not can_overwrite(standing.allowed, here.allowed, changed, manages_by_overwrite=manages_by_overwrite):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
+    """Return the allow and deny bits by target id."""
+    return {row.target_id: (row.allow, row.deny) for row in rows}
+
+
+def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
+    """Reject type changes other than between text and announcement channels."""
+    convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
+    if row.type not in convertible or kind not in convertible or not has_announcements(guild):
+        raise errors.WRONG_CHANNEL_TYPE()
+    if required_by_community(guild, row.id):
+        raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT()
+
+
+def require_rename(call: Call, row: ChannelRow) -> None:
+    """Limit changes of name and topic to two in ten minutes per channel (spec/http.md#1.14)."""
+    quotas.consume(call, "rename", row.id, wire.NAME_AND_TOPIC_LIMIT)
+
+
+# Lobby links
+
+_VIEW_AND_SEND = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+
+
+def can_link_lobby(row: ChannelRow, bits: int) -> bool:
+    """Return whether a user with these permissions may link a lobby to a channel (spec/sdk.md#12.6)."""
+    is_linkable = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
+    return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
+
+
+def is_open_to_all(guild_id: int, everyone: int, overwrites: Sequence[OverwriteRow]) -> bool:
+    """Return whether every member of the guild can view the channel and send messages, regardless of roles."""
+    allowed, denied = everyone, 0
+    for each in overwrites:
+        if each.target_id == guild_id:
+            allowed = allowed & ~each.deny | each.allow
+        else:
+            denied |= each.deny
+    return not _VIEW_AND_SEND & ~allowed and not _VIEW_AND_SEND & denied

@@ -1,0 +1,236 @@
+"""Build the wire models of channels: guild channels, threads, private channels and obfuscated channels."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import ChannelFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, Snowflake, TagId, Timestamp, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channels as wire
+from hubbub.protocol.resources.members import Member
+from hubbub.protocol.resources.users import User
+from hubbub.server.places.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
+
+THREAD_TYPES: Final = frozenset(
+    {ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
+)
+VOICE_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
+FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
+PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
+
+HIDDEN_NAME: Final = "___hidden___"
+
+
+def any_channel(
+    row: ChannelRow,
+    *,
+    overwrites: Iterable[OverwriteRow] = (),
+    member: wire.ThreadMember | UnsetType = UNSET,
+    recipients: Iterable[User] = (),
+) -> wire.AnyChannel:
+    """Build a channel of any kind."""
+    if row.type in THREAD_TYPES:
+        return thread(row, member=member)
+    if row.guild_id is None:
+        return private(row, recipients)
+    return channel(row, overwrites)
+
+
+def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel:
+    """Build a guild channel that the viewer can see.
+
+    Over HTTP, before the obfuscation date, the viewer may be any bot."""
+    view = _base(row, row.name or "", [overwrite(each) for each in overwrites], row.flags)
+    if row.type == ChannelType.GUILD_CATEGORY:
+        return view
+    view.nsfw = bool(row.nsfw)
+    view.rate_limit_per_user = row.rate_limit_per_user
+    view.last_message_id = None if row.last_message_id is None else MessageId(row.last_message_id)
+    if row.type not in FORUM_TYPES:
+        view.last_pin_timestamp = _timestamp(row.last_pin_ms)
+    if row.type in VOICE_TYPES:
+        view.bitrate = wire.BITRATE_DEFAULT if row.bitrate is None else row.bitrate
+        view.user_limit = row.user_limit or 0
+        view.rtc_region = row.rtc_region
+        if row.video_quality_mode is not None:
+            view.video_quality_mode = row.video_quality_mode
+        if row.type == ChannelType.GUILD_STAGE_VOICE:
+            view.topic = row.topic
+        return view
+    view.topic = row.topic
+    if row.linked_lobby is not None:
+        view.linked_lobby = json.decode(row.linked_lobby, wire.LinkedLobby)
+    if row.default_auto_archive_duration is not None:
+        view.default_auto_archive_duration = row.default_auto_archive_duration
+    view.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0
+    if row.type in FORUM_TYPES:
+        view.available_tags = tags(row)
+        view.default_reaction_emoji = default_reaction(row)
+        view.default_sort_order = row.default_sort_order
+        view.default_forum_layout = row.default_forum_layout or 0
+        view.default_tag_setting = row.default_tag_setting
+    return view
+
+
+def obfuscated(row: ChannelRow) -> wire.Channel:
+    """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
+    guild_id = row.guild_id or 0
+    deny = wire.Overwrite(
+        id=Snowflake(guild_id), type=0, allow=Permissions(0), deny=Permissions(Permissions.VIEW_CHANNEL)
+    )
+    view = _base(row, HIDDEN_NAME, [deny], ChannelFlags.CHANNEL_OBFUSCATED)
+    view.application_id = UNSET
+    if row.type == ChannelType.GUILD_CATEGORY:
+        return view
+    view.nsfw = False
+    view.rate_limit_per_user = 0
+    view.last_message_id = None
+    if row.type not in FORUM_TYPES:
+        view.last_pin_timestamp = None
+    if row.type in VOICE_TYPES:
+        view.bitrate = wire.BITRATE_DEFAULT
+        view.user_limit = 0
+        view.rtc_region = None
+        if row.type == ChannelType.GUILD_STAGE_VOICE:
+            view.topic = None
+        return view
+    view.topic = None
+    view.default_thread_rate_limit_per_user = 0
+    if row.type in FORUM_TYPES:
+        view.available_tags = []
+        view.default_reaction_emoji = None
+        view.default_sort_order = None
+        view.default_forum_layout = 0
+    return view
+
+
+def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) -> wire.Thread:
+    """Build a thread or forum post, with the viewer's own membership if they have one."""
+    view = wire.Thread(**_thread_keys(row))
+    view.member = member
+    return view
+
+
+def created_thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, new: bool) -> wire.ThreadCreated:
+    """Build the payload of THREAD_CREATE. `new` is False if the thread exists and the recipient was added to it."""
+    view = wire.ThreadCreated(**_thread_keys(row))
+    view.member = member
+    if new:
+        view.newly_created = True
+    return view
+
+
+def _thread_keys(row: ChannelRow) -> dict[str, Any]:
+    created_ms = Snowflake(row.id).created_ms if row.created_ms is None else row.created_ms
+    metadata = wire.ThreadMetadata(
+        archived=bool(row.archived),
+        auto_archive_duration=row.auto_archive_duration or 1440,
+        archive_timestamp=json.timestamp(created_ms if row.archive_changed_ms is None else row.archive_changed_ms),
+        locked=bool(row.locked),
+        create_timestamp=json.timestamp(created_ms),
+    )
+    if row.type == ChannelType.PRIVATE_THREAD:
+        metadata.invitable = row.invitable is None or bool(row.invitable)
+    keys: dict[str, Any] = {
+        "id": ChannelId(row.id),
+        "type": row.type,
+        "flags": row.flags,
+        "guild_id": GuildId(row.guild_id or 0),
+        "name": row.name or "",
+        "parent_id": ChannelId(row.parent_id or 0),
+        "owner_id": UserId(row.owner_id or 0),
+        "last_message_id": None if row.last_message_id is None else MessageId(row.last_message_id),
+        "last_pin_timestamp": _timestamp(row.last_pin_ms),
+        "rate_limit_per_user": row.rate_limit_per_user,
+        "thread_metadata": metadata,
+        "message_count": row.message_count,
+        # spec/http.md#3.3: member_count stops at 50.
+        "member_count": min(row.member_count, wire.THREAD_MEMBER_COUNT_MAX),
+        "total_message_sent": row.total_message_sent,
+    }
+    if row.applied_tags is not None:
+        keys["applied_tags"] = json.decode(row.applied_tags, list[TagId])
+    return keys
+
+
+def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> wire.ThreadMember:
+    """Build a thread membership."""
+    return wire.ThreadMember(
+        id=ChannelId(row.thread_id),
+        user_id=UserId(row.user_id),
+        join_timestamp=json.timestamp(row.joined_ms),
+        flags=row.flags,
+        member=member,
+    )
+
+
+def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
+    """Build a direct message channel or a group. `recipients` are the other users in it."""
+    view = wire.PrivateChannel(
+        id=ChannelId(row.id),
+        type=row.type,
+        flags=row.flags,
+        recipients=list(recipients),
+        last_message_id=None if row.last_message_id is None else MessageId(row.last_message_id),
+        last_pin_timestamp=_timestamp(row.last_pin_ms),
+    )
+    if row.type == ChannelType.GROUP_DM:
+        view.name = row.name
+        view.icon = row.icon
+        view.owner_id = UserId(row.owner_id or 0)
+        if row.application_id is not None:
+            # spec/http.md#3.2: groups created by an application have its id; in others the field is absent, never null.
+            view.application_id = ApplicationId(row.application_id)
+            view.managed = True
+    return view
+
+
+def partial(row: ChannelRow) -> wire.PartialChannel:
+    """Build the partial channel that invites contain."""
+    return wire.PartialChannel(id=ChannelId(row.id), type=row.type, name=row.name)
+
+
+def overwrite(row: OverwriteRow) -> wire.Overwrite:
+    """Build a permission overwrite."""
+    return wire.Overwrite(
+        id=Snowflake(row.target_id), type=row.type, allow=Permissions(row.allow), deny=Permissions(row.deny)
+    )
+
+
+def tags(row: ChannelRow) -> list[wire.ForumTag]:
+    """Return the tags of a forum."""
+    return [] if row.available_tags is None else json.decode(row.available_tags, list[wire.ForumTag])
+
+
+def default_reaction(row: ChannelRow) -> wire.DefaultReaction | None:
+    """Return the default reaction emoji of a forum, or None."""
+    return None if row.default_reaction_emoji is None else json.decode(row.default_reaction_emoji, wire.DefaultReaction)
+
+
+def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
+    """Build the fields that all guild channels have."""
+    return wire.Channel(
+        id=ChannelId(row.id),
+        type=row.type,
+        flags=flags,
+        guild_id=GuildId(row.guild_id or 0),
+        name=name,
+        position=row.position,
+        permission_overwrites=overwrites,
+        parent_id=None if row.parent_id is None else ChannelId(row.parent_id),
+        application_id=None if _has_application_id(row) else UNSET,
+    )
+
+
+def _has_application_id(row: ChannelRow) -> bool:
+    """Return whether the channel is new enough to have `application_id`; older channels omit it (spec/http.md#3.2)."""
+    return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
+
+
+def _timestamp(ms: int | None) -> Timestamp | None:
+    return None if ms is None else json.timestamp(ms)

@@ -1,0 +1,69 @@
+"""Reads the guild state that gateway nodes cache, composed of guilds, roles, members and channels."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire
+from hubbub.server.core import access
+from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
+from hubbub.server.core.store import Tx
+from hubbub.server.places import channels, guilds, members, roles, soundboard
+
+
+def state(tx: Tx, guild_id: int) -> GuildState | None:
+    """Return the state of a guild for filtering and GUILD_CREATE, or None if the guild does not exist."""
+    row = guilds.find(tx, guild_id)
+    if row is None:
+        return None
+    role_rows = roles.list_of_guild(tx, guild_id)
+    overwrites = channels.overwrites_of_guild(tx, guild_id)
+    shown = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now=None))
+    return GuildState(
+        id=guild_id,
+        owner_id=row.owner_id,
+        roles={role.id: role.permissions for role in role_rows},
+        channels={
+            channel.id: _channel(channel, overwrites.get(channel.id, []))
+            for channel in channels.list_of_guild(tx, guild_id)
+        },
+        member_count=row.member_count,
+        shared_fields={
+            **{key: value for key, value in shown.items() if value is not UNSET},
+            "soundboard_sounds": soundboard.list_of_guild(tx, guild_id),
+        },
+        snapshot=tx.snapshot,
+    )
+
+
+def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) -> ChannelState:
+    return ChannelState(
+        id=row.id,
+        type=row.type,
+        parent_id=row.parent_id,
+        overwrites={each.target_id: (each.allow, each.deny) for each in overwrites},
+        body=wire.encode(channels.channel(row, overwrites)),
+        obfuscated_body=wire.encode(channels.obfuscated(row)),
+    )
+
+
+def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
+    """Return the membership of these users; users who are not members are omitted."""
+    rows = members.find_rows(tx, guild_id, users)
+    role_ids = members.find_roles(tx, guild_id, rows)
+    return {
+        user_id: MemberState(
+            user_id=user_id,
+            roles=role_ids.get(user_id, ()),
+            timed_out_until_ms=row.timed_out_until_ms,
+            restricted=access.is_restricted(row.pending, row.flags),
+            joined_at=wire.timestamp(row.joined_ms),
+        )
+        for user_id, row in rows.items()
+    }
+
+
+def guild_ids(tx: Tx, user_id: int) -> list[int]:
+    """Return the ids of the guilds of a user."""
+    return guilds.ids_of_user(tx, user_id)

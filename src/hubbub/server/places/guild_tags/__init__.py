@@ -1,0 +1,16 @@
+"""Guild tags, which members display beside their name."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guild_tags import actions, routes
+from hubbub.server.places.guild_tags.jobs import JOBS
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.members import MemberRemoved
+
+SLICE = Slice(
+    name="guild_tags",
+    modules=(routes,),
+    jobs=JOBS,
+    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,94 @@
+"""Set and remove guild tags, and the tags that members display."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import guild_tags as wire
+from hubbub.protocol.resources.users import PrimaryGuild
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places.guild_tags import store
+from hubbub.server.places.guild_tags.store import GuildTagRow
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.members import MemberRemoved
+
+UPDATE_MEMBERS_JOB: Final = "guild_tags.retell"
+MEMBERS_BATCH_SIZE: Final = 100
+
+CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
+"""The tag of a user after the platform removed it: `identity_enabled` is null in User.primary_guild."""
+
+
+class UpdateMembersPayload(msgspec.Struct):
+    """Job payload: the guild whose tag changed, and the last user id already updated."""
+
+    guild_id: GuildId
+    after: int = 0
+
+
+def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> None:
+    """Store a guild's new tag and schedule the update of the members who display it."""
+    if before == after:
+        return
+    store.put(call.tx, GuildTagRow(after.id, after.tag, after.badge) if after.tag is not None else None, after.id)
+    audit.record(
+        call,
+        after.id,
+        AuditLogAction.GUILD_PROFILE_UPDATE,
+        target_id=after.id,
+        changes=audit.differences(before, after, ("tag", "badge")),
+    )
+    call.tx.enqueue(UPDATE_MEMBERS_JOB, UpdateMembersPayload(guild_id=after.id), key=f"guild_tags:{int(after.id)}")
+
+
+def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
+    """Display or hide a tag. A hidden tag with a guild id is remembered as hidden; without one it is cleared."""
+    if row is not None:
+        return users.set_primary_guild(call, user, displayed_tag(row))
+    if guild_id is None:
+        return users.set_primary_guild(call, user, None)
+    hidden = PrimaryGuild(identity_guild_id=GuildId(guild_id), identity_enabled=False, tag=None, badge=None)
+    return users.set_primary_guild(call, user, hidden)
+
+
+def displayed_tag(row: GuildTagRow) -> PrimaryGuild:
+    """Return the tag as it appears on a member."""
+    return PrimaryGuild(identity_guild_id=GuildId(row.guild_id), identity_enabled=True, tag=row.tag, badge=row.badge)
+
+
+def update_members(call: Call, payload: UpdateMembersPayload) -> None:
+    """Update one batch of members to the current tag, or clear it, and schedule the next batch."""
+    row = store.find(call.tx, payload.guild_id)
+    tag = CLEARED if row is None else displayed_tag(row)
+    batch = users.list_by_primary_guild(call.tx, payload.guild_id, after=payload.after, limit=MEMBERS_BATCH_SIZE)
+    for user in batch:
+        users.set_primary_guild(call, user, tag)
+    if len(batch) == MEMBERS_BATCH_SIZE:
+        call.tx.enqueue(
+            UPDATE_MEMBERS_JOB,
+            UpdateMembersPayload(guild_id=payload.guild_id, after=int(batch[-1].id)),
+            key=f"guild_tags:{int(payload.guild_id)}",
+        )
+
+
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    """Delete the tag of a deleted guild and schedule the update of the members who display it."""
+    store.put(call.tx, None, signal.guild_id)
+    call.tx.enqueue(
+        UPDATE_MEMBERS_JOB, UpdateMembersPayload(guild_id=signal.guild_id), key=f"guild_tags:{int(signal.guild_id)}"
+    )
+
+
+def member_removed(call: Call, signal: MemberRemoved) -> None:
+    """Clear the tag of a member who left the guild."""
+    user = users.find(call.tx, signal.user_id)
+    if user is None or user.primary_guild is None:
+        return
+    if json.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
+        users.set_primary_guild(call, user, CLEARED)

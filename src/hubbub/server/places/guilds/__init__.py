@@ -1,0 +1,56 @@
+"""Guilds: creation, settings, features and deletion."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users import UserDeletionRequested
+from hubbub.server.places.guilds import routes, rules
+from hubbub.server.places.guilds.actions import change, create, delete, grant, publish_update
+from hubbub.server.places.guilds.initial_contents import InitialContents, default_contents
+from hubbub.server.places.guilds.rules import clean_name, guilds_max, require_creation, require_image_features
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
+from hubbub.server.places.guilds.store import (
+    GuildRow,
+    NewChannel,
+    NewOverwrite,
+    count_of_user,
+    count_online,
+    find,
+    find_many,
+    ids_of_user,
+    is_member,
+    member_ids,
+    with_feature,
+)
+from hubbub.server.places.guilds.views import guild
+
+SLICE = Slice(name="guilds", modules=(routes,), listeners={UserDeletionRequested: rules.reject_guild_owner})
+
+__all__ = [
+    "SLICE",
+    "FeaturesRemoved",
+    "InitialContents",
+    "GuildDeleted",
+    "GuildRow",
+    "MemberLeft",
+    "NamesDrafted",
+    "NewChannel",
+    "NewOverwrite",
+    "publish_update",
+    "change",
+    "clean_name",
+    "count_of_user",
+    "count_online",
+    "create",
+    "delete",
+    "find",
+    "find_many",
+    "grant",
+    "guild",
+    "guilds_max",
+    "ids_of_user",
+    "is_member",
+    "member_ids",
+    "require_creation",
+    "require_image_features",
+    "default_contents",
+    "with_feature",
+]

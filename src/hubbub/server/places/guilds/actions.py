@@ -1,0 +1,128 @@
+"""Create, change and delete guilds: store, audit and publish."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources import guilds as wire
+from hubbub.protocol.resources.audit_log import AuditLogChange
+from hubbub.server.core import audit
+from hubbub.server.core.batches import batches
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import roles
+from hubbub.server.places.guilds import initial_contents, rules, store, views
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
+from hubbub.server.places.guilds.store import GuildRow
+
+_DELETE_BATCH_SIZE = 1000
+"""Number of members in one GUILD_DELETE audience."""
+
+_UNAUDITED = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
+"""Fields that other slices audit, and derived fields."""
+
+
+def create(
+    call: Call,
+    *,
+    owner_id: int,
+    name: str,
+    guild_id: GuildId | None = None,
+    contents: initial_contents.InitialContents | None = None,
+    features: list[str] | None = None,
+    **settings: Any,
+) -> GuildRow:
+    """Create a guild with its roles, channels and owner.
+
+    `begin` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
+    needed, so that a world can be built without a caller."""
+    guild_id = guild_id or call.new_id(GuildId)
+    contents = contents or initial_contents.default_contents(call)
+    row = GuildRow(
+        id=guild_id,
+        name=name,
+        owner_id=owner_id,
+        features=json.encode(sorted(features or ())).decode(),
+        system_channel_id=contents.system_channel_id,
+        afk_channel_id=contents.afk_channel_id,
+        member_count=1,
+    )._replace(**settings)
+    call.notify(NamesDrafted((row.name, row.description or "", *(channel.name for channel in contents.channels))))
+    store.insert(call.tx, row)
+    everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone, position=0)
+    roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
+    store.insert_channels(call.tx, guild_id, contents.channels, contents.overwrites)
+    store.insert_owner(call.tx, guild_id, owner_id, call.now)
+    # The gateway builds each session's own GUILD_CREATE from the guild's state.
+    call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, Audience.of_users(owner_id))
+    return row
+
+
+def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLogChange] = ()) -> wire.Guild:
+    """Store, audit and publish a changed guild. Does nothing if nothing changed.
+
+    `also` holds changes beside the guild object (its welcome screen) for the same audit log entry."""
+    role_rows = roles.list_of_guild(call.tx, before.id)
+    guild = views.guild(call.tx, after, role_rows, now=call.now)
+    if after != before:
+        if (after.name, after.description) != (before.name, before.description):
+            call.notify(NamesDrafted((after.name, after.description or "")))
+        store.update(call.tx, before, after)
+        previous = views.guild(call.tx, before, role_rows, now=call.now)
+        keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
+        also = [*audit.differences(previous, guild, keys), *also]
+        publish_update(call, guild)
+    if also:
+        audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
+    return guild
+
+
+def grant(
+    call: Call,
+    before: GuildRow,
+    *,
+    premium_tier: int | None = None,
+    add: Iterable[str] = (),
+    remove: Iterable[str] = (),
+) -> GuildRow:
+    """Set a guild's boost tier, and add or remove features, for an operator.
+
+    The change is audited and published as usual."""
+    after = before
+    if premium_tier is not None:
+        after = after._replace(premium_tier=premium_tier)
+    for feature in add:
+        after = store.with_feature(after, feature, True)
+    removed = frozenset(remove) & frozenset(before.feature_names)
+    for feature in removed:
+        after = store.with_feature(after, feature, False)
+    if GuildFeature.VANITY_URL in removed:
+        after = after._replace(vanity_url_code=None)
+    rules.require_community(after)
+    change(call, before, after)
+    if removed:
+        call.notify(FeaturesRemoved(GuildId(before.id), removed))
+    return after
+
+
+def publish_update(call: Call, guild: wire.Guild) -> None:
+    """Publish a changed guild to its members."""
+    call.tx.emit(wire.GUILD_UPDATE, guild, Audience.guild(guild.id), refresh="guild")
+
+
+def delete(call: Call, row: GuildRow) -> None:
+    """Delete a guild and publish its deletion to all members."""
+    members = store.member_ids(call.tx, row.id)
+    call.notify(GuildDeleted(GuildId(row.id)))
+    roles.delete_of_guild(call.tx, row.id)
+    store.delete(call.tx, row.id)
+    payload = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
+    for batch in batches(members, _DELETE_BATCH_SIZE):
+        call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))
+
+
+def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:
+    """Raise `MemberLeft`, so that the members slice removes the member."""
+    call.notify(MemberLeft(guild_id, user_id))

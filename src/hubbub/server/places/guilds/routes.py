@@ -1,0 +1,213 @@
+"""Handlers for guilds."""
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AfkTimeout, GuildFeature, MfaLevel
+from hubbub.protocol.flags import SystemChannelFlags
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import roles
+from hubbub.server.places.guilds import actions, initial_contents, rules, store, views
+from hubbub.server.places.guilds.store import GuildRow
+
+_DEFAULTS = {
+    "verification_level": 0,
+    "default_message_notifications": 0,
+    "explicit_content_filter": 0,
+    "afk_timeout": int(AfkTimeout.FIVE_MINUTES),
+    "system_channel_flags": 0,
+    "premium_progress_bar_enabled": 0,
+}
+"""Values that null resets a setting to."""
+
+_CHANNELS = (
+    "afk_channel_id",
+    "system_channel_id",
+    "rules_channel_id",
+    "public_updates_channel_id",
+    "safety_alerts_channel_id",
+)
+_IMAGES = ("icon", "splash", "discovery_splash", "banner")
+
+
+@handles(wire.CREATE_GUILD)
+def create_guild(call: Call, body: wire.CreateGuild) -> wire.Guild:
+    """Create a guild."""
+    rules.require_creation(call)
+    name = rules.clean_name(body.name)
+    guild_id = call.new_id(GuildId)
+    contents = initial_contents.requested_contents(call, guild_id, body)
+    settings = _numeric_settings(body)
+    if body.icon:
+        rules.require_image_features("icon", body.icon, ())
+        settings["icon"] = body.icon.hash
+    if call.actor.is_bot:
+        settings["application_id"] = call.actor.application_id
+    row = actions.create(call, owner_id=call.user_id, name=name, guild_id=guild_id, contents=contents, **settings)
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+
+
+@handles(wire.GET_GUILD)
+def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild:
+    """Get a guild.
+
+    The caller must be a member."""
+    access.guild(call, guild_id)
+    row = _get(call, guild_id)
+    online = _count_online(call, [row])[guild_id] if query.with_counts else None
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online, now=call.now)
+
+
+@handles(wire.GET_GUILD_PREVIEW)
+def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
+    """Get a guild preview.
+
+    The caller must be a member, or the guild must be discoverable."""
+    row = _get(call, guild_id)
+    if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
+        raise errors.UNKNOWN_GUILD()
+    return views.preview(call.tx, row, _count_online(call, [row])[guild_id])
+
+
+@handles(wire.UPDATE_GUILD)
+def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.Guild:
+    """Update a guild."""
+    standing = access.guild(call, guild_id)
+    before = _get(call, guild_id)
+    after = _with_owner(call, standing, before, body)
+    after = _with_channels(call, after, body)
+    if body.features is not UNSET:
+        features = rules.features(standing, before.feature_names, body.features or ())
+        after = after._replace(features=json.encode(features).decode())
+    after = _with_images(after, body)
+    if body.name is not UNSET:
+        after = after._replace(name=rules.clean_name(body.name))
+    if body.description is not UNSET:
+        after = after._replace(description=body.description or None)
+    if body.preferred_locale is not UNSET:
+        after = after._replace(preferred_locale=rules.require_locale(body.preferred_locale or "en-US"))
+    after = after._replace(**_numeric_settings(body))
+    rules.require_community(after)
+    return actions.change(call, before, after)
+
+
+@handles(wire.SET_GUILD_MFA_LEVEL)
+def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel) -> wire.GuildMfaLevel:
+    """Set the MFA level of a guild.
+
+    Only the owner may, and only with two-factor authentication enabled."""
+    rules.require_owner(access.guild(call, guild_id))
+    if body.level not in (MfaLevel.NONE, MfaLevel.ELEVATED):
+        raise errors.INVALID_MFA_LEVEL()
+    owner = users.find(call.tx, call.user_id)
+    if owner is None or not owner.mfa_enabled:
+        raise errors.TWO_FACTOR_REQUIRED()
+    before = _get(call, guild_id)
+    actions.change(call, before, before._replace(mfa_level=body.level))
+    return body
+
+
+@handles(wire.DELETE_GUILD)
+def delete_guild(call: Call, guild_id: GuildId) -> None:
+    """Delete a guild.
+
+    Only the owner may delete it."""
+    rules.require_owner(access.guild(call, guild_id))
+    actions.delete(call, _get(call, guild_id))
+
+
+@handles(wire.LIST_MY_GUILDS)
+def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
+    """List the guilds of the current user."""
+    rows = store.list_of_user(
+        call.tx,
+        call.user_id,
+        before=None if query.before is UNSET else query.before,
+        after=None if query.after is UNSET else query.after,
+        limit=query.limit,
+    )
+    permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    online = _count_online(call, rows) if query.with_counts else {}
+    return [views.my_guild(row, call.user_id, permissions[row.id], online.get(row.id), call.now) for row in rows]
+
+
+@handles(wire.LEAVE_GUILD)
+def leave_guild(call: Call, guild_id: GuildId) -> None:
+    """Leave a guild.
+
+    The owner cannot leave."""
+    row = store.find(call.tx, guild_id)
+    if row is None or not store.is_member(call.tx, guild_id, call.user_id):
+        raise errors.UNKNOWN_GUILD()
+    if row.owner_id == call.user_id:
+        raise errors.INVALID_GUILD()
+    actions.leave(call, guild_id, call.user_id)
+
+
+def _get(call: Call, guild_id: GuildId) -> GuildRow:
+    row = store.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_GUILD()
+    return row
+
+
+def _count_online(call: Call, rows: list[GuildRow]) -> dict[int, int]:
+    """Return the number of online members of each guild."""
+    return store.count_online(call.tx, rows, {presence.user_id for presence in call.presences})
+
+
+def _numeric_settings(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
+    """Return the numeric settings of a request body, as columns."""
+    found: dict[str, Any] = {}
+    for field, default in _DEFAULTS.items():
+        value = getattr(body, field, UNSET)
+        if value is not UNSET:
+            found[field] = default if value is None else int(value)
+    if "system_channel_flags" in found:
+        found["system_channel_flags"] &= SystemChannelFlags.ALL
+    return found
+
+
+def _with_owner(call: Call, standing: GuildAccess, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    if body.owner_id is UNSET or body.owner_id == row.owner_id:
+        return row
+    rules.require_new_owner(call, standing, body.owner_id)
+    return row._replace(owner_id=body.owner_id)
+
+
+def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    for field in _CHANNELS:
+        channel_id = getattr(body, field)
+        if channel_id is UNSET:
+            continue
+        if channel_id is not None:
+            rules.require_channel(call, row.id, field, channel_id)
+            if channel_id != getattr(row, field):
+                access.channel(call, channel_id)
+        row = row._replace(**{field: channel_id})
+    return row
+
+
+def _with_images(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
+    if body.home_header:
+        # No feature for a home header exists here (decisions/0010).
+        raise errors.MORE_BOOSTS_NEEDED()
+    for field in _IMAGES:
+        image: ImageData | UnsetType | None = getattr(body, field)
+        if image is UNSET:
+            continue
+        if image is not None:
+            rules.require_image_features(field, image, row.feature_names)
+        column: dict[str, Any] = {field: None if image is None else image.hash}
+        row = row._replace(**column)
+    return row

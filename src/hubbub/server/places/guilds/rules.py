@@ -1,0 +1,140 @@
+"""Rules for creating, changing and owning guilds."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import LOCALES, ChannelType, GuildFeature, PremiumType
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.users import UserDeletionRequested
+from hubbub.server.places.guilds import store
+from hubbub.server.places.guilds.store import GuildRow
+
+BOT_GUILDS_MAX: Final = 10
+"""A bot in this number of guilds could not create more, while bots could create guilds (spec/dated-changes.md#2.3)."""
+
+_FEATURE_NEEDS: Final[dict[str, int]] = {
+    GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,
+    GuildFeature.DISCOVERABLE: Permissions.ADMINISTRATOR,
+    GuildFeature.INVITES_DISABLED: Permissions.MANAGE_GUILD,
+    GuildFeature.RAID_ALERTS_DISABLED: Permissions.MANAGE_GUILD,
+}
+"""Features that members can set, and the permission required for each."""
+
+_TEXT_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+_CHANNEL_TYPES: Final = {
+    "afk_channel_id": frozenset({ChannelType.GUILD_VOICE}),
+    "system_channel_id": _TEXT_TYPES,
+    "rules_channel_id": _TEXT_TYPES,
+    "public_updates_channel_id": _TEXT_TYPES,
+    "safety_alerts_channel_id": _TEXT_TYPES,
+}
+_COMMUNITY_CHANNELS: Final = ("rules_channel_id", "public_updates_channel_id")
+
+
+def require_creation(call: Call) -> None:
+    """Reject a caller who may not create a guild or is already in too many."""
+    if call.actor.is_bot:
+        if changes.GUILD_CREATE_FOR_APPS.active(call.now):
+            raise errors.BOTS_CANNOT_USE_ENDPOINT()
+        limit = BOT_GUILDS_MAX
+    else:
+        limit = guilds_max(call, call.user_id)
+    if store.count_of_user(call.tx, call.user_id) >= limit:
+        raise errors.MAX_GUILDS()
+
+
+def guilds_max(call: Call, user_id: int) -> int:
+    """Return the number of guilds a user may be in."""
+    row = users.find(call.tx, user_id)
+    return wire.PREMIUM_GUILDS_MAX if row is not None and row.premium_type == PremiumType.TIER_2 else wire.GUILDS_MAX
+
+
+def clean_name(text: str) -> str:
+    """Return the stored form of a guild name, or raise a form error."""
+    name = text.strip()
+    if not wire.GUILD_NAME_MIN <= len(name) <= wire.GUILD_NAME_MAX:
+        raise errors.invalid("name", *errors.bad_length(wire.GUILD_NAME_MIN, wire.GUILD_NAME_MAX))
+    return name
+
+
+def require_owner(standing: GuildAccess) -> None:
+    """Require that the caller owns the guild."""
+    if not standing.is_owner:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
+    """Require that the caller may transfer the guild to this member."""
+    require_owner(standing)
+    pending = store.find_pending(call.tx, standing.guild_id, user_id)
+    if pending is None:
+        raise errors.UNKNOWN_MEMBER()
+    row = users.find(call.tx, user_id)
+    if row is None or row.bot:
+        raise errors.OWNERSHIP_CANNOT_GO_TO_BOT()
+    if pending:
+        raise errors.OWNER_CANNOT_BE_PENDING()
+
+
+def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> None:
+    """Require a channel of the guild with a type that the field accepts."""
+    channel = access.find_channel(call.tx, channel_id)
+    if channel is None or channel.guild_id != guild_id:
+        raise errors.UNKNOWN_CHANNEL()
+    if channel.type not in _CHANNEL_TYPES[field]:
+        raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT() if field in _COMMUNITY_CHANNELS else errors.WRONG_CHANNEL_TYPE()
+
+
+def features(standing: GuildAccess, before: Iterable[str], wanted: Iterable[str]) -> list[str]:
+    """Return the features of a guild after a request. Features that cannot be set are ignored (spec/http.md#3.5)."""
+    old, requested = set(before), set(wanted)
+    writable = set(_FEATURE_NEEDS)
+    for feature in (old ^ requested) & writable:
+        standing.require(_FEATURE_NEEDS[feature])
+    return sorted(old - writable | requested & writable)
+
+
+def require_community(row: GuildRow) -> None:
+    """Require that a community guild has both of its required channels (decisions/0010)."""
+    if GuildFeature.COMMUNITY not in row.feature_names:
+        return
+    form = errors.FormErrors()
+    for field in _COMMUNITY_CHANNELS:
+        if getattr(row, field) is None:
+            form.add(field, *errors.required())
+    form.raise_if_any()
+
+
+def require_image_features(field: str, image: ImageData, features: Iterable[str]) -> None:
+    """Require the features that an image field needs."""
+    needs = {
+        "splash": GuildFeature.INVITE_SPLASH,
+        "discovery_splash": GuildFeature.DISCOVERABLE,
+        "banner": GuildFeature.BANNER,
+    }
+    animated_needs = {"icon": GuildFeature.ANIMATED_ICON, "banner": GuildFeature.ANIMATED_BANNER}
+    required = {needs[field]} if field in needs else set()
+    if image.animated and field in animated_needs:
+        required.add(animated_needs[field])
+    if not required <= set(features):
+        raise errors.MORE_BOOSTS_NEEDED()
+
+
+def require_locale(locale: str) -> str:
+    """Return a supported locale, or raise a form error."""
+    if locale not in LOCALES:
+        raise errors.invalid("preferred_locale", *errors.choices(sorted(LOCALES)))
+    return locale
+
+
+def reject_guild_owner(call: Call, signal: UserDeletionRequested) -> None:
+    """Reject the deletion of a user who owns a guild."""
+    if store.is_owner(call.tx, signal.user_id):
+        raise errors.MUST_TRANSFER_OWNERSHIP()

@@ -1,0 +1,97 @@
+"""Build the wire models of guilds."""
+
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import NsfwLevel
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import guilds as wire
+from hubbub.server.core.store import Tx
+from hubbub.server.places import emojis, roles, stickers
+from hubbub.server.places.guilds.store import GuildRow
+
+
+def guild(
+    tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None, *, now: int | None
+) -> wire.Guild:
+    """Build a guild as its members see it at `now`. Both counts are present if `presences` is given."""
+    return wire.Guild(
+        id=GuildId(row.id),
+        name=row.name,
+        owner_id=UserId(row.owner_id),
+        roles=[roles.role(role, now) for role in role_rows],
+        emojis=emojis.of_guild(tx, row.id),
+        stickers=stickers.list_of_guild(tx, row.id),
+        features=row.feature_names,
+        icon=row.icon,
+        description=row.description,
+        splash=row.splash,
+        discovery_splash=row.discovery_splash,
+        banner=row.banner,
+        application_id=None if row.application_id is None else ApplicationId(row.application_id),
+        afk_channel_id=_channel(row.afk_channel_id),
+        afk_timeout=row.afk_timeout,
+        system_channel_id=_channel(row.system_channel_id),
+        system_channel_flags=row.system_channel_flags,
+        widget_enabled=bool(row.widget_enabled),
+        widget_channel_id=_channel(row.widget_channel_id),
+        verification_level=row.verification_level,
+        default_message_notifications=row.default_message_notifications,
+        mfa_level=row.mfa_level,
+        explicit_content_filter=row.explicit_content_filter,
+        vanity_url_code=row.vanity_url_code,
+        premium_tier=row.premium_tier,
+        premium_subscription_count=row.premium_subscription_count,
+        preferred_locale=row.preferred_locale,
+        rules_channel_id=_channel(row.rules_channel_id),
+        safety_alerts_channel_id=_channel(row.safety_alerts_channel_id),
+        public_updates_channel_id=_channel(row.public_updates_channel_id),
+        premium_progress_bar_enabled=bool(row.premium_progress_bar_enabled),
+        nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
+        nsfw_level=row.nsfw_level,
+        incidents_data=None if row.incidents is None else json.decode(row.incidents, wire.IncidentsData),
+        approximate_member_count=UNSET if presences is None else row.member_count,
+        approximate_presence_count=UNSET if presences is None else presences,
+    )
+
+
+def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
+    """Build the preview of a guild for non-members."""
+    return wire.GuildPreview(
+        id=GuildId(row.id),
+        name=row.name,
+        icon=row.icon,
+        description=row.description,
+        home_header=None,
+        splash=row.splash,
+        discovery_splash=row.discovery_splash,
+        features=row.feature_names,
+        approximate_member_count=row.member_count,
+        approximate_presence_count=presences,
+        emojis=emojis.of_guild(tx, row.id),
+        stickers=stickers.list_of_guild(tx, row.id),
+    )
+
+
+def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None, now: int) -> wire.MyGuild:
+    """Build a guild of a user's own guild list."""
+    counts: int | UnsetType = UNSET if presences is None else row.member_count
+    return wire.MyGuild(
+        id=GuildId(row.id),
+        name=row.name,
+        icon=row.icon,
+        banner=row.banner if changes.GUILD_LIST_BANNER.active(now) else UNSET,
+        owner=row.owner_id == user_id,
+        permissions=Permissions(permissions),
+        features=row.feature_names,
+        approximate_member_count=counts,
+        approximate_presence_count=UNSET if presences is None else presences,
+    )
+
+
+def _channel(channel_id: int | None) -> ChannelId | None:
+    return None if channel_id is None else ChannelId(channel_id)

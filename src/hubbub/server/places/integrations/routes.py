@@ -1,0 +1,80 @@
+"""HTTP handlers of integrations."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ApplicationIntegrationType
+from hubbub.protocol.ids import GuildId, IntegrationId
+from hubbub.protocol.resources import integrations as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications, oauth2, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.places import guilds
+from hubbub.server.places.integrations import actions, views
+
+
+@handles(wire.LIST_GUILD_INTEGRATIONS)
+def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integration]:
+    """List guild integrations.
+
+    Applications with a bot in the guild come first, then applications that have only commands there."""
+    bot_application_ids = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
+    scopes_by_id = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
+    rows = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
+    bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in bot_application_ids])
+    integrations = [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in bot_application_ids]
+    integrations += [
+        views.integration(rows[each], None, scopes_by_id[each])
+        for each in scopes_by_id
+        if each in rows and each not in bot_application_ids
+    ]
+    return integrations[: wire.INTEGRATIONS_MAX]
+
+
+@handles(wire.DELETE_GUILD_INTEGRATION)
+def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
+    """Delete a guild integration.
+
+    Removes the application from the guild and kicks its bot."""
+    row = applications.find(call.tx, integration_id)
+    if row is None or not _is_there(call, guild_id, row):
+        raise errors.UNKNOWN_INTEGRATION()
+    actions.delete(call, guild_id, row)
+
+
+@handles(wire.CREATE_GUILD_INTEGRATION)
+def create_guild_integration(call: Call, guild_id: GuildId, body: wire.CreateIntegration) -> None:
+    """Create a guild integration.
+
+    Always fails with UNKNOWN_INTEGRATION: subscription integrations with external accounts are not supported."""
+    raise errors.UNKNOWN_INTEGRATION()
+
+
+@handles(wire.UPDATE_GUILD_INTEGRATION)
+def update_guild_integration(
+    call: Call, guild_id: GuildId, integration_id: IntegrationId, body: wire.UpdateIntegration
+) -> None:
+    """Update a guild integration.
+
+    Always fails: integrations are applications, which have no subscribers to configure."""
+    _require_account(call, guild_id, integration_id)
+
+
+@handles(wire.SYNC_GUILD_INTEGRATION)
+def sync_guild_integration(call: Call, guild_id: GuildId, integration_id: IntegrationId) -> None:
+    """Sync a guild integration.
+
+    Always fails: integrations are applications, which have no subscribers to sync."""
+    _require_account(call, guild_id, integration_id)
+
+
+def _require_account(call: Call, guild_id: int, integration_id: int) -> None:
+    row = applications.find(call.tx, integration_id)
+    if row is not None and _is_there(call, guild_id, row):
+        raise errors.invalid("integration_id", "INTEGRATION_TYPE_INVALID", "An application has no subscribers.")
+    raise errors.UNKNOWN_INTEGRATION()
+
+
+def _is_there(call: Call, guild_id: int, row: ApplicationRow) -> bool:
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return True
+    return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None

@@ -1,0 +1,212 @@
+"""Create, accept and delete invites: write, audit, publish."""
+
+import secrets
+import string
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import invites as wire
+from hubbub.protocol.resources.audit_log import AuditLogChange
+from hubbub.server.core import audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import members, roles, vanity_urls
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.invites import rules, store, views
+from hubbub.server.places.invites.signals import GroupInviteAccepted
+from hubbub.server.places.invites.store import InviteRow, TargetsProgress
+from hubbub.server.places.invites.target_files import TargetList
+
+EXPIRE: Final = "invites.expire"
+READ_TARGETS: Final = "invites.read_targets"
+
+TARGETS_BATCH_SIZE: Final = 1000
+"""Number of target users stored by the request itself.
+
+Longer lists continue in jobs of this size, so that no transaction runs long."""
+
+_BASE62: Final = string.digits + string.ascii_letters
+
+
+class InviteExpiry(msgspec.Struct):
+    """Payload of the expiry job."""
+
+    code: str
+
+
+class TargetsBatch(msgspec.Struct):
+    """Job payload: a batch of target users of a long list."""
+
+    code: str
+    created_ms: int
+    """Creation time of the target list, in milliseconds; the list may have been replaced since."""
+    user_ids: list[int]
+
+
+def create(call: Call, template: InviteRow, target_list: TargetList | None = None, *, logged: bool = True) -> InviteRow:
+    """Create an invite from a template row, under a new code.
+
+    Pass `logged=False` for invites that the platform creates itself; they get no audit log entry."""
+    if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now) >= wire.INVITES_MAX:
+        raise errors.MAX_INVITES()
+    row = template._replace(code=_new_code())
+    while not store.insert(call.tx, row):
+        row = row._replace(code=_new_code())
+    if row.expires_ms is not None:
+        call.tx.enqueue(EXPIRE, InviteExpiry(row.code), due_ms=row.expires_ms, key=f"{EXPIRE}:{row.code}")
+    if target_list is not None:
+        row = _store_targets(call, row, target_list)
+    if row.guild_id is not None:
+        if logged:
+            changes = [AuditLogChange(key=key, new_value=value) for key, value in _audit_values(row).items()]
+            audit.record(call, row.guild_id, AuditLogAction.INVITE_CREATE, changes=changes)
+        call.tx.emit(wire.INVITE_CREATE, views.invite_created(call, row), _managers_audience(row))
+    return row
+
+
+def _new_code() -> str:
+    return "".join(secrets.choice(_BASE62) for _ in range(wire.INVITE_CODE_LENGTH))
+
+
+def _audit_values(row: InviteRow) -> dict[str, Any]:
+    """Return the audit log fields of an invite."""
+    values: dict[str, Any] = {
+        "code": row.code,
+        "channel_id": ChannelId(row.channel_id),
+        "inviter_id": None if row.inviter_id is None else UserId(row.inviter_id),
+        "max_age": row.max_age,
+        "max_uses": row.max_uses,
+        "uses": row.uses,
+        "temporary": bool(row.temporary),
+        "flags": row.flags,
+        "target_type": row.target_type,
+        "role_ids": row.roles or None,
+    }
+    return {key: value for key, value in values.items() if value is not None}
+
+
+def _managers_audience(row: InviteRow) -> Audience:
+    """Invite events go to members with MANAGE_CHANNELS in the channel (spec/gateway.md#5.1)."""
+    return Audience.viewers(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
+
+
+# Target users
+
+
+def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None:
+    """Replace the target users of an invite."""
+    store.clear_targets(call.tx, row.code)
+    jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
+    before = row.target_users
+    after = _store_targets(call, row, target_list).target_users
+    if row.guild_id is not None and after is not None:
+        # There may be many thousands of ids, so the audit log records only their number.
+        old, new = None if before is None else before.total, after.total
+        change = AuditLogChange(key="target_users_count", new_value=new)
+        if old is not None:
+            change.old_value = old
+        changes = [AuditLogChange(key="code", old_value=row.code, new_value=row.code), change]
+        audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=changes)
+
+
+def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> InviteRow:
+    user_ids = [int(user_id) for user_id in target_list.user_ids]
+    first = user_ids[:TARGETS_BATCH_SIZE]
+    store.add_targets(call.tx, row.code, first)
+    targets = TargetsProgress(
+        total=len(user_ids),
+        processed=len(first),
+        created_ms=call.now,
+        completed_ms=call.now if len(first) == len(user_ids) else None,
+        header=target_list.header,
+    )
+    store.set_targets(call.tx, row.code, targets)
+    for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
+        batch = TargetsBatch(row.code, call.now, user_ids[start : start + TARGETS_BATCH_SIZE])
+        call.tx.enqueue(READ_TARGETS, batch, key=f"{READ_TARGETS}:{row.code}")
+    stored = store.find(call.tx, row.code)
+    if stored is None:
+        raise errors.UNKNOWN_INVITE()
+    return stored
+
+
+def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
+    """Store the next batch of target users, unless the invite or its list was replaced."""
+    row = store.find(call.tx, batch.code)
+    targets = None if row is None else row.target_users
+    if targets is None or targets.created_ms != batch.created_ms:
+        return
+    store.add_targets(call.tx, batch.code, batch.user_ids)
+    targets.processed += len(batch.user_ids)
+    if targets.processed >= targets.total:
+        targets.completed_ms = call.now
+    store.set_targets(call.tx, batch.code, targets)
+
+
+# Acceptance
+
+
+def accept(call: Call, row: InviteRow) -> None:
+    """Add the caller to the guild or group, and grant the invite's roles; a member only gets the roles."""
+    if row.guild_id is None:
+        call.notify(GroupInviteAccepted(channel_id=ChannelId(row.channel_id), user_id=call.user_id))
+        _count_use(call, row)
+        return
+    granted = list(roles.find_many(call.tx, row.guild_id, row.roles))
+    member = members.find(call.tx, row.guild_id, call.user_id)
+    if member is not None:
+        missing = [role for role in granted if RoleId(role) not in member.roles]
+        if missing:
+            members.grant_roles(call, row.guild_id, call.user_id, missing)
+            # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
+            _count_use(call, row)
+        return
+    members.require_can_join(call, row.guild_id, call.user_id)
+    rules.require_invites_enabled(call, row.guild_id)
+    members.add(call, row.guild_id, call.user_id, roles=granted, temporary=bool(row.temporary))
+    _count_use(call, row)
+
+
+def _count_use(call: Call, row: InviteRow) -> None:
+    if row.is_vanity:
+        vanity_urls.count_use(call.tx, row.code)
+    elif row.max_uses and row.uses + 1 >= row.max_uses:
+        delete(call, row)
+    else:
+        store.increment_uses(call.tx, row.code)
+
+
+# Deletion
+
+
+def revoke(call: Call, row: InviteRow) -> None:
+    """Delete an invite at a user's request and record it in the audit log."""
+    delete(call, row)
+    if row.guild_id is not None:
+        changes = [AuditLogChange(key=key, old_value=value) for key, value in _audit_values(row).items()]
+        audit.record(call, row.guild_id, AuditLogAction.INVITE_DELETE, changes=changes)
+
+
+def delete(call: Call, row: InviteRow) -> None:
+    """Delete an invite that was revoked, used up or expired, or whose channel was deleted."""
+    store.delete(call.tx, row.code)
+    if row.expires_ms is not None:
+        jobs.cancel(call.tx, EXPIRE, f"{EXPIRE}:{row.code}")
+    if row.targets is not None:
+        jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
+    if row.guild_id is not None:
+        payload = wire.InviteDeleted(
+            channel_id=ChannelId(row.channel_id), code=row.code, guild_id=GuildId(row.guild_id)
+        )
+        call.tx.emit(wire.INVITE_DELETE, payload, _managers_audience(row))
+
+
+def delete_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+    """Delete the invites to deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        delete(call, row)

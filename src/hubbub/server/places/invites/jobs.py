@@ -1,0 +1,21 @@
+"""Jobs of invites: expiry, and batches of long target user lists."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.places.invites import actions, store
+from hubbub.server.places.invites.actions import InviteExpiry, TargetsBatch
+
+
+def expire(call: Call, job: Job) -> None:
+    """Delete an expired invite."""
+    row = store.find(call.tx, job.decode(InviteExpiry).code)
+    if row is not None and row.is_expired(call.now):
+        actions.delete(call, row)
+
+
+def read_targets(call: Call, job: Job) -> None:
+    """Store the next batch of an invite's target users."""
+    actions.store_targets_batch(call, job.decode(TargetsBatch))
+
+
+JOBS = {actions.EXPIRE: expire, actions.READ_TARGETS: read_targets}

@@ -1,0 +1,193 @@
+"""HTTP handlers of invites."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ChannelId, GuildId, RoleId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import invites as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import channels, guilds, members
+from hubbub.server.places.invites import actions, rules, store, target_files, views
+from hubbub.server.places.invites.signals import InviteResolved
+from hubbub.server.places.invites.store import InviteRow
+from hubbub.server.places.invites.target_files import TargetList
+
+
+@handles(wire.LIST_GUILD_INVITES, long=True)
+def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
+    """List guild invites.
+
+    Metadata is included for callers with MANAGE_GUILD, and omitted for callers who have only VIEW_AUDIT_LOG."""
+    standing = access.guild(call, guild_id)
+    manages = standing.can(Permissions.MANAGE_GUILD)
+    access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if manages else Permissions.VIEW_AUDIT_LOG)
+    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now), metadata=manages)
+
+
+@handles(wire.LIST_CHANNEL_INVITES)
+def list_channel_invites(call: Call, channel_id: ChannelId) -> list[wire.Invite]:
+    """List channel invites."""
+    return views.invites(call, store.list_of_channels(call.tx, [channel_id], call.now), metadata=True)
+
+
+@handles(wire.CREATE_CHANNEL_INVITE)
+def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateChannelInvite) -> wire.Invite:
+    """Create a channel invite.
+
+    Unless `unique` is set, an equal existing invite may be returned."""
+    here = access.channel(call, channel_id)
+    rules.require_channel_type(here.channel)
+    max_age = body.max_age if isinstance(body.max_age, int) else wire.INVITE_AGE_SECONDS_DEFAULT
+    template = InviteRow(
+        code="",
+        guild_id=None,
+        channel_id=channel_id,
+        inviter_id=call.user_id,
+        created_ms=call.now,
+        expires_ms=call.now + max_age * 1000 if max_age else None,
+        max_age=max_age,
+        max_uses=0,
+    )
+    target_list: TargetList | None = None
+    if here.guild is None:
+        rules.require_group_age(body)
+    else:
+        template = template._replace(
+            guild_id=here.guild_id,
+            max_uses=body.max_uses or 0,
+            temporary=int(bool(body.temporary)),
+            target_type=int(body.target_type) if body.target_type else None,
+            target_user_id=body.target_user_id or None,
+            target_application_id=body.target_application_id or None,
+        )
+        # Before this change, invites had no target users and granted no roles (spec/dated-changes.md#3).
+        if changes.INVITE_TARGET_USERS.active(call.now):
+            granted = members.require_roles(call, here.guild, rules.role_ids(body))
+            template = template._replace(role_ids=json.encode(sorted(RoleId(row.id) for row in granted)).decode())
+            target_list = target_files.parse(call.files[0].data) if call.files else None
+        rules.require_target(call, here.channel, body)
+    row: InviteRow | None = None
+    if target_list is None and not body.unique:
+        # An equal invite with at least half of its lifetime left is reused (decisions/0017).
+        row = store.find_reusable(call.tx, template, call.now + max_age * 500)
+    return _invite_view(call, row or actions.create(call, template, target_list), metadata=True)
+
+
+@handles(wire.INVITE_RESOLVE)
+def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Invite:
+    """Get an invite."""
+    row = _require_invite(call, code)
+    rules.require_visible(call, row)
+    invite = _invite_view(call, row, metadata=False)
+    if query.with_counts:
+        _add_counts(call, row, invite)
+    if query.guild_scheduled_event_id is not UNSET and invite.guild is not UNSET:
+        call.notify(InviteResolved(invite=invite, event_id=query.guild_scheduled_event_id))
+    return invite
+
+
+@handles(wire.INVITE_REVOKE)
+def invite_revoke(call: Call, code: str) -> wire.Invite:
+    """Revoke an invite."""
+    row = _require_invite(call, code)
+    rules.require_manager(call, row, rules.require_visible(call, row))
+    if row.is_vanity:
+        # A vanity code is removed with PATCH vanity-url.
+        raise errors.UNKNOWN_INVITE()
+    invite = _invite_view(call, row, metadata=False)
+    actions.revoke(call, row)
+    return invite
+
+
+@handles(wire.ACCEPT_INVITE)
+def accept_invite(call: Call, code: str) -> wire.Invite:
+    """Accept an invite.
+
+    Adds the caller to the guild or group DM and grants the invite's roles. A caller who is already a member only gets
+    the roles."""
+    row = _require_invite(call, code)
+    if row.targets is not None and not store.is_target(call.tx, row.code, call.user_id):
+        raise errors.UNKNOWN_INVITE()
+    invite = _invite_view(call, row, metadata=False)
+    actions.accept(call, row)
+    return invite
+
+
+@handles(wire.GET_INVITE_TARGET_USERS)
+def get_invite_target_users(call: Call, code: str) -> bytes:
+    """Get the target users of an invite as a CSV file."""
+    row = _require_targeted_invite(call, code)
+    state = row.target_users
+    if state is None:
+        raise errors.UNKNOWN_INVITE_TARGET_USERS()
+    # Before this change, the header of the uploaded file was returned (spec/dated-changes.md#3).
+    header = target_files.HEADER if changes.TARGET_USERS_HEADER.active(call.now) else state.header
+    return target_files.serialize(store.list_targets(call.tx, row.code), header)
+
+
+@handles(wire.UPDATE_INVITE_TARGET_USERS)
+def update_invite_target_users(call: Call, code: str) -> None:
+    """Update the target users of an invite.
+
+    Replaces the whole list with the uploaded file."""
+    _require_targets_released(call)
+    row = _require_invite(call, code)
+    rules.require_target_changer(call, row, rules.require_visible(call, row))
+    if not call.files:
+        raise errors.invalid(wire.TARGET_USERS_FIELD, *errors.required())
+    actions.replace_targets(call, row, target_files.parse(call.files[0].data))
+
+
+@handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
+def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUsersJob:
+    """Get the processing status of an invite's target users."""
+    state = _require_targeted_invite(call, code).target_users
+    if state is None:
+        raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()
+    return views.targets_job(state)
+
+
+def _require_invite(call: Call, code: str) -> InviteRow:
+    row = rules.find(call, code)
+    if row is None or row.is_expired(call.now):
+        raise errors.UNKNOWN_INVITE()
+    return row
+
+
+def _require_targeted_invite(call: Call, code: str) -> InviteRow:
+    """Return an invite with target users that the caller may read."""
+    _require_targets_released(call)
+    row = _require_invite(call, code)
+    rules.require_target_reader(call, row, rules.require_visible(call, row))
+    return row
+
+
+def _require_targets_released(call: Call) -> None:
+    if not changes.INVITE_TARGET_USERS.active(call.now):
+        raise errors.NOT_FOUND()
+
+
+def _invite_view(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
+    invite = views.invite(call, row, metadata=metadata)
+    if row.guild_id is None and invite.channel is not None:
+        recipient_ids = channels.recipients_of(call.tx, row.channel_id)
+        users_by_id = users.find_many(call.tx, recipient_ids)
+        invite.channel.recipients = views.recipients(
+            [users_by_id[user] for user in recipient_ids if user in users_by_id]
+        )
+    return invite
+
+
+def _add_counts(call: Call, row: InviteRow, invite: wire.Invite) -> None:
+    guild = None if row.guild_id is None else guilds.find(call.tx, row.guild_id)
+    if guild is not None:
+        invite.approximate_member_count = guild.member_count
+        present = guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})
+        invite.approximate_presence_count = present[guild.id]
+    elif invite.channel is not None and invite.channel.recipients is not UNSET:
+        invite.approximate_member_count = len(invite.channel.recipients)

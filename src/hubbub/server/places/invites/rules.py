@@ -1,0 +1,197 @@
+"""Rules for viewing, creating, accepting and revoking invites."""
+
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, GuildFeature, InviteTargetType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import RoleId, parse_wide
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import invites as wire
+from hubbub.protocol.resources.guilds import IncidentsData
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.places import guilds, vanity_urls, voice_states
+from hubbub.server.places.invites import store
+from hubbub.server.places.invites.store import InviteRow
+
+_WITHOUT_INVITES: Final = access.THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
+_TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
+
+
+def require_channel_type(channel: ChannelRef) -> None:
+    """Raise unless the channel can have invites; DMs, categories and threads cannot."""
+    if channel.type == ChannelType.DM:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if channel.type in _WITHOUT_INVITES:
+        raise errors.WRONG_CHANNEL_TYPE()
+
+
+def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
+    """Return the distinct role ids of a request body, given as a list or separated by commas."""
+    given = body.role_ids or []
+    if isinstance(given, str):
+        try:
+            given = [parse_wide(RoleId, part.strip()) for part in given.split(",") if part.strip()]
+        except ValueError as error:
+            raise errors.invalid("role_ids", "NUMBER_TYPE_COERCE", str(error)) from None
+        if len(given) > wire.INVITE_ROLES_MAX:
+            raise errors.invalid("role_ids", *errors.bad_length(0, wire.INVITE_ROLES_MAX))
+    return sorted(set(given))
+
+
+def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
+    """Raise unless the invite's target exists: a user who streams in the channel, or an embedded application."""
+    kind = body.target_type or None
+    form = errors.FormErrors()
+    if kind is None:
+        if body.target_user_id or body.target_application_id:
+            form.add("target_type", *errors.required())
+    elif kind not in _TARGET_TYPES:
+        form.add("target_type", *errors.choices([int(target_type) for target_type in _TARGET_TYPES]))
+    elif kind == InviteTargetType.STREAM:
+        state = voice_states.find(call.tx, channel.guild_id or 0, body.target_user_id or 0)
+        if not body.target_user_id:
+            form.add("target_user_id", *errors.required())
+        elif state is None or state.channel_id != channel.id or not state.self_stream:
+            form.add("target_user_id", "GUILD_INVITE_INVALID_TARGET_USER_ID", "Invalid target user.")
+    elif not body.target_application_id:
+        form.add("target_application_id", *errors.required())
+    else:
+        application = applications.find(call.tx, body.target_application_id)
+        if application is None or not application.flags & ApplicationFlags.EMBEDDED or not channel.is_voice:
+            form.add("target_application_id", "GUILD_INVITE_INVALID_APPLICATION", "Invalid target application.")
+    form.raise_if_any()
+
+
+def require_group_age(body: wire.CreateChannelInvite) -> None:
+    """Raise if the invite to a group has no expiry."""
+    if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
+        raise errors.invalid("max_age", *errors.number_min(1))
+
+
+def find(call: Call, code: str) -> InviteRow | None:
+    """Return the invite of a code, or None.
+
+    A vanity code yields a synthetic invite that does not expire."""
+    row = store.find(call.tx, code)
+    vanity = vanity_urls.find(call.tx, code) if row is None else None
+    if vanity is None:
+        return row
+    channel_id = store.find_vanity_channel(call.tx, vanity.guild_id)
+    if channel_id is None:
+        return None
+    return InviteRow(
+        code=vanity.code,
+        guild_id=vanity.guild_id,
+        channel_id=channel_id,
+        inviter_id=None,
+        created_ms=0,
+        expires_ms=None,
+        max_age=0,
+        max_uses=0,
+        uses=vanity.uses,
+    )
+
+
+def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
+    """Return the caller's access to the invite's channel; None if anonymous or not in the guild."""
+    actor = call.find_actor
+    if actor is None or row.guild_id is None:
+        return None
+    member = access.find_member(call.tx, call.now, row.guild_id, actor.user_id)
+    channel = access.find_channel(call.tx, row.channel_id)
+    if member is None or channel is None:
+        return None
+    return access.channel_standing(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
+
+
+def has_guild_permission(here: ChannelAccess | None, bits: int) -> bool:
+    """Report whether the caller has any of these permissions in the guild."""
+    return here is not None and here.guild is not None and bool(here.guild.allowed & bits)
+
+
+def can_manage(here: ChannelAccess | None) -> bool:
+    """Report whether the caller may revoke the channel's invites."""
+    return has_guild_permission(here, Permissions.MANAGE_GUILD) or (
+        here is not None and here.can(Permissions.MANAGE_CHANNELS)
+    )
+
+
+def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
+    """Report whether the caller may read an invite's target users.
+
+    The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
+    if here is None:
+        return False
+    return row.inviter_id == call.user_id or has_guild_permission(
+        here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG
+    )
+
+
+def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
+    """Report whether the caller may change an invite's target users."""
+    return here is not None and (row.inviter_id == call.user_id or has_guild_permission(here, Permissions.MANAGE_GUILD))
+
+
+def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may read an invite's target users."""
+    if not can_read_targets(call, row, here):
+        raise errors.MISSING_PERMISSIONS()
+    if row.inviter_id != call.user_id and not has_guild_permission(here, Permissions.VIEW_AUDIT_LOG):
+        access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
+
+
+def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may change an invite's target users."""
+    if not can_change_targets(call, row, here):
+        raise errors.MISSING_PERMISSIONS()
+    if row.inviter_id != call.user_id:
+        access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
+
+
+def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
+    """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
+
+    An invite with target users is visible to them, to its inviter and to those who manage it (spec/http.md#3.6)."""
+    here = find_access(call, row)
+    if row.targets is None:
+        return here
+    actor = call.find_actor
+    if actor is not None and (
+        store.is_target(call.tx, row.code, actor.user_id) or can_read_targets(call, row, here) or can_manage(here)
+    ):
+        return here
+    raise errors.UNKNOWN_INVITE()
+
+
+def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+    """Raise unless the caller may revoke the invite."""
+    if row.guild_id is None:
+        channel = access.find_channel(call.tx, row.channel_id)
+        if call.user_id not in (row.inviter_id, channel and channel.owner_id):
+            raise errors.MISSING_PERMISSIONS()
+    elif not can_manage(here):
+        raise errors.MISSING_PERMISSIONS()
+    elif here is not None and here.can(Permissions.MANAGE_CHANNELS):
+        access.require_channel(call, row.channel_id, Permissions.MANAGE_CHANNELS)
+    else:
+        access.require_guild(call, row.guild_id, Permissions.MANAGE_GUILD)
+
+
+def require_invites_enabled(call: Call, guild_id: int) -> None:
+    """Raise while invites to the guild are paused."""
+    row = guilds.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_INVITE()
+    incidents = None if row.incidents is None else json.decode(row.incidents, IncidentsData)
+    until = None if incidents is None else incidents.invites_disabled_until
+    # Both use the fixed format of `wire.timestamp`, so string comparison orders them by time.
+    paused = until is not None and until > json.timestamp(call.now)
+    if paused or GuildFeature.INVITES_DISABLED in row.feature_names:
+        raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

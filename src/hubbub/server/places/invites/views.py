@@ -1,0 +1,186 @@
+"""Build the wire models of invites."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InviteType, NsfwLevel, TargetUsersJobStatus
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
+from hubbub.protocol.resources import invites as wire
+from hubbub.protocol.resources.applications import PublicApplication, wire_flags
+from hubbub.protocol.resources.channels import ChannelRecipient, PartialChannel
+from hubbub.protocol.resources.roles import PartialRole
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, users
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import channels, guilds, roles
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.invites.store import InviteRow, TargetsProgress
+from hubbub.server.places.roles import RoleRow
+
+
+class RelatedObjects:
+    """Objects that a number of invites refer to, loaded in a few queries."""
+
+    def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
+        tx = call.tx
+        self.guilds = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
+        self.channels = channels.find_many(tx, [row.channel_id for row in rows])
+        user_ids = [user for row in rows for user in (row.inviter_id, row.target_user_id) if user is not None]
+        self.users: dict[int, UserRow] = users.find_many(tx, user_ids)
+        role_ids_by_guild: dict[int, set[int]] = {}
+        for row in rows:
+            if row.guild_id is not None and row.roles:
+                role_ids_by_guild.setdefault(row.guild_id, set()).update(row.roles)
+        self.roles: dict[int, RoleRow] = {}
+        for guild_id, role_ids in role_ids_by_guild.items():
+            self.roles |= roles.find_many(tx, guild_id, role_ids)
+        self.applications: dict[int, ApplicationRow] = {}
+        for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
+            if (found := applications.find(tx, application_id)) is not None:
+                self.applications[application_id] = found
+        # Before this change, an invite included its complete roles (spec/dated-changes.md#3).
+        self.now = call.now
+        self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
+
+    def user(self, user_id: int | None) -> User | UnsetType:
+        """Return the user, or UNSET if it does not exist."""
+        row = self.users.get(user_id or 0)
+        return UNSET if row is None else users.user(row)
+
+    def application(self, application_id: int | None) -> PublicApplication | UnsetType:
+        """Return the public view of an application, or UNSET if it does not exist."""
+        row = self.applications.get(application_id or 0)
+        if row is None:
+            return UNSET
+        flags, flags_new = wire_flags(row.flags, self.now)
+        return PublicApplication(
+            id=ApplicationId(row.id),
+            name=row.name,
+            icon=row.icon,
+            description=row.description,
+            type=None,
+            verify_key=row.verify_key,
+            flags=flags,
+            flags_new=flags_new,
+        )
+
+    def granted_roles(self, row: InviteRow) -> list[PartialRole] | UnsetType:
+        """Return the roles that an invite grants, or UNSET if there are none."""
+        found = [self.roles[role] for role in row.roles if role in self.roles]
+        if not found:
+            return UNSET
+        return [
+            roles.partial_role(role, self.now) if self.partial_roles else roles.role(role, self.now) for role in found
+        ]
+
+
+def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
+    """Return invites, with the metadata that managers see if `metadata` is set."""
+    related = RelatedObjects(call, rows)
+    return [_invite(related, row, metadata) for row in rows]
+
+
+def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
+    """Return one invite."""
+    return invites(call, [row], metadata=metadata)[0]
+
+
+def _invite(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Invite:
+    channel = related.channels.get(row.channel_id)
+    guild = related.guilds.get(row.guild_id or 0)
+    view = wire.Invite(
+        type=InviteType.GROUP_DM if row.guild_id is None else InviteType.GUILD,
+        code=row.code,
+        channel=None if channel is None else _channel(channel),
+        expires_at=_timestamp(row.expires_ms),
+        inviter=related.user(row.inviter_id),
+    )
+    if guild is not None:
+        view.guild_id = GuildId(guild.id)
+        view.guild = _guild(guild)
+        view.flags = row.flags
+        view.target_type = UNSET if row.target_type is None else row.target_type
+        view.target_user = related.user(row.target_user_id)
+        view.target_application = related.application(row.target_application_id)
+        view.roles = related.granted_roles(row)
+    if metadata:
+        view.max_age = row.max_age
+        view.created_at = json.timestamp(row.created_ms)
+        if guild is not None:
+            view.uses = row.uses
+            view.max_uses = row.max_uses
+            view.temporary = bool(row.temporary)
+    return view
+
+
+def _guild(row: GuildRow) -> wire.InviteGuild:
+    return wire.InviteGuild(
+        id=GuildId(row.id),
+        name=row.name,
+        splash=row.splash,
+        banner=row.banner,
+        description=row.description,
+        icon=row.icon,
+        features=row.feature_names,
+        verification_level=row.verification_level,
+        vanity_url_code=row.vanity_url_code,
+        nsfw_level=row.nsfw_level,
+        nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
+        premium_subscription_count=row.premium_subscription_count,
+    )
+
+
+def _channel(row: ChannelRow) -> PartialChannel:
+    view = channels.partial(row)
+    if row.icon is not None:
+        view.icon = row.icon
+    return view
+
+
+def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
+    """Return the members of a group as its invite lists them."""
+    return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
+
+
+def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
+    """Return the INVITE_CREATE payload of a new invite."""
+    related = RelatedObjects(call, [row])
+    return wire.InviteCreated(
+        channel_id=ChannelId(row.channel_id),
+        code=row.code,
+        created_at=json.timestamp(row.created_ms),
+        max_age=row.max_age,
+        max_uses=row.max_uses,
+        temporary=bool(row.temporary),
+        uses=row.uses,
+        expires_at=_timestamp(row.expires_ms),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+        inviter=related.user(row.inviter_id),
+        target_type=UNSET if row.target_type is None else row.target_type,
+        target_user=related.user(row.target_user_id),
+        target_application=related.application(row.target_application_id),
+        role_ids=row.roles or UNSET,
+    )
+
+
+def targets_job(targets: TargetsProgress) -> wire.TargetUsersJob:
+    """Return the processing status of a target user list."""
+    done = targets.completed_ms is not None
+    return wire.TargetUsersJob(
+        status=TargetUsersJobStatus.COMPLETED if done else TargetUsersJobStatus.PROCESSING,
+        total_users=targets.total,
+        processed_users=targets.processed,
+        created_at=json.timestamp(targets.created_ms),
+        completed_at=_timestamp(targets.completed_ms),
+        error_message=None,
+    )
+
+
+def _timestamp(ms: int | None) -> Timestamp | None:
+    return None if ms is None else json.timestamp(ms)

@@ -1,0 +1,14 @@
+"""Member verification and join requests: the form for new members, and the review of their responses."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.join_requests import actions, routes
+from hubbub.server.places.members import MemberRemoved
+
+SLICE = Slice(
+    name="join_requests",
+    modules=(routes,),
+    listeners={GuildDeleted: actions.guild_deleted, MemberRemoved: actions.member_removed},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,95 @@
+"""Change the form, submit and review join requests: write, audit, publish."""
+
+from typing import Any, Final
+
+from hubbub.protocol.enums import AuditLogAction, GuildFeature, JoinRequestStatus
+from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import guilds, members
+from hubbub.server.places.guilds import GuildDeleted, GuildRow
+from hubbub.server.places.join_requests import rules, store, views
+from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
+from hubbub.server.places.members import MemberRemoved
+
+_AUDITED: Final = ("form_fields", "description")
+
+
+def update_form(
+    call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool
+) -> None:
+    """Store a guild's form and whether new members must complete it.
+
+    Pending members are admitted when the gate is disabled."""
+    if after != before:
+        store.put_form(call.tx, after)
+        old = None if before is None else views.member_verification(before)
+        changes = audit.differences(old, views.member_verification(after), _AUDITED)
+        if changes:
+            action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
+            audit.record(call, guild.id, action, target_id=guild.id, changes=changes)
+    changed = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, gated)
+    changed = guilds.with_feature(changed, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
+    guilds.change(call, guild, changed)
+    if rules.is_gated(guild) and not gated:
+        members.admit(call, guild.id, members.pending_ids(call.tx, guild.id))
+
+
+def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
+    """Store a join request; admit the member at once if no review is needed."""
+    store.put(call.tx, row)
+    _publish(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
+    if row.status == JoinRequestStatus.APPROVED:
+        members.admit(call, guild.id, [row.user_id])
+
+
+def decide(call: Call, row: JoinRequestRow) -> None:
+    """Store the decision on a join request, then admit or remove the member."""
+    store.put(call.tx, row)
+    _publish(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
+    member = members.find_row(call.tx, row.guild_id, row.user_id)
+    if row.status == JoinRequestStatus.REJECTED:
+        if member is not None and member.pending:
+            members.remove(call, row.guild_id, row.user_id)
+    elif member is None:
+        members.require_can_join(call, row.guild_id, row.user_id)
+        members.add(call, row.guild_id, row.user_id, pending=False)
+    else:
+        members.admit(call, row.guild_id, [row.user_id])
+
+
+def withdraw(call: Call, row: JoinRequestRow) -> None:
+    """Delete a join request that was withdrawn, or whose user left."""
+    store.delete(call.tx, row.id)
+    payload = wire.JoinRequestDeleted(
+        id=JoinRequestId(row.id), user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id)
+    )
+    call.tx.emit(wire.GUILD_JOIN_REQUEST_DELETE, payload, _reviewers(row))
+
+
+def member_removed(call: Call, signal: MemberRemoved) -> None:
+    """Withdraw the pending request of a member who leaves; reviewed requests stay."""
+    row = store.find_of_user(call.tx, signal.guild_id, signal.user_id)
+    if row is not None and row.status == JoinRequestStatus.SUBMITTED:
+        withdraw(call, row)
+
+
+def guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    """Delete the form and the join requests of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def _reviewers(row: JoinRequestRow) -> Audience:
+    """Join request events go to members with KICK_MEMBERS (spec/gateway.md#5.1)."""
+    return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
+
+
+def _publish(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
+    payload = wire.GuildJoinRequest(
+        guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
+    )
+    call.tx.emit(event, payload, _reviewers(row))

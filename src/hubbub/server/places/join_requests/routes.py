@@ -1,0 +1,168 @@
+"""HTTP handlers of member verification and join requests."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import GuildFeature, JoinRequestStatus
+from hubbub.protocol.ids import GuildId, JoinRequestId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places import guilds
+from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.join_requests import actions, rules, store, views
+from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
+
+_DECISIONS = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
+
+
+@handles(wire.GET_GUILD_MEMBER_VERIFICATION)
+def get_guild_member_verification(call: Call, guild_id: GuildId) -> wire.MemberVerification:
+    """Get the guild's member verification form."""
+    rules.require_form_access(call, _require_guild(call, guild_id))
+    return views.member_verification(_require_form(call, guild_id))
+
+
+@handles(wire.UPDATE_GUILD_MEMBER_VERIFICATION)
+def update_guild_member_verification(
+    call: Call, guild_id: GuildId, body: wire.UpdateMemberVerification
+) -> wire.MemberVerification:
+    """Update the guild's member verification form.
+
+    Also enables or disables the form and its manual review."""
+    guild = _require_guild(call, guild_id)
+    before = store.find_form(call.tx, guild_id)
+    after = before or FormRow(guild_id, call.now)
+    if body.form_fields is not UNSET:
+        after = after._replace(fields=json.encode(rules.normalize_fields(body.form_fields)).decode())
+    if body.description is not UNSET:
+        after = after._replace(description=body.description or None)
+    if before is not None and after != before:
+        after = after._replace(version_ms=call.now)
+    features = guild.feature_names
+    reviewed = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
+    actions.update_form(
+        call,
+        guild,
+        before,
+        after,
+        gated=rules.is_gated(guild) if body.enabled is UNSET else body.enabled,
+        reviewed=reviewed if body.manual_approval is UNSET else body.manual_approval,
+    )
+    return views.member_verification(after)
+
+
+@handles(wire.GET_GUILD_JOIN_REQUESTS)
+def get_guild_join_requests(call: Call, guild_id: GuildId, query: wire.ListJoinRequests) -> wire.JoinRequests:
+    """List guild join requests.
+
+    Callers with MANAGE_GUILD but not KICK_MEMBERS get only the total."""
+    standing = access.guild(call, guild_id)
+    can_read = standing.can(Permissions.KICK_MEMBERS)
+    access.require_guild(call, guild_id, Permissions.KICK_MEMBERS if can_read else Permissions.MANAGE_GUILD)
+    rules.require_reviewed(_require_guild(call, guild_id))
+    result = wire.JoinRequests(total=store.count(call.tx, guild_id, query.status))
+    if can_read:
+        rows = store.list_page(
+            call.tx,
+            guild_id,
+            query.status,
+            before=None if query.before is UNSET else query.before,
+            after=None if query.after is UNSET else query.after,
+            limit=query.limit,
+        )
+        result.guild_join_requests = views.join_requests(call.tx, rows)
+    return result
+
+
+@handles(wire.ACTION_GUILD_JOIN_REQUEST)
+def action_guild_join_request(
+    call: Call, guild_id: GuildId, request_id: JoinRequestId, body: wire.ActionJoinRequest
+) -> wire.JoinRequest:
+    """Approve or reject a join request."""
+    rules.require_reviewed(_require_guild(call, guild_id))
+    row = store.find(call.tx, guild_id, request_id)
+    if row is None:
+        raise errors.NOT_FOUND()
+    if body.action is UNSET:
+        raise errors.invalid("action", *errors.required())
+    if body.action not in _DECISIONS:
+        raise errors.invalid("action", *errors.choices([str(each) for each in _DECISIONS]))
+    if row.status != JoinRequestStatus.SUBMITTED:
+        raise errors.invalid("action", "JOIN_REQUEST_NOT_SUBMITTED", "This request has already been reviewed.")
+    rejected = body.action == JoinRequestStatus.REJECTED
+    row = row._replace(
+        status=str(body.action),
+        reviewed_ms=call.now,
+        rejection_reason=(body.rejection_reason or None) if rejected else None,
+        actioned_by=call.user_id,
+    )
+    actions.decide(call, row)
+    return views.join_request(call.tx, row)
+
+
+@handles(wire.GET_MY_GUILD_JOIN_REQUEST)
+def get_my_guild_join_request(call: Call, guild_id: GuildId) -> wire.JoinRequest:
+    """Get the current user's join request."""
+    return views.join_request(call.tx, _own_request(call, guild_id))
+
+
+@handles(wire.CREATE_GUILD_JOIN_REQUEST)
+def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJoinRequest) -> wire.JoinRequest:
+    """Create a join request.
+
+    Submits responses to the member verification form. Without manual review the request is approved at once."""
+    guild = _require_guild(call, guild_id)
+    rules.require_applicant(call, guild)
+    form = _require_form(call, guild_id)
+    if json.milliseconds(body.version) != form.version_ms:
+        raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
+    answers = rules.validate_responses(form.questions, body.form_fields)
+    reviewed = rules.is_reviewed(guild)
+    row = JoinRequestRow(
+        id=call.new_id(JoinRequestId),
+        guild_id=guild_id,
+        user_id=call.user_id,
+        status=str(JoinRequestStatus.SUBMITTED if reviewed else JoinRequestStatus.APPROVED),
+        created_ms=call.now,
+        reviewed_ms=None if reviewed else call.now,
+        responses=json.encode(answers).decode(),
+    )
+    actions.submit(call, guild, row)
+    return views.join_request(call.tx, row)
+
+
+@handles(wire.DELETE_MY_GUILD_JOIN_REQUEST)
+def delete_my_guild_join_request(call: Call, guild_id: GuildId) -> None:
+    """Delete the current user's join request.
+
+    Only a request that has not been reviewed can be deleted."""
+    row = _own_request(call, guild_id)
+    if row.status != JoinRequestStatus.SUBMITTED:
+        raise errors.NOT_FOUND()
+    actions.withdraw(call, row)
+
+
+def _require_guild(call: Call, guild_id: int) -> GuildRow:
+    row = guilds.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_GUILD()
+    return row
+
+
+def _require_form(call: Call, guild_id: int) -> FormRow:
+    row = store.find_form(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_MEMBER_VERIFICATION_FORM()
+    return row
+
+
+def _own_request(call: Call, guild_id: int) -> JoinRequestRow:
+    _require_guild(call, guild_id)
+    row = store.find_of_user(call.tx, guild_id, call.user_id)
+    if row is None:
+        raise errors.NOT_FOUND()
+    return row

@@ -1,0 +1,119 @@
+"""Rules for member verification forms, their responses and applicants."""
+
+from collections.abc import Sequence
+
+from msgspec import UNSET, structs
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import FormFieldType, GuildFeature
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.resources import join_requests as wire
+from hubbub.server.core.call import Call
+from hubbub.server.places import guilds, members
+from hubbub.server.places.guilds import GuildRow
+
+_TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
+"""The attribute that each of these field types requires and all others must not have."""
+
+
+def is_gated(guild: GuildRow) -> bool:
+    """Report whether new members must complete the form."""
+    return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
+
+
+def is_reviewed(guild: GuildRow) -> bool:
+    """Report whether join requests need manual approval."""
+    return is_gated(guild) and GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in guild.feature_names
+
+
+def require_reviewed(guild: GuildRow) -> None:
+    """Raise unless the guild has both features that join requests need (spec/http.md#3.5)."""
+    if not is_reviewed(guild):
+        raise errors.MISSING_ACCESS()
+
+
+def require_form_access(call: Call, guild: GuildRow) -> None:
+    """Raise unless the caller is a member of the guild, or the guild is discoverable."""
+    if not guilds.is_member(call.tx, guild.id, call.user_id) and GuildFeature.DISCOVERABLE not in guild.feature_names:
+        raise errors.MISSING_ACCESS()
+
+
+def require_applicant(call: Call, guild: GuildRow) -> None:
+    """Raise unless the caller may submit a request.
+
+    Pending members may, and non-members where the guild is discoverable and reviews requests."""
+    member = members.find_row(call.tx, guild.id, call.user_id)
+    if not is_gated(guild) or (member is not None and not member.pending):
+        raise errors.MISSING_ACCESS()
+    if member is None:
+        if not is_reviewed(guild) or GuildFeature.DISCOVERABLE not in guild.feature_names:
+            raise errors.MISSING_ACCESS()
+        if members.is_banned(call.tx, guild.id, call.user_id):
+            raise errors.USER_BANNED()
+
+
+def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
+    """Normalize form fields for storage; raise a form error for invalid ones."""
+    form = FormErrors()
+    stored = []
+    for index, field in enumerate(given):
+        for kind, key in _TYPE_ATTRIBUTE.items():
+            value = getattr(field, key)
+            if field.field_type == kind and value is UNSET:
+                form.add(("form_fields", index, key), *errors.required())
+            elif field.field_type != kind and value is not UNSET:
+                field = structs.replace(field, **{key: UNSET})
+        if field.field_type != FormFieldType.TERMS and not field.label:
+            form.add(("form_fields", index, "label"), *errors.required())
+        stored.append(
+            structs.replace(
+                field,
+                description=field.description or UNSET,
+                placeholder=field.placeholder or UNSET,
+                required=field.required is not False,
+            )
+        )
+    if sum(field.field_type == FormFieldType.TERMS for field in given) > 1:
+        form.add("form_fields", "FORM_TERMS_TWICE", "Only one field can be of type TERMS.")
+    form.raise_if_any()
+    return stored
+
+
+def validate_responses(
+    form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]
+) -> list[wire.AnsweredField]:
+    """Validate responses and pair them with their form fields; raise a form error for missing or invalid ones."""
+    form = FormErrors()
+    if len(given) != len(form_fields):
+        raise errors.invalid("form_fields", *errors.bad_length(len(form_fields), len(form_fields)))
+    stored = []
+    for index, (question, answer) in enumerate(zip(form_fields, given, strict=True)):
+        path = ("form_fields", index, "response")
+        response = answer.response
+        if response is UNSET or response is None or response == "":
+            if question.required is not False:
+                form.add(path, *errors.required())
+            stored.append(_answered(question, UNSET))
+            continue
+        match question.field_type:
+            case FormFieldType.TERMS:
+                if response is not True:
+                    form.add(path, *errors.required())
+            case FormFieldType.MULTIPLE_CHOICE:
+                choices = question.choices if question.choices is not UNSET else []
+                if not isinstance(response, int) or isinstance(response, bool) or not 0 <= response < len(choices):
+                    form.add(path, *errors.choices(range(len(choices))))
+            case _:
+                is_short = question.field_type == FormFieldType.TEXT_INPUT
+                length_max = wire.TEXT_ANSWER_MAX if is_short else wire.PARAGRAPH_ANSWER_MAX
+                if not isinstance(response, str):
+                    form.add(path, *errors.not_string(response))
+                elif len(response) > length_max:
+                    form.add(path, *errors.max_length(length_max))
+        stored.append(_answered(question, response))
+    form.raise_if_any()
+    return stored
+
+
+def _answered(question: wire.FormField, response: object) -> wire.AnsweredField:
+    return wire.AnsweredField(**structs.asdict(question), response=response)  # type: ignore[arg-type]

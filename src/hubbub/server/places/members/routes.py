@@ -1,0 +1,241 @@
+"""HTTP handlers of members."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as codec
+from hubbub.protocol.ids import GuildId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import members as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.identity import users
+from hubbub.server.places.members import actions, rules, store, views
+from hubbub.server.places.members.store import MemberRow, Membership
+
+
+def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membership:
+    found = store.find(call.tx, guild_id, user_id)
+    if found is None:
+        raise errors.UNKNOWN_MEMBER()
+    return found
+
+
+def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
+    standing = access.find_member(call.tx, call.now, guild_id, user_id)
+    if standing is None:
+        raise errors.UNKNOWN_MEMBER()
+    return standing
+
+
+def _clean_nick(text: str | None) -> str | None:
+    return users.clean_name(text or "") or None
+
+
+@handles(wire.GET_MY_GUILD_MEMBER)
+def get_my_guild_member(call: Call, guild_id: GuildId) -> wire.Member:
+    """Get the current user's guild member.
+
+    A guild that the user is not in counts as unknown."""
+    try:
+        standing = access.guild(call, guild_id)
+    except errors.ApiError:
+        raise errors.UNKNOWN_GUILD() from None
+    return views.member(_require_member(call, guild_id, call.user_id), standing.permissions)
+
+
+@handles(wire.LIST_GUILD_MEMBERS, long=True)
+def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembers) -> list[wire.Member]:
+    """List guild members."""
+    access.guild(call, guild_id)
+    rules.require_can_list(call)
+    return [views.member(found) for found in store.list_page(call.tx, guild_id, after=query.after, limit=query.limit)]
+
+
+@handles(wire.SEARCH_GUILD_MEMBERS, long=True)
+def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildMembers) -> list[wire.Member]:
+    """Search guild members.
+
+    Matches the beginning of usernames, global names and nicknames."""
+    access.guild(call, guild_id)
+    return [views.member(found) for found in store.search(call.tx, guild_id, query.query, query.limit)]
+
+
+@handles(wire.GET_GUILD_MEMBER)
+def get_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Member:
+    """Get a guild member."""
+    access.guild(call, guild_id)
+    return views.member(_require_member(call, guild_id, user_id))
+
+
+@handles(wire.ADD_GUILD_MEMBER)
+def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.AddGuildMember) -> Response:
+    """Add a guild member.
+
+    The user must have granted the application the `guilds.join` scope."""
+    standing = access.guild(call, guild_id)
+    if users.find(call.tx, user_id) is None:
+        raise errors.UNKNOWN_USER()
+    rules.require_consent(call, user_id, body.access_token)
+    if store.find_row(call.tx, guild_id, user_id) is not None:
+        return Response(204)
+    rules.require_can_join(call, guild_id, user_id)
+    nick = _clean_nick(body.nick or None)
+    if nick is not None:
+        access.require_guild(call, guild_id, Permissions.MANAGE_NICKNAMES)
+    if body.mute:
+        access.require_guild(call, guild_id, Permissions.MUTE_MEMBERS)
+    if body.deaf:
+        access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
+    if body.flags:
+        rules.require_can_edit_flags(call, standing)
+    granted = rules.require_roles(call, standing, body.roles or ())
+    found = actions.add(
+        call,
+        guild_id,
+        user_id,
+        roles=[row.id for row in granted],
+        nick=nick,
+        mute=bool(body.mute),
+        deaf=bool(body.deaf),
+        flags=rules.edited_flags(0, body.flags or 0),
+    )
+    return Response(201, views.member(found)) if found is not None else Response(204)
+
+
+@handles(wire.UPDATE_GUILD_MEMBER)
+def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateGuildMember) -> wire.Member:
+    """Update a guild member.
+
+    Each field requires its own permission."""
+    standing = access.guild(call, guild_id)
+    found = _require_member(call, guild_id, user_id)
+    target = _require_standing(call, guild_id, user_id)
+    row = _with_voice_moderation(call, found.row, body)
+    if body.nick is not UNSET:
+        rules.require_rename(call, standing, target)
+        row = row._replace(nick=_clean_nick(body.nick))
+    if body.flags is not UNSET:
+        rules.require_can_edit_flags(call, standing)
+        row = row._replace(flags=rules.edited_flags(row.flags, body.flags or 0))
+    role_ids: set[int] | None = None
+    if body.roles is not UNSET:
+        access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
+        role_ids = set(body.roles or ())
+        rules.require_roles(call, standing, role_ids ^ set(found.roles))
+    if body.communication_disabled_until is not UNSET:
+        until = body.communication_disabled_until
+        until_ms = 0 if until is None else codec.milliseconds(until)
+        # A time in the past ends the timeout, as null does.
+        until_ms = until_ms if until_ms > call.now else 0
+        rules.require_timeout(call, standing, target, until_ms)
+        row = row._replace(timed_out_until_ms=until_ms)
+    if _changes_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
+        raise errors.TARGET_NOT_IN_VOICE()
+    after = actions.change(call, found, row, role_ids)
+    if body.channel_id is not UNSET:
+        actions.move(call, guild_id, user_id, body.channel_id)
+    return views.member(after)
+
+
+def _changes_voice(body: wire.UpdateGuildMember) -> bool:
+    return body.mute is not UNSET or body.deaf is not UNSET or body.channel_id is not UNSET
+
+
+def _with_voice_moderation(call: Call, row: MemberRow, body: wire.UpdateGuildMember) -> MemberRow:
+    """Return the row after `mute` and `deaf`; check the permissions for these and for `channel_id`."""
+    if body.mute is not UNSET:
+        access.require_guild(call, row.guild_id, Permissions.MUTE_MEMBERS)
+        row = row._replace(mute=int(bool(body.mute)))
+    if body.deaf is not UNSET:
+        access.require_guild(call, row.guild_id, Permissions.DEAFEN_MEMBERS)
+        row = row._replace(deaf=int(bool(body.deaf)))
+    if body.channel_id is not UNSET:
+        access.require_guild(call, row.guild_id, Permissions.MOVE_MEMBERS)
+        if body.channel_id is not None:
+            rules.require_voice_channel(call, row.guild_id, body.channel_id)
+    return row
+
+
+@handles(wire.UPDATE_MY_GUILD_MEMBER)
+def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGuildMember) -> wire.Member:
+    """Update the current member.
+
+    Changes the caller's nickname, avatar, banner and bio in the guild."""
+    standing = access.guild(call, guild_id)
+    found = _require_member(call, guild_id, call.user_id)
+    row = found.row
+    if body.nick is not UNSET:
+        rules.require_own_nick(standing, found.row.flags)
+        row = row._replace(nick=_clean_nick(body.nick))
+    # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
+    if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
+        if body.avatar is not UNSET:
+            row = row._replace(avatar=body.avatar.hash if body.avatar else None)
+        if body.banner is not UNSET and changes.MEMBER_BANNER.active(call.now):
+            row = row._replace(banner=body.banner.hash if body.banner else None)
+        if body.bio is not UNSET:
+            row = row._replace(bio=body.bio or "")
+    return views.member(actions.change(call, found, row), standing.permissions)
+
+
+@handles(wire.UPDATE_MY_GUILD_MEMBER_NICK)
+def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.UpdateMyNick) -> wire.MyNick:
+    """Update the current member's nickname.
+
+    Deprecated in favor of updating the current member."""
+    found = _require_member(call, guild_id, call.user_id)
+    if body.nick is not UNSET:
+        found = actions.change(call, found, found.row._replace(nick=_clean_nick(body.nick)))
+    return wire.MyNick(nick=found.row.nick)
+
+
+@handles(wire.DELETE_GUILD_MEMBER)
+def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
+    """Remove a guild member."""
+    rules.require_outranks(access.guild(call, guild_id), _require_standing(call, guild_id, user_id))
+    actions.kick(call, guild_id, user_id)
+
+
+@handles(wire.ADD_GUILD_MEMBER_ROLE)
+def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
+    """Add a role to a guild member."""
+    found = _require_member(call, guild_id, user_id)
+    rules.require_roles(call, access.guild(call, guild_id), (role_id,))
+    actions.change(call, found, found.row, {*found.roles, role_id})
+
+
+@handles(wire.DELETE_GUILD_MEMBER_ROLE)
+def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
+    """Remove a role from a guild member."""
+    found = _require_member(call, guild_id, user_id)
+    rules.require_roles(call, access.guild(call, guild_id), (role_id,))
+    actions.change(call, found, found.row, {*found.roles} - {role_id})
+
+
+def _prunable_ids(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) -> list[int]:
+    rules.require_prune(call, access.guild(call, guild_id), included)
+    found = store.inactive_ids(call.tx, guild_id, call.now - days * rules.DAY_MS, included)
+    return [user_id for user_id in found if user_id != call.user_id]
+
+
+@handles(wire.PREVIEW_PRUNE_GUILD, long=True)
+def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.PruneResult:
+    """Get the number of members that a prune would remove."""
+    included = rules.parse_role_ids(query.include_roles or "")
+    return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included)))
+
+
+@handles(wire.PRUNE_GUILD)
+def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.PruneResult:
+    """Prune guild members.
+
+    Removes members who were inactive for the given number of days."""
+    days = body.days or wire.PRUNE_DAYS_DEFAULT
+    sent = body.include_roles or []
+    included = rules.parse_role_ids(sent) if isinstance(sent, str) else sent
+    found = _prunable_ids(call, guild_id, days, included)
+    actions.prune(call, guild_id, found, days)
+    return wire.PruneResult(pruned=None if body.compute_prune_count in (False, "false") else len(found))

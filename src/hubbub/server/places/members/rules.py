@@ -1,0 +1,185 @@
+"""Rules for joining guilds and for changing members."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import GuildFeature
+from hubbub.protocol.flags import ApplicationFlags, MemberFlags
+from hubbub.protocol.ids import RoleId, parse_wide
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import members as wire
+from hubbub.protocol.resources.guilds import MEMBERS_MAX
+from hubbub.server.core import access, auth
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.places import guilds, roles
+from hubbub.server.places.members import store
+from hubbub.server.places.roles import RoleRow
+
+DAY_MS: Final = 86_400_000
+
+_MEMBERS_INTENT: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+_MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS
+
+
+def require_can_list(call: Call) -> None:
+    """Raise unless the caller may list all members; bots need the members intent (spec/http.md#3.5).
+
+    Users may, because their client shows the list (decisions/0014)."""
+    if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT:
+        raise errors.MISSING_ACCESS()
+
+
+def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
+    """Raise unless a user who is not in the guild may join it."""
+    user = users.find(call.tx, user_id)
+    if user is None:
+        raise errors.UNKNOWN_USER()
+    if store.is_banned(call.tx, guild_id, user_id):
+        raise errors.USER_BANNED()
+    if not user.bot and guilds.count_of_user(call.tx, user_id) >= guilds.guilds_max(call, user_id):
+        raise errors.MAX_GUILDS()
+    guild = guilds.find(call.tx, guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_GUILD()
+    if guild.member_count >= MEMBERS_MAX:
+        raise errors.MAX_MEMBERS()
+
+
+def is_gated(call: Call, guild_id: int, flags: int) -> bool:
+    """Report whether a user who joins with these flags must complete the guild's form first."""
+    guild = guilds.find(call.tx, guild_id)
+    if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
+        return False
+    return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
+
+
+def has_onboarding(call: Call, guild_id: int) -> bool:
+    """Report whether a user who joins goes through onboarding."""
+    guild = guilds.find(call.tx, guild_id)
+    return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
+
+
+def require_consent(call: Call, user_id: int, token: str) -> None:
+    """Raise unless the user authorized the calling application to add them to guilds."""
+    found = auth.find_actor(call.tx, token, call.now)
+    if found is None:
+        raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
+    actor = found[0]
+    if actor.kind != "bearer" or actor.user_id != user_id or actor.application_id != call.actor.application_id:
+        raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
+    if "guilds.join" not in actor.scopes:
+        raise errors.MISSING_OAUTH2_SCOPE()
+
+
+def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
+    """Raise unless the caller outranks this member."""
+    if not standing.outranks(target):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_own_nick(standing: GuildAccess, flags: int) -> None:
+    """Raise unless the caller may change their own nickname.
+
+    Members quarantined by AutoMod for their username must be able to."""
+    quarantined = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+    if not quarantined or not standing.permissions & Permissions.CHANGE_NICKNAME:
+        standing.require(Permissions.CHANGE_NICKNAME)
+
+
+def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> None:
+    """Raise unless the caller may change this member's nickname.
+
+    A member's own nickname needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
+    if target.user_id == standing.user_id:
+        if not standing.can(Permissions.CHANGE_NICKNAME):
+            standing.require(Permissions.MANAGE_NICKNAMES)
+        return
+    access.require_guild(call, standing.guild_id, Permissions.MANAGE_NICKNAMES)
+    require_outranks(standing, target)
+
+
+def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
+    """Return the roles with these ids; raise unless the caller may add and remove them (spec/http.md#2.3)."""
+    ids = list(dict.fromkeys(role_ids))
+    if not ids:
+        return []
+    access.require_guild(call, standing.guild_id, Permissions.MANAGE_ROLES)
+    found = roles.find_many(call.tx, standing.guild_id, ids)
+    if len(found) < len(ids):
+        raise errors.UNKNOWN_ROLE()
+    rows = list(found.values())
+    if not all(standing.outranks_role(row.rank) for row in rows):
+        raise errors.MISSING_PERMISSIONS()
+    if any(row.managed or row.is_everyone for row in rows):
+        raise errors.INVALID_ROLE()
+    return rows
+
+
+def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, until_ms: int) -> None:
+    """Raise unless the caller may time this member out until `until_ms`; 0 ends a timeout."""
+    access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
+    require_outranks(standing, target)
+    # spec/http.md#2.3: never the owner or an administrator; ending their earlier timeout is allowed.
+    if until_ms and target.permissions & Permissions.ADMINISTRATOR:
+        raise errors.MISSING_PERMISSIONS()
+    if until_ms > call.now + wire.TIMEOUT_DAYS_MAX * DAY_MS:
+        raise errors.invalid(
+            "communication_disabled_until",
+            "MEMBER_TIMEOUT_TOO_LONG",
+            f"Must be at most {wire.TIMEOUT_DAYS_MAX} days in the future.",
+        )
+
+
+def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
+    """Raise unless the caller may change a member's flags.
+
+    MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (spec/http.md#3.5)."""
+    if not changes.MEMBER_FLAGS_PERMISSIONS.active(call.now):
+        # spec/dated-changes.md#3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
+        standing.require(Permissions.MODERATE_MEMBERS)
+        return
+    if not any(
+        standing.can(bits) for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
+    ):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def edited_flags(before: int, requested: int) -> int:
+    """Return the flags after an edit; bits that are not editable stay unchanged."""
+    return before & ~MemberFlags.EDITABLE | requested & MemberFlags.EDITABLE
+
+
+def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
+    """Raise unless this is a voice channel of the guild that the caller may connect to."""
+    channel = access.find_channel(call.tx, channel_id)
+    if channel is None or channel.guild_id != guild_id:
+        raise errors.UNKNOWN_CHANNEL()
+    access.require_channel(call, channel_id, Permissions.CONNECT | Permissions.MOVE_MEMBERS)
+    if not channel.is_voice:
+        raise errors.WRONG_CHANNEL_TYPE()
+
+
+def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
+    """Raise unless the caller may prune members with these roles."""
+    if changes.PRUNE_PERMISSIONS.active(call.now):
+        access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
+    guild = guilds.find(call.tx, standing.guild_id)
+    if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
+        standing.require(Permissions.ADMINISTRATOR)
+    found = roles.find_many(call.tx, standing.guild_id, included)
+    if not all(standing.outranks_role(row.rank) for row in found.values()):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def parse_role_ids(text: str) -> list[RoleId]:
+    """Parse role ids separated by commas; raise a form error if invalid."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if len(parts) > wire.PRUNE_ROLES_MAX:
+        raise errors.invalid("include_roles", *errors.max_length(wire.PRUNE_ROLES_MAX))
+    try:
+        return [parse_wide(RoleId, part) for part in parts]
+    except ValueError as error:
+        raise errors.invalid("include_roles", "NUMBER_TYPE_COERCE", str(error)) from None

@@ -1,0 +1,320 @@
+"""SQL for the members and member_roles tables.
+
+Rows, roles and users of any number of members load in three queries."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from hubbub.protocol.ids import GuildId, RoleId, Snowflake, UserId
+from hubbub.protocol.permissions import Rank, highest_role
+from hubbub.server.core.batches import batches, distinct_batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.identity import users
+from hubbub.server.identity.users import UserRow
+
+
+class MemberRow(NamedTuple):
+    """A row of the members table; columns that are not shown come last."""
+
+    guild_id: GuildId
+    user_id: UserId
+    nick: str | None
+    avatar: str | None
+    banner: str | None
+    joined_ms: int
+    premium_since_ms: int | None
+    deaf: int
+    mute: int
+    pending: int
+    flags: int
+    timed_out_until_ms: int
+    """End of the timeout in milliseconds; 0 without a timeout, in the past if it is over."""
+    bio: str = ""
+    temporary: int = 0
+    """Whether the member joined by a temporary invite; removed with their last session unless they got a role."""
+
+
+class Membership(NamedTuple):
+    """A member with everything that the wire model needs."""
+
+    row: MemberRow
+    roles: tuple[RoleId, ...]
+    """Role ids in ascending order, without @everyone."""
+    user: UserRow
+
+
+COLUMNS: Final = ", ".join(MemberRow._fields)
+VIEW_COLUMNS: Final = MemberRow._fields[: MemberRow._fields.index("bio")]
+"""The columns needed to show a member, for example as a message author."""
+
+
+def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
+    """Return a member's row, or None."""
+    return tx.find(MemberRow, f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+
+
+def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
+    """Return the rows of those users who are members, by user id."""
+    found: dict[int, MemberRow] = {}
+    for batch in distinct_batches(user_ids):
+        rows = tx.all(
+            f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({placeholders(batch)})", guild_id, *batch
+        )
+        found |= {row[1]: MemberRow(*row) for row in rows}
+    return found
+
+
+def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
+    """Return the role ids of members, by user id; members without roles are absent."""
+    found: dict[int, tuple[RoleId, ...]] = {}
+    for batch in distinct_batches(user_ids):
+        rows = tx.all(
+            f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(batch)}) "
+            "ORDER BY user_id, role_id",
+            guild_id,
+            *batch,
+        )
+        for user_id, group in groupby(rows, key=lambda row: row[0]):
+            found[user_id] = tuple(RoleId(role) for _, role in group)
+    return found
+
+
+def _with_roles_and_users(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
+    """Return rows with their roles and users, in the same order."""
+    ids = [row.user_id for row in rows]
+    roles = find_roles(tx, guild_id, ids)
+    users_by_id = users.find_many(tx, ids)
+    return [
+        Membership(row, roles.get(row.user_id, ()), users_by_id[row.user_id])
+        for row in rows
+        if row.user_id in users_by_id
+    ]
+
+
+def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
+    """Return the member, or None."""
+    return find_many(tx, guild_id, (user_id,)).get(user_id)
+
+
+def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
+    """Return those users who are members, by user id, in three queries."""
+    rows = list(find_rows(tx, guild_id, user_ids).values())
+    return {found.row.user_id: found for found in _with_roles_and_users(tx, guild_id, rows)}
+
+
+def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
+    """Return a page of members by ascending user id."""
+    rows = tx.fetch(
+        MemberRow,
+        f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
+        guild_id,
+        after,
+        limit,
+    )
+    return _with_roles_and_users(tx, guild_id, rows)
+
+
+def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
+    """Iterate over all members by ascending user id, read page by page."""
+    after = 0
+    while batch := list_page(tx, guild_id, after=after, limit=1000):
+        yield from batch
+        after = batch[-1].row.user_id
+
+
+def memberships_of_user(tx: Tx, user_id: int) -> Iterator[Membership]:
+    """Iterate over a user's memberships in all guilds."""
+    user = users.find(tx, user_id)
+    if user is None:
+        return
+    rows = tx.fetch(MemberRow, f"SELECT {COLUMNS} FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
+    for batch in batches(rows):
+        roles_by_guild: dict[int, list[RoleId]] = {}
+        for guild_id, role_id in tx.all(
+            f"SELECT guild_id, role_id FROM member_roles WHERE user_id = ? AND guild_id IN ({placeholders(batch)}) "
+            "ORDER BY role_id",
+            user_id,
+            *(row.guild_id for row in batch),
+        ):
+            roles_by_guild.setdefault(guild_id, []).append(RoleId(role_id))
+        for row in batch:
+            yield Membership(row, tuple(roles_by_guild.get(row.guild_id, ())), user)
+
+
+def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
+    """Return members by a case-insensitive prefix of username, global name or nickname, by ascending id.
+
+    The query walks only the guild's range of the primary key, and stops at the limit."""
+    if prefix.isascii():
+        pattern = _like_pattern(prefix.lower())
+        rows = tx.all(
+            "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id WHERE m.guild_id = ? AND ("
+            "LOWER(u.username) LIKE ? ESCAPE '!' OR LOWER(m.nick) LIKE ? ESCAPE '!' OR LOWER(u.global_name) LIKE ? ESCAPE '!'"
+            ") ORDER BY m.user_id LIMIT ?",
+            guild_id,
+            pattern,
+            pattern,
+            pattern,
+            limit,
+        )
+        ids = [row[0] for row in rows]
+    else:
+        # SQLite's LOWER handles ASCII only and PostgreSQL's depends on the locale, so other letters are compared here.
+        folded = prefix.casefold()
+        rows = tx.all(
+            "SELECT m.user_id, u.username, m.nick, u.global_name FROM members m JOIN users u ON u.id = m.user_id "
+            "WHERE m.guild_id = ? ORDER BY m.user_id",
+            guild_id,
+        )
+        ids = [row[0] for row in rows if any(name and name.casefold().startswith(folded) for name in row[1:])][:limit]
+    found = find_many(tx, guild_id, ids)
+    return [found[user_id] for user_id in ids if user_id in found]
+
+
+def _like_pattern(text: str) -> str:
+    for character in "!%_":
+        text = text.replace(character, "!" + character)
+    return text + "%"
+
+
+def pending_ids(tx: Tx, guild_id: int) -> list[int]:
+    """Return the ids of pending members."""
+    rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
+    return [row[0] for row in rows]
+
+
+def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
+    """Return each member's id, and whether they have a role, a nickname or a voice channel."""
+    rows = tx.all(
+        "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
+        "OR EXISTS (SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) "
+        "OR EXISTS (SELECT 1 FROM voice_states v WHERE v.guild_id = m.guild_id AND v.user_id = m.user_id) "
+        "THEN 1 ELSE 0 END FROM members m WHERE m.guild_id = ? ORDER BY m.user_id",
+        guild_id,
+    )
+    return [(row[0], bool(row[1])) for row in rows]
+
+
+def connected_ids(tx: Tx, guild_id: int) -> list[int]:
+    """Return the ids of members connected to voice."""
+    return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
+
+
+def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
+    """Return the voice channel a member is connected to, or None."""
+    found: int | None = tx.value(
+        "SELECT channel_id FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
+    )
+    return found
+
+
+def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
+    """Return members' highest role ranks, by user id; users who are not members are absent."""
+    found: dict[int, Rank] = {}
+    for batch in distinct_batches(user_ids):
+        rows = tx.all(
+            "SELECT m.user_id, r.position, r.id FROM members m "
+            "LEFT JOIN member_roles mr ON mr.guild_id = m.guild_id AND mr.user_id = m.user_id "
+            f"LEFT JOIN roles r ON r.id = mr.role_id WHERE m.guild_id = ? AND m.user_id IN ({placeholders(batch)}) "
+            "ORDER BY m.user_id",
+            guild_id,
+            *batch,
+        )
+        for user_id, group in groupby(rows, key=lambda row: row[0]):
+            held = [(position, role) for _, position, role in group if role is not None]
+            found[user_id] = highest_role([*held, (0, guild_id)])
+    return found
+
+
+def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Report whether a user is banned from the guild."""
+    return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
+
+
+def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
+    """Return the guilds where a user is a temporary member without a role."""
+    rows = tx.all(
+        "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
+        "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
+        user_id,
+    )
+    return [row[0] for row in rows]
+
+
+def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
+    """Return users who neither joined nor sent a message since then, and have only `included` roles.
+
+    The owner and bots are never returned."""
+    role = f" AND mr.role_id NOT IN ({placeholders(included)})" if included else ""
+    rows = tx.all(
+        "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
+        "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
+        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{role}) "
+        "AND NOT EXISTS (SELECT 1 FROM messages s JOIN channels c ON c.id = s.channel_id "
+        "WHERE s.author_id = m.user_id AND s.id >= ? AND c.guild_id = m.guild_id) ORDER BY m.user_id",
+        guild_id,
+        since_ms,
+        *included,
+        int(Snowflake.at(since_ms)),
+    )
+    return [row[0] for row in rows]
+
+
+def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
+    """Insert a member and increment the member count; return False if they are already a member."""
+    if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
+        return False
+    tx.run("UPDATE guilds SET member_count = member_count + 1 WHERE id = ?", row.guild_id)
+    add_roles(tx, row.guild_id, row.user_id, role_ids)
+    return True
+
+
+def update(tx: Tx, row: MemberRow) -> None:
+    """Update the mutable columns of a member."""
+    tx.run(
+        "UPDATE members SET nick = ?, avatar = ?, banner = ?, bio = ?, deaf = ?, mute = ?, pending = ?, flags = ?, "
+        "timed_out_until_ms = ?, temporary = ? WHERE guild_id = ? AND user_id = ?",
+        row.nick,
+        row.avatar,
+        row.banner,
+        row.bio,
+        row.deaf,
+        row.mute,
+        row.pending,
+        row.flags,
+        row.timed_out_until_ms,
+        row.temporary,
+        row.guild_id,
+        row.user_id,
+    )
+
+
+def add_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
+    """Add roles to a member."""
+    rows = [(guild_id, user_id, role) for role in role_ids]
+    if rows:
+        tx.run_many(
+            "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
+        )
+
+
+def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
+    """Remove roles from a member."""
+    if role_ids:
+        tx.run(
+            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({placeholders(role_ids)})",
+            guild_id,
+            user_id,
+            *role_ids,
+        )
+
+
+def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
+    """Delete members and their roles, and decrement the member count."""
+    count = 0
+    for batch in distinct_batches(user_ids):
+        where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
+        tx.run(f"DELETE FROM member_roles {where}", guild_id, *batch)
+        count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
+    tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", count, guild_id)

@@ -1,0 +1,19 @@
+"""Onboarding: the prompts that a guild shows to new members, and their answers."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users import DataExportRequested
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.onboarding import actions, routes, views
+
+SLICE = Slice(
+    name="onboarding",
+    modules=(routes,),
+    listeners={
+        GuildDeleted: actions.forget_guild,
+        MemberRemoved: actions.forget_member,
+        DataExportRequested: views.export_data,
+    },
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,98 @@
+"""Store onboarding settings and answers, record audit log entries and assign the chosen roles."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import GuildId, Snowflake
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.places import guilds, members, roles
+from hubbub.server.places.members import MemberRemoved, Membership
+from hubbub.server.places.onboarding import store
+from hubbub.server.places.onboarding.store import OnboardingRow
+
+_AUDITED: Final = ("enabled", "mode", "default_channel_ids")
+
+
+def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> None:
+    """Store a guild's onboarding and record an audit log entry for each changed prompt."""
+    if after == before:
+        return
+    store.put(call.tx, after)
+    old = None if before is None else _view(before)
+    new = _view(after)
+    changes = audit.differences(old, new, _AUDITED)
+    if before is None:
+        audit.record(call, after.guild_id, AuditLogAction.ONBOARDING_CREATE, target_id=after.guild_id, changes=changes)
+    elif changes:
+        audit.record(call, after.guild_id, AuditLogAction.ONBOARDING_UPDATE, target_id=after.guild_id, changes=changes)
+    _record_prompts(call, after.guild_id, [] if old is None else old.prompts, new.prompts)
+    guild = guilds.find(call.tx, after.guild_id)
+    if guild is not None:
+        guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
+
+
+def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
+    """Store a member's answers and replace the roles of the earlier answers by those of the new ones."""
+    previous = store.find_answers(call.tx, row.guild_id, member.row.user_id)
+    store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
+    # Managed roles and @everyone are never assigned by hand (spec/http.md#2.3), even if an option was created before the
+    # role changed.
+    assignable = {
+        role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
+    }
+    removed, added = (_option_role_ids(row, options) & assignable for options in (previous, chosen))
+    flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
+    # The member acts on their own behalf, as with the membership form, so the audit log has no entry.
+    return members.change(
+        call, member, member.row._replace(flags=flags), set(member.roles) - removed | added, logged=False
+    )
+
+
+def _option_role_ids(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
+    wanted = set(chosen)
+    return {
+        int(role_id)
+        for prompt in row.decoded_prompts
+        for option in prompt.options
+        if option.id in wanted
+        for role_id in option.role_ids
+    }
+
+
+def forget_member(call: Call, signal: MemberRemoved) -> None:
+    """Delete the answers of a removed member, who answers again after rejoining."""
+    store.delete_answers(call.tx, signal.guild_id, signal.user_id)
+
+
+def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
+    """Delete the onboarding and the answers of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def _record_prompts(
+    call: Call, guild_id: int, before: list[wire.OnboardingPrompt], after: list[wire.OnboardingPrompt]
+) -> None:
+    known = {prompt.id: prompt for prompt in before}
+    for prompt in after:
+        old = known.pop(prompt.id, None)
+        changes = audit.differences(old, prompt)
+        if changes:
+            action = AuditLogAction.ONBOARDING_PROMPT_CREATE if old is None else AuditLogAction.ONBOARDING_PROMPT_UPDATE
+            audit.record(call, guild_id, action, target_id=prompt.id, changes=changes)
+    for removed in known.values():
+        changes = audit.differences(removed, None)
+        audit.record(call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=removed.id, changes=changes)
+
+
+def _view(row: OnboardingRow) -> wire.Onboarding:
+    return wire.Onboarding(
+        guild_id=GuildId(row.guild_id),
+        prompts=row.decoded_prompts,
+        default_channel_ids=row.decoded_channel_ids,
+        enabled=bool(row.enabled),
+        mode=row.mode,
+    )

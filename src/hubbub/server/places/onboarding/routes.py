@@ -1,0 +1,81 @@
+"""HTTP handlers for onboarding."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import OnboardingMode
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places import members
+from hubbub.server.places.members import Membership
+from hubbub.server.places.onboarding import actions, rules, store, views
+from hubbub.server.places.onboarding.store import OnboardingRow
+
+
+@handles(wire.GET_GUILDS_ONBOARDING)
+def get_guilds_onboarding(call: Call, guild_id: GuildId) -> wire.Onboarding:
+    """Get a guild's onboarding."""
+    access.guild(call, guild_id)
+    return views.onboarding(call.tx, store.find(call.tx, guild_id) or OnboardingRow(guild_id))
+
+
+@handles(wire.PUT_GUILDS_ONBOARDING)
+def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboarding) -> wire.Onboarding:
+    """Update a guild's onboarding.
+
+    Requires enough default channels while onboarding is enabled. Fields that are absent from the body stay
+    unchanged."""
+    contents = rules.GuildContents(call, access.guild(call, guild_id))
+    stored = store.find(call.tx, guild_id)
+    before = stored or OnboardingRow(guild_id)
+    after = before
+    form = FormErrors()
+    if body.prompts is not UNSET:
+        prompts = rules.build_prompts(contents, body.prompts or [], before.decoded_prompts, form)
+        after = after._replace(prompts=json.encode(prompts).decode())
+    if body.default_channel_ids is not UNSET:
+        listed = body.default_channel_ids or []
+        rules.check_channels(contents, listed, ("default_channel_ids",), form)
+        after = after._replace(default_channel_ids=json.encode(listed).decode())
+    form.raise_if_any()
+    if isinstance(body.enabled, bool):
+        after = after._replace(enabled=int(body.enabled))
+    if body.mode is not UNSET:
+        after = after._replace(mode=int(body.mode or OnboardingMode.DEFAULT))
+    rules.require_channels(call, contents, before, after)
+    actions.change(call, stored, after)
+    return views.onboarding(call.tx, after)
+
+
+@handles(wire.GET_GUILD_ONBOARDING_RESPONSES)
+def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.OnboardingResponses:
+    """Get the current user's onboarding responses in a guild."""
+    access.guild(call, guild_id)
+    row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
+    return views.answers(call.tx, row, _member(call, guild_id).row)
+
+
+@handles(wire.SET_GUILD_ONBOARDING_RESPONSES)
+def set_guild_onboarding_responses(
+    call: Call, guild_id: GuildId, body: wire.SetOnboardingResponses
+) -> wire.OnboardingResponses:
+    """Set the current user's onboarding responses in a guild.
+
+    Replaces earlier responses: the member receives the roles of the chosen options and loses those of options no longer
+    chosen."""
+    row = rules.require_enabled(access.guild(call, guild_id), store.find(call.tx, guild_id))
+    rules.check_answers(row.decoded_prompts, body.onboarding_responses)
+    after = actions.set_answers(call, row, _member(call, guild_id), body.onboarding_responses)
+    return views.answers(call.tx, row, after.row)
+
+
+def _member(call: Call, guild_id: GuildId) -> Membership:
+    found = members.find(call.tx, guild_id, call.user_id)
+    if found is None:
+        raise errors.MISSING_ACCESS()
+    return found

@@ -1,0 +1,180 @@
+"""Validation of onboarding settings and answers (spec/http.md#3.5)."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, OnboardingMode, OnboardingPromptType
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, EmojiId, RoleId, Snowflake
+from hubbub.protocol.permissions import Permissions, channel_permissions
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.places import channels, emojis, roles
+from hubbub.server.places.onboarding.store import OnboardingRow
+
+_TEXT_CHANNEL_TYPES = frozenset(
+    {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
+)
+
+
+def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
+    """Return the guild's enabled onboarding.
+
+    Raises an error if the caller is timed out or pending, or if onboarding is not enabled."""
+    if standing.is_read_only:
+        raise errors.MISSING_PERMISSIONS()
+    if row is None or not row.enabled:
+        raise errors.FEATURE_DISABLED(message="This server has no onboarding")
+    return row
+
+
+def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int]) -> None:
+    """Raise an error unless the chosen options are valid answers.
+
+    Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
+    least one."""
+    form = FormErrors()
+    prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
+    answered: set[Snowflake] = set()
+    for index, option_id in enumerate(chosen):
+        prompt = prompt_by_option.get(Snowflake(option_id))
+        if prompt is None:
+            form.add(("onboarding_responses", index), "ONBOARDING_OPTION_UNKNOWN", "Unknown option")
+        elif option_id in chosen[:index]:
+            form.add(("onboarding_responses", index), *errors.duplicate())
+        elif prompt.single_select and prompt.id in answered:
+            problem = f"Only one option of {prompt.title} can be chosen"
+            form.add(("onboarding_responses", index), "ONBOARDING_SINGLE_SELECT", problem)
+        if prompt is not None:
+            answered.add(prompt.id)
+    for prompt in prompts:
+        if prompt.required and prompt.in_onboarding and prompt.id not in answered:
+            problem = f"{prompt.title} must be answered"
+            form.add("onboarding_responses", "ONBOARDING_PROMPT_REQUIRED", problem)
+    form.raise_if_any()
+
+
+class GuildContents:
+    """The guild's roles, channels and emoji, loaded once to validate all ids of a request."""
+
+    def __init__(self, call: Call, standing: GuildAccess) -> None:
+        self.call = call
+        self.standing = standing
+        self.roles = {row.id: row for row in roles.list_of_guild(call.tx, standing.guild_id)}
+        self.channels = {row.id: row for row in channels.list_of_guild(call.tx, standing.guild_id)}
+        self.emojis = {emoji.id: emoji for emoji in emojis.of_guild(call.tx, standing.guild_id)}
+
+    def can_assign(self, role_id: int) -> bool:
+        """Return whether the caller may let new members choose this role."""
+        row = self.roles.get(role_id)
+        return row is not None and not row.managed and not row.is_everyone and self.standing.outranks_role(row.rank)
+
+
+def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
+    """Add a form error for each id that is not a channel of the guild, or that is listed twice."""
+    seen: set[int] = set()
+    for index, channel_id in enumerate(ids):
+        if channel_id not in contents.channels:
+            form.add((*path, index), "CHANNEL_UNKNOWN", "Unknown channel")
+        elif channel_id in seen:
+            form.add((*path, index), *errors.duplicate())
+        seen.add(channel_id)
+
+
+def build_prompts(
+    contents: GuildContents,
+    wanted: Sequence[wire.SetOnboardingPrompt],
+    known: Iterable[wire.OnboardingPrompt],
+    form: FormErrors,
+) -> list[wire.OnboardingPrompt]:
+    """Build the prompts of a request; prompts that exist keep their ids, others get new ones."""
+    before = {prompt.id: prompt for prompt in known}
+    built = []
+    for index, prompt in enumerate(wanted):
+        old = before.pop(prompt.id, None)
+        options = {} if old is None else {option.id: option for option in old.options}
+        built.append(
+            wire.OnboardingPrompt(
+                id=contents.call.new_id(Snowflake) if old is None else old.id,
+                title=prompt.title,
+                options=[
+                    _option(contents, option, options, ("prompts", index, "options", option_index), form)
+                    for option_index, option in enumerate(prompt.options)
+                ],
+                single_select=bool(prompt.single_select or False),
+                required=bool(prompt.required or False),
+                in_onboarding=bool(prompt.in_onboarding or False),
+                type=int(prompt.type or OnboardingPromptType.MULTIPLE_CHOICE),
+            )
+        )
+    return built
+
+
+def _option(
+    contents: GuildContents,
+    option: wire.SetOnboardingOption,
+    known: dict[Snowflake, wire.OnboardingOption],
+    path: tuple[str | int, ...],
+    form: FormErrors,
+) -> wire.OnboardingOption:
+    old = known.pop(option.id, None) if option.id else None
+    role_ids, channel_ids = _as_list(option.role_ids), _as_list(option.channel_ids)
+    for index, role_id in enumerate(role_ids):
+        if not contents.can_assign(role_id):
+            form.add((*path, "role_ids", index), "ROLE_INVALID", "Invalid role")
+        elif role_id in role_ids[:index]:
+            form.add((*path, "role_ids", index), *errors.duplicate())
+    check_channels(contents, channel_ids, (*path, "channel_ids"), form)
+    return wire.OnboardingOption(
+        id=contents.call.new_id(Snowflake) if old is None else old.id,
+        title=option.title,
+        description=option.description or "",
+        emoji=_emoji(contents, option, path, form),
+        role_ids=[RoleId(each) for each in role_ids],
+        channel_ids=[ChannelId(each) for each in channel_ids],
+    )
+
+
+def _emoji(
+    contents: GuildContents, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
+) -> wire.OnboardingEmoji:
+    if option.emoji_id:
+        known = contents.emojis.get(option.emoji_id)
+        if known is not None:
+            return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=known.name, animated=bool(known.animated))
+        form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
+    elif option.emoji_name and not emojis.is_unicode(option.emoji_name):
+        form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
+    return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
+
+
+def _as_list(values: Sequence[int] | UnsetType | None) -> list[int]:
+    return [] if values is UNSET or values is None else list(values)
+
+
+def require_channels(call: Call, contents: GuildContents, before: OnboardingRow, after: OnboardingRow) -> None:
+    """Raise an error if enabled onboarding lacks channels.
+
+    It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
+    if not after.enabled:
+        return
+    offered = set(after.decoded_channel_ids)
+    if after.mode == OnboardingMode.ADVANCED:
+        # In advanced mode the channels of prompt options count as well.
+        offered |= {
+            channel for prompt in after.decoded_prompts for option in prompt.options for channel in option.channel_ids
+        }
+    offered &= contents.channels.keys()
+    everyone = contents.roles[contents.standing.guild_id].permissions
+    overwrites = channels.overwrites_of_guild(call.tx, contents.standing.guild_id)
+    needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+    writable = 0
+    for channel_id in offered:
+        own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(channel_id, [])}
+        bits = channel_permissions(everyone, own.get(contents.standing.guild_id), [], None)
+        writable += contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not needed & ~bits
+    if len(offered) < wire.DEFAULT_CHANNELS_MIN or writable < wire.WRITABLE_CHANNELS_MIN:
+        raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -1,0 +1,59 @@
+"""Build the wire models of onboarding."""
+
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources import onboarding as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.identity.users import DataExportRequested
+from hubbub.server.places import channels, roles
+from hubbub.server.places.members import MemberRow
+from hubbub.server.places.onboarding import store
+from hubbub.server.places.onboarding.store import OnboardingRow
+
+
+def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
+    """Return a guild's onboarding without deleted roles and channels."""
+    existing_channels = channels.find_many(
+        tx, [*row.decoded_channel_ids, *(each for prompt in row.decoded_prompts for each in _channels(prompt))]
+    )
+    existing_roles = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
+    prompts = row.decoded_prompts
+    for prompt in prompts:
+        for option in prompt.options:
+            option.role_ids = [each for each in option.role_ids if each in existing_roles]
+            option.channel_ids = [each for each in option.channel_ids if each in existing_channels]
+    return wire.Onboarding(
+        guild_id=GuildId(row.guild_id),
+        prompts=prompts,
+        default_channel_ids=[each for each in row.decoded_channel_ids if each in existing_channels],
+        enabled=bool(row.enabled),
+        mode=row.mode,
+    )
+
+
+def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingResponses:
+    """Return a member's answers without deleted options, roles and channels."""
+    view = onboarding(tx, row)
+    chosen = set(store.find_answers(tx, row.guild_id, member.user_id))
+    options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen]
+    given = [channel_id for option in options for channel_id in option.channel_ids]
+    return wire.OnboardingResponses(
+        guild_id=view.guild_id,
+        user_id=UserId(member.user_id),
+        onboarding_responses=[option.id for option in options],
+        channel_ids=list(dict.fromkeys([*view.default_channel_ids, *given])),
+        completed=bool(member.flags & MemberFlags.COMPLETED_ONBOARDING),
+    )
+
+
+def export_data(call: Call, export: DataExportRequested) -> None:
+    """Add a user's onboarding responses to the export of their data."""
+    export.records["onboarding_responses"] = [
+        {"guild_id": str(guild_id), "responses": [str(int(each)) for each in chosen]}
+        for guild_id, chosen in store.list_answers(call.tx, export.user_id)
+    ]
+
+
+def _channels(prompt: wire.OnboardingPrompt) -> list[int]:
+    return [each for option in prompt.options for each in option.channel_ids]

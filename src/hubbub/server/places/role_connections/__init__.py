@@ -1,0 +1,15 @@
+"""Role connections: metadata that applications provide about users, and the linked roles that require it."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users import UserDeleted
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.role_connections import actions, routes
+from hubbub.server.places.roles import RoleDeleted
+
+SLICE = Slice(
+    name="role_connections",
+    modules=(routes,),
+    listeners={GuildDeleted: actions.forget_guild, RoleDeleted: actions.forget_role, UserDeleted: actions.forget_user},
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,155 @@
+"""HTTP handlers for role connections."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
+from hubbub.protocol.resources import role_connections as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications
+from hubbub.server.places import members, roles
+from hubbub.server.places.members import Membership
+from hubbub.server.places.role_connections import actions, rules, store
+from hubbub.server.places.role_connections.store import LinkedRoleRow, RoleConnectionRow
+from hubbub.server.places.roles import RoleRow
+
+
+@handles(wire.GET_APPLICATION_ROLE_CONNECTIONS_METADATA)
+def get_application_role_connections_metadata(
+    call: Call, application_id: ApplicationId
+) -> list[wire.RoleConnectionMetadata]:
+    """List an application's role connection metadata records."""
+    applications.require_manager(call, application_id)
+    return store.find_metadata(call.tx, [application_id]).get(application_id, [])
+
+
+@handles(wire.UPDATE_APPLICATION_ROLE_CONNECTIONS_METADATA)
+def update_application_role_connections_metadata(
+    call: Call, application_id: ApplicationId, body: wire.MetadataRecords
+) -> list[wire.RoleConnectionMetadata]:
+    """Replace an application's role connection metadata records."""
+    applications.require_manager(call, application_id)
+    records = rules.build_records(body or [])
+    actions.set_metadata(call, application_id, records)
+    return records
+
+
+@handles(wire.GET_APPLICATION_USER_ROLE_CONNECTION)
+def get_application_user_role_connection(call: Call, application_id: ApplicationId) -> wire.RoleConnection:
+    """Get the current user's role connection for an application."""
+    rules.require_own_connection(call, application_id)
+    row = store.find(call.tx, call.user_id, application_id)
+    return wire.RoleConnection() if row is None else _connection(row)
+
+
+@handles(wire.UPDATE_APPLICATION_USER_ROLE_CONNECTION)
+def update_application_user_role_connection(
+    call: Call, application_id: ApplicationId, body: wire.SetRoleConnection
+) -> wire.RoleConnection:
+    """Update the current user's role connection for an application.
+
+    Fields that are left out are cleared. The user's linked roles are updated in every guild."""
+    rules.require_own_connection(call, application_id)
+    values = body.metadata or {}
+    rules.require_values(store.find_metadata(call.tx, [application_id]).get(application_id, []), values)
+    row = RoleConnectionRow(
+        user_id=call.user_id,
+        application_id=application_id,
+        platform_name=body.platform_name or None,
+        platform_username=body.platform_username or None,
+        metadata=json.encode(values).decode(),
+    )
+    actions.set_connection(call, row)
+    return _connection(row)
+
+
+@handles(wire.DELETE_APPLICATION_USER_ROLE_CONNECTION)
+def delete_application_user_role_connection(call: Call, application_id: ApplicationId) -> None:
+    """Delete the current user's role connection for an application.
+
+    The user's linked roles are updated in every guild."""
+    rules.require_own_connection(call, application_id)
+    actions.delete_connection(call, call.user_id, application_id)
+
+
+@handles(wire.GET_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
+def get_guild_role_connections_configuration(
+    call: Call, guild_id: GuildId, role_id: RoleId
+) -> list[list[wire.RoleConnectionRequirement]]:
+    """Get the requirements of a linked role.
+
+    The list is empty for an ordinary role."""
+    access.guild(call, guild_id)
+    _get_role(call, guild_id, role_id)
+    row = store.find_linked(call.tx, role_id)
+    return [] if row is None else row.alternatives
+
+
+@handles(wire.UPDATE_GUILD_ROLE_CONNECTIONS_CONFIGURATION)
+def update_guild_role_connections_configuration(
+    call: Call, guild_id: GuildId, role_id: RoleId, body: wire.RoleConnectionConfiguration
+) -> list[list[wire.RoleConnectionRequirement]]:
+    """Set the requirements of a linked role.
+
+    An empty list makes it an ordinary role."""
+    standing = access.guild(call, guild_id)
+    row = _get_role(call, guild_id, role_id)
+    if row.is_everyone or row.managed:
+        raise errors.INVALID_ROLE()
+    if not standing.outranks_role(row.rank):
+        raise errors.MISSING_PERMISSIONS()
+    application_ids = {requirement.application_id for requirements in body for requirement in requirements}
+    if any(applications.find(call.tx, each) is None for each in application_ids):
+        raise errors.UNKNOWN_APPLICATION()
+    rules.require_configuration(body, store.find_metadata(call.tx, application_ids))
+    actions.set_requirements(call, row, body)
+    return body
+
+
+@handles(wire.ASSIGN_GUILD_ROLE_CONNECTION)
+def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
+    """Assign a linked role to the current user.
+
+    The user must meet the role's requirements."""
+    linked, member = _load_linked(call, guild_id, role_id)
+    connections = store.list_of_user(call.tx, call.user_id)
+    if not rules.qualifies(linked, connections, store.find_metadata(call.tx, connections), call.now):
+        raise errors.MISSING_PERMISSIONS()
+    actions.set_roles(call, member, {role_id: True})
+
+
+@handles(wire.UNASSIGN_GUILD_ROLE_CONNECTION)
+def unassign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
+    """Remove a linked role from the current user."""
+    _, member = _load_linked(call, guild_id, role_id)
+    actions.set_roles(call, member, {role_id: False})
+
+
+def _get_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
+    row = roles.find(call.tx, guild_id, role_id)
+    if row is None:
+        raise errors.UNKNOWN_ROLE()
+    return row
+
+
+def _load_linked(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
+    access.guild(call, guild_id)
+    _get_role(call, guild_id, role_id)
+    linked = store.find_linked(call.tx, role_id)
+    if linked is None:
+        raise errors.INVALID_ROLE()
+    member = members.find(call.tx, guild_id, call.user_id)
+    if member is None:
+        raise errors.UNKNOWN_MEMBER()
+    return linked, member
+
+
+def _connection(row: RoleConnectionRow) -> wire.RoleConnection:
+    return wire.RoleConnection(
+        platform_name=UNSET if row.platform_name is None else row.platform_name,
+        platform_username=row.platform_username,
+        metadata=row.values,
+    )

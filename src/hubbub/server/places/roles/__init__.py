@@ -1,0 +1,35 @@
+"""Roles: named sets of permissions that are assigned to members."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.roles import routes, views
+from hubbub.server.places.roles.actions import change, create, delete
+from hubbub.server.places.roles.signals import RoleDeleted
+from hubbub.server.places.roles.store import (
+    RoleRow,
+    delete_of_guild,
+    find,
+    find_many,
+    find_permissions,
+    insert_many,
+    list_of_guild,
+)
+from hubbub.server.places.roles.views import partial_role, role
+
+SLICE = Slice(name="roles", modules=(routes,), guild=views.snapshot)
+
+__all__ = [
+    "SLICE",
+    "RoleDeleted",
+    "RoleRow",
+    "change",
+    "create",
+    "delete",
+    "delete_of_guild",
+    "find",
+    "find_many",
+    "insert_many",
+    "list_of_guild",
+    "partial_role",
+    "find_permissions",
+    "role",
+]

@@ -1,0 +1,88 @@
+"""Create, update and delete roles: store, record in the audit log, publish."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId, RoleId
+from hubbub.protocol.resources import roles as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.roles import store, views
+from hubbub.server.places.roles.signals import RoleDeleted
+from hubbub.server.places.roles.store import RoleRow
+
+_AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "icon", "unicode_emoji", "position")
+
+
+def create(call: Call, row: RoleRow) -> wire.Role:
+    """Create a role in a guild."""
+    store.insert(call.tx, row)
+    role = views.role(row, call.now)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.ROLE_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, role, _AUDITED[:-1]),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_CREATE,
+        wire.GuildRole(guild_id=GuildId(row.guild_id), role=role),
+        Audience.guild(row.guild_id),
+        refresh="guild",
+    )
+    return role
+
+
+def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
+    """Update a role. Does nothing if nothing changed."""
+    role = views.role(after, call.now)
+    if after != before:
+        store.update(call.tx, after)
+        _record_update(call, before, role)
+    return role
+
+
+def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+    """Store the new positions of roles and publish each moved role."""
+    old = {row.id: row for row in before}
+    moved = [row for row in after if row.position != old[row.id].position]
+    store.set_positions(call.tx, moved)
+    for row in moved:
+        _record_update(call, old[row.id], views.role(row, call.now))
+
+
+def delete(call: Call, row: RoleRow) -> None:
+    """Delete a role and remove it from its members, without an event for each member (spec/http.md#4.4)."""
+    store.delete(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.ROLE_DELETE,
+        target_id=row.id,
+        changes=audit.differences(views.role(row, call.now), None, _AUDITED[:-1]),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_DELETE,
+        wire.GuildRoleDeleted(guild_id=GuildId(row.guild_id), role_id=RoleId(row.id)),
+        Audience.guild(row.guild_id),
+        refresh="guild",
+    )
+    call.notify(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
+
+
+def _record_update(call: Call, before: RoleRow, role: wire.Role) -> None:
+    audit.record(
+        call,
+        before.guild_id,
+        AuditLogAction.ROLE_UPDATE,
+        target_id=before.id,
+        changes=audit.differences(views.role(before, call.now), role, _AUDITED),
+    )
+    call.tx.emit(
+        wire.GUILD_ROLE_UPDATE,
+        wire.GuildRole(guild_id=GuildId(before.guild_id), role=role),
+        Audience.guild(before.guild_id),
+        refresh="guild",
+    )

@@ -1,0 +1,136 @@
+"""HTTP handlers for roles."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.ids import GuildId, RoleId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import roles as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places.roles import actions, rules, store, views
+from hubbub.server.places.roles.store import RoleRow
+
+
+@handles(wire.LIST_GUILD_ROLES)
+def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
+    """List guild roles.
+
+    The lowest role comes first."""
+    access.guild(call, guild_id)
+    return [views.role(row, call.now) for row in store.list_of_guild(call.tx, guild_id)]
+
+
+@handles(wire.GET_GUILD_ROLE)
+def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
+    """Get a guild role."""
+    if not changes.GET_GUILD_ROLE.active(call.now):
+        raise errors.NOT_FOUND()
+    access.guild(call, guild_id)
+    return views.role(_get(call, guild_id, role_id), call.now)
+
+
+@handles(wire.GUILD_ROLE_MEMBER_COUNTS)
+def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]:
+    """Get the number of members of each role."""
+    if not changes.ROLE_MEMBER_COUNTS.active(call.now):
+        raise errors.NOT_FOUND()
+    access.guild(call, guild_id)
+    return store.member_counts(call.tx, guild_id)
+
+
+@handles(wire.CREATE_GUILD_ROLE)
+def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> wire.Role:
+    """Create a guild role.
+
+    The new role is placed just above @everyone."""
+    standing = access.guild(call, guild_id)
+    everyone = _get(call, guild_id, guild_id)
+    new = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
+    row = _apply(call, body, new, everyone.permissions)
+    rules.require_grantable(standing, 0, row.permissions)
+    if store.count(call.tx, guild_id) >= wire.ROLES_MAX:
+        raise errors.MAX_ROLES()
+    return actions.create(call, row)
+
+
+@handles(wire.UPDATE_GUILD_ROLE)
+def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire.UpdateRole) -> wire.Role:
+    """Update a guild role.
+
+    The role must be below the caller's highest role, and the caller can only change permissions that they have."""
+    standing = access.guild(call, guild_id)
+    before = _get(call, guild_id, role_id)
+    rules.require_below(standing, before)
+    if before.is_everyone:
+        # Only the permissions of @everyone matter: all members have it, and it has no appearance (decisions/0010).
+        body = wire.UpdateRole(permissions=body.permissions)
+        default = Permissions.DEFAULT_EVERYONE
+    else:
+        default = _get(call, guild_id, guild_id).permissions if body.permissions is None else 0
+    after = _apply(call, body, before, default)
+    rules.require_grantable(standing, before.permissions, after.permissions)
+    return actions.change(call, before, after)
+
+
+@handles(wire.BULK_UPDATE_GUILD_ROLES)
+def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveRole]) -> list[wire.Role]:
+    """Update the positions of guild roles."""
+    standing = access.guild(call, guild_id)
+    everyone, *before = store.list_of_guild(call.tx, guild_id)
+    known = {row.id for row in before}
+    wanted: dict[int, int] = {}
+    for move in body:
+        if move.id == everyone.id:
+            # discord.js sends the whole list, including @everyone at position 0.
+            if move.position:
+                raise errors.INVALID_ROLE()
+        elif move.id not in known:
+            raise errors.UNKNOWN_ROLE()
+        elif move.position is not UNSET and move.position is not None:
+            wanted[move.id] = move.position
+    after = rules.reorder(before, wanted) if wanted else before
+    rules.require_reorder(standing, before, after)
+    actions.reorder(call, before, after)
+    return [views.role(row, call.now) for row in (everyone, *after)]
+
+
+@handles(wire.DELETE_GUILD_ROLE)
+def delete_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
+    """Delete a guild role."""
+    standing = access.guild(call, guild_id)
+    row = _get(call, guild_id, role_id)
+    rules.require_deletable(row)
+    rules.require_below(standing, row)
+    actions.delete(call, row)
+
+
+def _get(call: Call, guild_id: int, role_id: int) -> RoleRow:
+    row = store.find(call.tx, guild_id, role_id)
+    if row is None:
+        raise errors.UNKNOWN_ROLE()
+    return row
+
+
+def _apply(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> RoleRow:
+    """Return the role with the changes of a body applied.
+
+    Null resets a field to the value of a new role; for permissions that is `default`."""
+    features = store.guild_features(call.tx, row.guild_id)
+    rules.require_icons(body, features)
+    colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now)
+    row = row._replace(color=colors.primary, secondary_color=colors.secondary, tertiary_color=colors.tertiary)
+    if body.name is not UNSET:
+        row = row._replace(name=wire.DEFAULT_ROLE_NAME if body.name is None else rules.clean_name(body.name))
+    if body.permissions is not UNSET:
+        row = row._replace(permissions=default if body.permissions is None else rules.known_bits(body.permissions))
+    if body.hoist is not UNSET:
+        row = row._replace(hoist=int(body.hoist or False))
+    if body.mentionable is not UNSET:
+        row = row._replace(mentionable=int(body.mentionable or False))
+    if body.icon is not UNSET:
+        row = row._replace(icon=body.icon.hash if body.icon else None)
+    if body.unicode_emoji is not UNSET:
+        row = row._replace(unicode_emoji=body.unicode_emoji or None)
+    return row

@@ -1,0 +1,109 @@
+"""Permission and validity checks for roles."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import GuildFeature
+from hubbub.protocol.permissions import Permissions, can_grant
+from hubbub.protocol.resources import roles as wire
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.places.roles.store import RoleRow
+
+
+class Colors(NamedTuple):
+    """The three colors of a role."""
+
+    primary: int
+    secondary: int | None = None
+    tertiary: int | None = None
+
+
+def require_below(access: GuildAccess, row: RoleRow) -> None:
+    """Raise an error unless the role is below the caller's highest role (spec/http.md#2.3)."""
+    if not access.outranks_role(row.rank):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_grantable(access: GuildAccess, before: int, after: int) -> None:
+    """Raise an error unless the caller has every permission that changes."""
+    if not can_grant(access.allowed, before ^ after):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_deletable(row: RoleRow) -> None:
+    """Raise an error for roles that cannot be deleted by hand: @everyone and managed roles."""
+    if row.is_everyone or row.managed:
+        raise errors.INVALID_ROLE()
+
+
+def clean_name(name: str) -> str:
+    """Return a role name without surrounding white space, or raise an error if nothing remains."""
+    cleaned = name.strip()
+    if not cleaned:
+        raise errors.invalid("name", *errors.bad_length(1, wire.ROLE_NAME_MAX))
+    return cleaned
+
+
+def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
+    """Raise an error if the body sets an icon and the guild lacks the feature."""
+    if (body.icon or body.unicode_emoji) and GuildFeature.ROLE_ICONS not in features:
+        raise errors.MORE_BOOSTS_NEEDED()
+
+
+def known_bits(permissions: int) -> int:
+    """Remove unknown permission bits, which a later version might give a meaning."""
+    return permissions & Permissions.ALL
+
+
+def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now: int) -> Colors:
+    """Return the colors that a request results in.
+
+    `colors` takes precedence over `color`; either may be absent."""
+    wanted = body.colors if changes.ROLE_GRADIENTS.active(now) else UNSET
+    if wanted is None or (wanted is UNSET and body.color is None):
+        return Colors(0)
+    if wanted is UNSET:
+        # The old field holds a single color, so changing it ends a gradient.
+        return before if body.color is UNSET or body.color == before.primary else Colors(body.color or 0)
+    secondary = wanted.secondary_color if wanted.secondary_color is not UNSET else None
+    tertiary = wanted.tertiary_color if wanted.tertiary_color is not UNSET else None
+    if GuildFeature.ENHANCED_ROLE_COLORS not in features:
+        form = errors.FormErrors()
+        for key, value in (("secondary_color", secondary), ("tertiary_color", tertiary)):
+            if value is not None:
+                form.add(("colors", key), "ROLE_COLORS_NOT_ENABLED", "This server cannot use enhanced role colors.")
+        form.raise_if_any()
+    if tertiary is not None:
+        return Colors(*wire.HOLOGRAPHIC_COLORS)
+    return Colors(wanted.primary_color, secondary)
+
+
+def reorder(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
+    """Return the roles with some moved to the wanted positions and the others filling the gaps.
+
+    `rows` are sorted from lowest to highest, without @everyone. Positions count from 1. A position that is wanted twice
+    or is beyond the end becomes the nearest one that keeps the wanted order."""
+    moved = sorted((row for row in rows if row.id in wanted), key=lambda row: wanted[row.id])
+    positions: list[int] = []
+    for row in moved:
+        positions.append(max(wanted[row.id], positions[-1] + 1 if positions else 1))
+    limit = len(rows)
+    for index in range(len(positions) - 1, -1, -1):
+        positions[index] = min(positions[index], limit)
+        limit = positions[index] - 1
+    taken = dict(zip(positions, moved, strict=True))
+    others = (row for row in rows if row.id not in wanted)
+    return [
+        (taken[position] if position in taken else next(others))._replace(position=position)
+        for position in range(1, len(rows) + 1)
+    ]
+
+
+def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
+    """Raise an error if the order of roles at or above the caller's highest role would change."""
+    protected = [row.id for row in before if not access.outranks_role(row.rank)]
+    if protected and [row.id for row in after[-len(protected) :]] != protected:
+        raise errors.MISSING_PERMISSIONS()

@@ -1,0 +1,65 @@
+"""Build the wire models of roles."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import RoleId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import roles as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
+from hubbub.server.places.roles.store import RoleRow
+
+
+def role(row: RoleRow, now: int | None) -> wire.Role:
+    """Return a role as shown at a point in time; None includes all fields."""
+    return wire.Role(
+        id=RoleId(row.id),
+        name=row.name,
+        permissions=Permissions(row.permissions),
+        position=row.position,
+        color=row.color,
+        colors=_colors(row, now),
+        hoist=bool(row.hoist),
+        icon=row.icon,
+        unicode_emoji=row.unicode_emoji,
+        managed=bool(row.managed),
+        mentionable=bool(row.mentionable),
+        flags=row.flags,
+        tags=UNSET if row.tags is None else json.decode(row.tags, wire.RoleTags),
+    )
+
+
+def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
+    """Return the partial role that an invite shows."""
+    return wire.PartialRole(
+        id=RoleId(row.id),
+        name=row.name,
+        position=row.position,
+        color=row.color,
+        colors=_colors(row, now),
+        icon=row.icon,
+        unicode_emoji=row.unicode_emoji,
+    )
+
+
+def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the roles of GUILD_CREATE if they differ from those that the gateway caches.
+
+    Cached roles may be older than a dated change."""
+    if changes.ROLE_GRADIENTS.active(call.now):
+        return {}
+    return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.shared_fields["roles"]]}
+
+
+def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
+    # spec/dated-changes.md#3: before gradients a role had `color` only.
+    if now is not None and not changes.ROLE_GRADIENTS.active(now):
+        return UNSET
+    return wire.RoleColors(
+        primary_color=row.color, secondary_color=row.secondary_color, tertiary_color=row.tertiary_color
+    )

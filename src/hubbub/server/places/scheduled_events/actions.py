@@ -1,0 +1,400 @@
+"""Create, start, end and cancel scheduled events: store, record in the audit log, publish, schedule jobs."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import AuditLogAction, EventEntityType, EventStatus, StagePrivacyLevel
+from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.server.core import audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import stage_instances, voice_states
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.members import MemberRemoved
+from hubbub.server.places.scheduled_events import recurrence, store, views
+from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
+from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceOpened
+from hubbub.server.places.voice_states import VoiceChannelChanged
+
+ADVANCE: Final = "scheduled_events.advance"
+END: Final = "scheduled_events.end"
+
+_AUDITED: Final = (
+    "name",
+    "description",
+    "status",
+    "entity_type",
+    "channel_id",
+    "entity_metadata",
+    "scheduled_start_time",
+    "scheduled_end_time",
+    "privacy_level",
+    "recurrence_rule",
+    "image",
+)
+_AUDITED_EXCEPTION: Final = ("scheduled_start_time", "scheduled_end_time", "is_canceled")
+
+
+class EventJob(msgspec.Struct):
+    """Payload of the jobs about an event."""
+
+    event_id: ScheduledEventId
+
+
+class Occurrence(NamedTuple):
+    """The actual times of the next occurrence, with exceptions applied."""
+
+    start_ms: int
+    end_ms: int | None
+    canceled: bool
+
+
+# Lifecycle
+
+
+def create(call: Call, row: EventRow) -> None:
+    """Create a scheduled event."""
+    store.insert(call.tx, row)
+    view = views.scheduled_event(row, [])
+    changes = audit.differences(None, view, _AUDITED)
+    action = AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE
+    audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_CREATE, view, _audience(row))
+    _schedule(call, row, [])
+
+
+def change(call: Call, before: EventRow, after: EventRow) -> EventRow:
+    """Update an event with all consequences.
+
+    A stage starts or ends with its event, and a recurring event moves on to its next occurrence."""
+    if after == before:
+        return before
+    exceptions = _list_exceptions(call, before)
+    if after.recurrence != before.recurrence and exceptions:
+        _delete_exceptions(call, before, exceptions)
+        exceptions = []
+    if after.status == EventStatus.ACTIVE != before.status:
+        after = _start(call, after)
+    if after.status == EventStatus.COMPLETED != before.status:
+        after = _next(call, after._replace(entity_id=None), exceptions)
+    _store(call, before, after, exceptions)
+    if after.status != EventStatus.ACTIVE:
+        _close_stage(call, before)
+    return after
+
+
+def _store(call: Call, before: EventRow, after: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+    store.update(call.tx, after)
+    old, view = views.scheduled_event(before, exceptions), views.scheduled_event(after, exceptions)
+    if call.find_actor is not None:
+        changes = audit.differences(old, view, _AUDITED)
+        action = AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE
+        audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
+    if after.channel_id is not None and after.channel_id != before.channel_id:
+        # Members who saw the old channel and cannot see the new one must drop the event.
+        blind = _audience(before, without_view_channel_id=after.channel_id)
+        call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, old, blind)
+    # Events of a deleted channel lose their channel, so the update goes to those who could see the old one.
+    channel_deleted = after.channel_id is None and after.is_finished
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _audience(before if channel_deleted else after))
+    _schedule(call, after, exceptions)
+
+
+def _start(call: Call, row: EventRow) -> EventRow:
+    """Return the started event; starts the stage instance of a stage event."""
+    if row.entity_type != EventEntityType.STAGE_INSTANCE or row.entity_id is not None or row.channel_id is None:
+        return row
+    if stage_instances.find(call.tx, row.channel_id) is not None:
+        raise errors.CANNOT_CREATE_STAGE_FOR_EVENT()
+    stage = stage_instances.create(
+        call,
+        row.guild_id,
+        row.channel_id,
+        row.name,
+        privacy_level=StagePrivacyLevel.GUILD_ONLY,
+        scheduled_event_id=row.id,
+    )
+    return row._replace(entity_id=stage.id)
+
+
+def _next(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> EventRow:
+    """Return a recurring event moved to its next occurrence that is not canceled.
+
+    The event is returned unchanged if there is none."""
+    rule = row.rule
+    if rule is None:
+        return row
+    canceled = {each.id for each in exceptions if each.canceled}
+    occurrence_ms: int | None = max(row.start_ms, call.now)
+    while occurrence_ms is not None:
+        occurrence_ms = recurrence.next_after(rule, occurrence_ms)
+        if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled:
+            length = None if row.end_ms is None else row.end_ms - row.start_ms
+            return row._replace(
+                status=int(EventStatus.SCHEDULED),
+                start_ms=occurrence_ms,
+                end_ms=None if length is None else occurrence_ms + length,
+                entity_id=None,
+            )
+    return row
+
+
+def delete(call: Call, row: EventRow) -> None:
+    """Delete an event."""
+    view = views.scheduled_event(row, _list_exceptions(call, row))
+    store.delete(call.tx, row.id)
+    _cancel_jobs(call, row)
+    changes = audit.differences(view, None, _AUDITED)
+    action = AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE
+    audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, view, _audience(row))
+    _close_stage(call, row)
+
+
+def _close_stage(call: Call, row: EventRow) -> None:
+    if row.entity_id is None or row.channel_id is None:
+        return
+    stage = stage_instances.find(call.tx, row.channel_id)
+    if stage is not None and stage.scheduled_event_id == row.id:
+        stage_instances.close(call, stage)
+
+
+def _audience(row: EventRow, **more: Any) -> Audience:
+    """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1)."""
+    if row.channel_id is None:
+        return Audience.guild(row.guild_id, **more)
+    return Audience.viewers(row.guild_id, row.channel_id, **more)
+
+
+def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:
+    return [] if row.recurrence is None else store.list_exceptions(call.tx, [row.id]).get(row.id, [])
+
+
+# Jobs
+
+
+def _key(kind: str, event_id: int) -> str:
+    return f"{kind}:{event_id}"
+
+
+def _cancel_jobs(call: Call, row: EventRow) -> None:
+    for kind in (ADVANCE, END):
+        jobs.cancel(call.tx, kind, _key(kind, row.id))
+
+
+def _schedule(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+    """Schedule the job for the event's next automatic change."""
+    _cancel_jobs(call, row)
+    due_ms = _due(row, exceptions)
+    if due_ms is not None:
+        call.tx.enqueue(ADVANCE, EventJob(ScheduledEventId(row.id)), due_ms=due_ms, key=_key(ADVANCE, row.id))
+
+
+def _due(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
+    """Return when the event starts, ends or is canceled automatically, or None (spec/http.md#3.9)."""
+    occurrence = _occurrence(row, exceptions)
+    external = row.entity_type == EventEntityType.EXTERNAL
+    if row.status == EventStatus.SCHEDULED:
+        if occurrence.canceled or external:
+            return occurrence.start_ms
+        return occurrence.start_ms + wire.EVENT_CANCEL_AFTER_MS
+    return occurrence.end_ms if row.status == EventStatus.ACTIVE and external else None
+
+
+def _occurrence(row: EventRow, exceptions: Sequence[ExceptionRow]) -> Occurrence:
+    for each in exceptions:
+        if each.id == Snowflake.at(row.start_ms):
+            start_ms = row.start_ms if each.start_ms is None else each.start_ms
+            shifted_end_ms = None if row.end_ms is None else row.end_ms + start_ms - row.start_ms
+            return Occurrence(start_ms, shifted_end_ms if each.end_ms is None else each.end_ms, bool(each.canceled))
+    return Occurrence(row.start_ms, row.end_ms, False)
+
+
+def advance(call: Call, event_id: int) -> None:
+    """Apply the automatic change that is due; does nothing if the event has changed meanwhile."""
+    row = store.find(call.tx, event_id)
+    exceptions = [] if row is None else _list_exceptions(call, row)
+    due_ms = None if row is None else _due(row, exceptions)
+    if row is None or due_ms is None:
+        return
+    if due_ms > call.now:
+        _schedule(call, row, exceptions)
+    elif row.status == EventStatus.ACTIVE:
+        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+    elif row.entity_type == EventEntityType.EXTERNAL and not _occurrence(row, exceptions).canceled:
+        change(call, row, row._replace(status=int(EventStatus.ACTIVE)))
+    else:
+        missed = _next(call, row, exceptions)
+        change(call, row, row._replace(status=int(EventStatus.CANCELED)) if missed == row else missed)
+
+
+def end(call: Call, event_id: int) -> None:
+    """End an event if its voice channel is still empty."""
+    row = store.find(call.tx, event_id)
+    if (
+        row is not None
+        and row.status == EventStatus.ACTIVE
+        and not voice_states.count_connected(call.tx, row.channel_id or 0)
+    ):
+        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+
+
+# Listeners
+
+
+def start_with_stage(call: Call, signal: StageInstanceOpened) -> None:
+    """Start the event that a new stage instance is for.
+
+    Raises an error if the event does not belong to this stage channel."""
+    row = store.find(call.tx, signal.scheduled_event_id)
+    if row is None or row.guild_id != signal.guild_id or row.status != EventStatus.SCHEDULED:
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    if row.entity_type != EventEntityType.STAGE_INSTANCE or row.channel_id != signal.channel_id:
+        raise errors.WRONG_EVENT_ENTITY_TYPE()
+    change(call, row, row._replace(status=int(EventStatus.ACTIVE), entity_id=signal.stage_instance_id))
+
+
+def end_with_stage(call: Call, signal: StageInstanceClosed) -> None:
+    """End the active event of a stage instance that ended."""
+    row = store.find(call.tx, signal.scheduled_event_id)
+    if row is not None and row.status == EventStatus.ACTIVE:
+        change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
+
+
+def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
+    """Schedule the end of an active event when its voice channel becomes empty; cancel it when a user joins."""
+    for row in store.list_of_channels(call.tx, (signal.channel_id,)):
+        if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
+            jobs.cancel(call.tx, END, _key(END, row.id))
+            if not voice_states.count_connected(call.tx, signal.channel_id):
+                call.tx.enqueue(
+                    END, EventJob(ScheduledEventId(row.id)), due_ms=call.now + wire.EVENT_IDLE_MS, key=_key(END, row.id)
+                )
+
+
+def forget_channels(call: Call, signal: ChannelsDeleted) -> None:
+    """End active events and cancel scheduled events of deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
+        after = row._replace(status=int(status), channel_id=None, entity_id=None)
+        _store(call, row, after, _list_exceptions(call, row))
+
+
+def forget_guild(call: Call, signal: GuildDeleted) -> None:
+    """Delete the events of a deleted guild and their jobs."""
+    for row in store.list_open(call.tx, signal.guild_id):
+        _cancel_jobs(call, row)
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def forget_member(call: Call, signal: MemberRemoved) -> None:
+    """Withdraw the responses of a removed member."""
+    responses = store.list_of_user(call.tx, signal.guild_id, signal.user_id)
+    rows = {row.id: row for row in store.find_many(call.tx, signal.guild_id, [each.event_id for each in responses])}
+    for response in responses:
+        withdraw(call, rows[response.event_id], response)
+
+
+# Exceptions
+
+
+def put_exception(call: Call, row: EventRow, before: ExceptionRow | None, after: ExceptionRow) -> None:
+    """Create or update an exception for one occurrence."""
+    if before == after:
+        return
+    store.put_exception(call.tx, after)
+    if before is None:
+        action = AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE
+        event: Event[Any] = wire.GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE
+    else:
+        action = AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE
+        event = wire.GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE
+    _record_exception(call, row, action, before, after)
+    call.tx.emit(event, views.guild_exception(after, row.guild_id), _audience(row))
+    _apply_exceptions(call, row)
+
+
+def delete_exception(call: Call, row: EventRow, exception: ExceptionRow) -> None:
+    """Delete the exception of one occurrence."""
+    store.delete_exception(call.tx, row.id, exception.id)
+    _record_exception(call, row, AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, exception, None)
+    view = views.guild_exception(exception, row.guild_id)
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, view, _audience(row))
+    _apply_exceptions(call, row)
+
+
+def _apply_exceptions(call: Call, row: EventRow) -> None:
+    """Reschedule an event after its exceptions changed; skip the next occurrence if it is canceled."""
+    exceptions = _list_exceptions(call, row)
+    if row.status == EventStatus.SCHEDULED and _occurrence(row, exceptions).canceled:
+        after = _next(call, row, exceptions)
+        if after != row:
+            _store(call, row, after, exceptions)
+            return
+    _schedule(call, row, exceptions)
+
+
+def _delete_exceptions(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+    store.delete_exceptions(call.tx, row.id)
+    payload = wire.ScheduledEventExceptionsDeleted(
+        guild_id=GuildId(row.guild_id),
+        event_id=ScheduledEventId(row.id),
+        event_exception_ids=[Snowflake(each.id) for each in exceptions],
+    )
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE, payload, _audience(row))
+
+
+def _record_exception(
+    call: Call, row: EventRow, action: int, before: ExceptionRow | None, after: ExceptionRow | None
+) -> None:
+    exception = after or before
+    assert exception is not None
+    old = None if before is None else views.exception(before)
+    new = None if after is None else views.exception(after)
+    audit.record(
+        call,
+        row.guild_id,
+        action,
+        target_id=row.id,
+        changes=audit.differences(old, new, _AUDITED_EXCEPTION),
+        options={"event_exception_id": exception.id},
+    )
+
+
+# Users
+
+
+def respond(call: Call, row: EventRow, answer: EventUserRow) -> None:
+    """Store a member's response to an event or to one occurrence, and publish it if it changed."""
+    before = store.find_user(call.tx, row.id, answer.exception_id, answer.user_id)
+    if before == answer:
+        return
+    store.put_user(call.tx, answer)
+    if answer.response:
+        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, answer)
+    elif before is not None:
+        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+
+
+def withdraw(call: Call, row: EventRow, answer: EventUserRow) -> None:
+    """Delete a member's response and publish the removal."""
+    store.delete_user(call.tx, row.id, answer.exception_id, answer.user_id)
+    if answer.response:
+        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+
+
+def _publish_user(call: Call, event: Event[Any], row: EventRow, answer: EventUserRow) -> None:
+    payload = wire.GuildScheduledEventUser(
+        guild_scheduled_event_id=ScheduledEventId(row.id),
+        user_id=UserId(answer.user_id),
+        guild_id=GuildId(row.guild_id),
+        guild_scheduled_event_exception_id=Snowflake(answer.exception_id) if answer.exception_id else UNSET,
+    )
+    call.tx.emit(event, payload, _audience(row))

@@ -1,0 +1,19 @@
+"""Jobs that start, end and cancel scheduled events at their time."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.places.scheduled_events import actions
+from hubbub.server.places.scheduled_events.actions import EventJob
+
+
+def advance(call: Call, job: Job) -> None:
+    """Apply the automatic change of an event that is due."""
+    actions.advance(call, job.decode(EventJob).event_id)
+
+
+def end(call: Call, job: Job) -> None:
+    """End an event whose voice channel has been empty for some time."""
+    actions.end(call, job.decode(EventJob).event_id)
+
+
+JOBS = {actions.ADVANCE: advance, actions.END: end}

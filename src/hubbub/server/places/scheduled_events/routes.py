@@ -1,0 +1,357 @@
+"""HTTP handlers for scheduled events."""
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import EventEntityType, EventStatus
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake
+from hubbub.protocol.resources import scheduled_events as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.places.scheduled_events import actions, recurrence, rules, store, views
+from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENTS)
+def list_guild_scheduled_events(
+    call: Call, guild_id: GuildId, query: wire.GetScheduledEvent
+) -> list[wire.ScheduledEvent]:
+    """List guild scheduled events.
+
+    Events that have ended and events in channels hidden from the caller are left out."""
+    standing = access.guild(call, guild_id)
+    visible = access.visible_channels(call.tx, standing)
+    rows = [row for row in store.list_open(call.tx, guild_id) if row.channel_id is None or row.channel_id in visible]
+    return views.scheduled_events(call.tx, rows, with_creators=True, with_user_count=query.with_user_count)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT)
+def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.CreateScheduledEvent) -> wire.ScheduledEvent:
+    """Create a guild scheduled event."""
+    access.guild(call, guild_id)
+    form = FormErrors()
+    row = EventRow(
+        id=call.new_id(ScheduledEventId),
+        guild_id=guild_id,
+        creator_id=call.user_id,
+        name=body.name,
+        start_ms=json.milliseconds(body.scheduled_start_time),
+        end_ms=json.milliseconds(body.scheduled_end_time) if body.scheduled_end_time else None,
+        entity_type=int(body.entity_type),
+        channel_id=body.channel_id or None,
+        description=body.description or None,
+        image=body.image.hash if body.image else None,
+    )
+    if row.entity_type == EventEntityType.EXTERNAL:
+        row = row._replace(location=rules.location(body.entity_metadata or None))
+    rules.require_permissions(call, row, rules.creation_permissions(call))
+    if body.recurrence_rule:
+        row = row.with_rule(recurrence.starting_at(recurrence.parse(body.recurrence_rule, form), row.start_ms))
+    rules.check(row, None, call.now, form)
+    form.raise_if_any()
+    if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
+        raise errors.MAX_SCHEDULED_EVENTS()
+    actions.create(call, row)
+    return _view(call, row)
+
+
+@handles(wire.GET_GUILD_SCHEDULED_EVENT)
+def get_guild_scheduled_event(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.GetScheduledEvent
+) -> wire.ScheduledEvent:
+    """Get a guild scheduled event.
+
+    Events that have ended are returned as well."""
+    return _view(call, _get(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count)
+
+
+@handles(wire.UPDATE_GUILD_SCHEDULED_EVENT)
+def update_guild_scheduled_event(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, body: wire.UpdateScheduledEvent
+) -> wire.ScheduledEvent:
+    """Update a guild scheduled event.
+
+    Also starts, ends or cancels the event through `status`."""
+    before = _get_editable(call, guild_id, guild_scheduled_event_id)
+    form = FormErrors()
+    after = _apply(before, body, form)
+    if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
+        rules.require_permissions(call, after, rules.edit_permissions(call, after))
+        if before.status == EventStatus.ACTIVE:
+            form.add("channel_id", "GUILD_SCHEDULED_EVENT_ACTIVE", "The channel of an active event cannot be changed.")
+    rules.check(after, before, call.now, form)
+    status = body.status or before.status
+    rules.check_transition(before, status, form)
+    form.raise_if_any()
+    after = actions.change(call, before, after._replace(status=int(status)))
+    return _view(call, after)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT)
+def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
+    """Delete a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_permissions(call, row, rules.edit_permissions(call, row))
+    actions.delete(call, row)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def create_guild_scheduled_event_exception(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    body: wire.CreateScheduledEventException,
+) -> wire.ScheduledEventException:
+    """Create an exception for one occurrence of a guild scheduled event.
+
+    Moves or cancels that occurrence."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
+    original_ms = json.milliseconds(body.original_scheduled_start_time)
+    field = "original_scheduled_start_time"
+    if not rules.occurs(row, original_ms):
+        raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
+    if original_ms < min(call.now, row.start_ms):
+        raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "This occurrence is over.")
+    exception = ExceptionRow(row.id, Snowflake.at(original_ms), None, None, 0)
+    if _find_exception(call, row, exception.id) is not None:
+        raise errors.invalid(field, *errors.duplicate())
+    exception = _apply_exception(call, row, exception, body)
+    actions.put_exception(call, row, None, exception)
+    return views.exception(exception)
+
+
+@handles(wire.UPDATE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def update_guild_scheduled_event_exception(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    exception_id: Snowflake,
+    body: wire.UpdateScheduledEventException,
+) -> wire.ScheduledEventException:
+    """Update an exception of a guild scheduled event."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
+    before = _get_exception(call, row, exception_id)
+    after = _apply_exception(call, row, before, body)
+    actions.put_exception(call, row, before, after)
+    return views.exception(after)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION)
+def delete_guild_scheduled_event_exception(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, exception_id: Snowflake
+) -> None:
+    """Delete an exception of a guild scheduled event.
+
+    The occurrence follows the recurrence rule again."""
+    row = _get_editable(call, guild_id, guild_scheduled_event_id)
+    actions.delete_exception(call, row, _get_exception(call, row, exception_id))
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENT_USERS)
+def list_guild_scheduled_event_users(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.ListScheduledEventUsers
+) -> list[wire.ScheduledEventUser]:
+    """List the users interested in a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    return _list_users(call, row, 0, query)
+
+
+@handles(wire.COUNT_GUILD_SCHEDULED_EVENT_USERS)
+def count_guild_scheduled_event_users(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.CountScheduledEventUsers
+) -> wire.ScheduledEventUserCount:
+    """Count the users interested in a guild scheduled event and in some of its occurrences."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    wanted = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
+    counts = store.count_occurrence_users(call.tx, row.id, wanted)
+    return wire.ScheduledEventUserCount(
+        guild_scheduled_event_count=store.count_users(call.tx, [row.id])[row.id],
+        guild_scheduled_event_exception_counts={Snowflake(each): counts[each] for each in wanted},
+    )
+
+
+@handles(wire.LIST_GUILD_SCHEDULED_EVENT_EXCEPTION_USERS)
+def list_guild_scheduled_event_exception_users(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+    query: wire.ListScheduledEventUsers,
+) -> list[wire.ScheduledEventUser]:
+    """List the users who responded to one occurrence of a guild scheduled event, with their responses."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.occurrence(row, guild_scheduled_event_exception_id)
+    return _list_users(call, row, guild_scheduled_event_exception_id, query)
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_USER)
+def create_guild_scheduled_event_user(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
+) -> wire.ScheduledEventUser:
+    """Register the current user's interest in a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_open(row)
+    answer = EventUserRow(row.id, 0, call.user_id, 1)
+    actions.respond(call, row, answer)
+    return views.event_user(answer)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_USER)
+def delete_guild_scheduled_event_user(
+    call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
+) -> None:
+    """Remove the current user's interest in a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _get_own_response(call, row, 0))
+
+
+@handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
+def create_guild_scheduled_event_exception_user(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+    body: wire.RespondToScheduledEvent,
+) -> wire.ScheduledEventUser:
+    """Set the current user's response to one occurrence of a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    rules.require_open(row)
+    rules.occurrence(row, guild_scheduled_event_exception_id)
+    answer = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
+    actions.respond(call, row, answer)
+    return views.event_user(answer)
+
+
+@handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
+def delete_guild_scheduled_event_exception_user(
+    call: Call,
+    guild_id: GuildId,
+    guild_scheduled_event_id: ScheduledEventId,
+    guild_scheduled_event_exception_id: Snowflake,
+) -> None:
+    """Remove the current user's response to one occurrence of a guild scheduled event."""
+    row = _get(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _get_own_response(call, row, guild_scheduled_event_exception_id))
+
+
+def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
+    access.guild(call, guild_id)
+    row = store.find(call.tx, event_id)
+    if row is None or row.guild_id != guild_id:
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    rules.require_visible(call, row)
+    return row
+
+
+def _get_editable(call: Call, guild_id: int, event_id: int) -> EventRow:
+    row = _get(call, guild_id, event_id)
+    rules.require_permissions(call, row, rules.edit_permissions(call, row))
+    rules.require_open(row)
+    return row
+
+
+def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow | None:
+    found = store.list_exceptions(call.tx, [row.id]).get(row.id, [])
+    return next((each for each in found if each.id == exception_id), None)
+
+
+def _get_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow:
+    found = _find_exception(call, row, exception_id)
+    if found is None:
+        # Open in the spec: exceptions have no error code of their own (decisions/0021).
+        raise errors.UNKNOWN_SCHEDULED_EVENT()
+    return found
+
+
+def _get_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
+    found = store.find_user(call.tx, row.id, exception_id, call.user_id)
+    if found is None:
+        raise errors.UNKNOWN_SCHEDULED_EVENT_USER()
+    return found
+
+
+def _view(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
+    return views.scheduled_events(call.tx, [row], with_creators=True, with_user_count=with_user_count)[0]
+
+
+def _list_users(
+    call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
+) -> list[wire.ScheduledEventUser]:
+    rows = store.list_users(
+        call.tx,
+        row.id,
+        exception_id,
+        before=_or_none(query.before),
+        after=_or_none(query.after),
+        limit=query.limit,
+    )
+    ids = [each.user_id for each in rows]
+    found_users = users.find_many(call.tx, ids)
+    member_views = members.find_views(call.tx, row.guild_id, ids) if query.with_member else {}
+    views_of_users = []
+    for each in rows:
+        view = views.event_user(each)
+        view.user = users.user(found_users[each.user_id]) if each.user_id in found_users else UNSET
+        view.member = member_views.get(each.user_id, UNSET)
+        views_of_users.append(view)
+    return views_of_users
+
+
+def _or_none(value: int | UnsetType) -> int | None:
+    return None if value is UNSET else value
+
+
+def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
+    """Return the event with the changes of a body applied."""
+    before = row
+    if body.name is not UNSET:
+        row = row._replace(name=body.name)
+    if body.description is not UNSET:
+        row = row._replace(description=body.description or None)
+    if body.image is not UNSET:
+        row = row._replace(image=body.image.hash if body.image else None)
+    if body.scheduled_start_time is not UNSET:
+        row = row._replace(start_ms=json.milliseconds(body.scheduled_start_time))
+    if body.scheduled_end_time is not UNSET:
+        end = body.scheduled_end_time
+        row = row._replace(end_ms=None if end is None else json.milliseconds(end))
+    if body.entity_type:
+        row = row._replace(entity_type=int(body.entity_type))
+    if body.channel_id is not UNSET:
+        row = row._replace(channel_id=body.channel_id)
+    if body.entity_metadata is not UNSET:
+        row = row._replace(location=rules.location(body.entity_metadata))
+    if row.entity_type != EventEntityType.EXTERNAL:
+        row = row._replace(location=None)
+    if body.recurrence_rule is not UNSET:
+        row = row.with_rule(recurrence.parse(body.recurrence_rule, form) if body.recurrence_rule else None)
+    rule = row.rule
+    if rule is not None and (row.start_ms, rule) != (before.start_ms, before.rule):
+        row = row.with_rule(recurrence.starting_at(rule, row.start_ms))
+    return row
+
+
+def _apply_exception(
+    call: Call, row: EventRow, exception: ExceptionRow, body: wire.UpdateScheduledEventException
+) -> ExceptionRow:
+    """Return the exception with the changes of a body applied."""
+    if body.scheduled_start_time is not UNSET:
+        moment = body.scheduled_start_time
+        exception = exception._replace(start_ms=None if moment is None else json.milliseconds(moment))
+    if body.scheduled_end_time is not UNSET:
+        moment = body.scheduled_end_time
+        exception = exception._replace(end_ms=None if moment is None else json.milliseconds(moment))
+    if body.is_canceled is not UNSET:
+        exception = exception._replace(canceled=int(bool(body.is_canceled)))
+    form = FormErrors()
+    original_ms = Snowflake(exception.id).created_ms
+    start_ms = original_ms if exception.start_ms is None else exception.start_ms
+    starts = bool(body.scheduled_start_time)
+    rules.check_times(start_ms, exception.end_ms, call.now, form, check_start=starts)
+    form.raise_if_any()
+    return exception

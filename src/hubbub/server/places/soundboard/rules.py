@@ -1,0 +1,77 @@
+"""Permission and validity checks for sounds."""
+
+from msgspec import UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, GuildFeature
+from hubbub.protocol.ids import EmojiId, GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import soundboard as wire
+from hubbub.protocol.sounds import SoundData
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.places import emojis, expressions, members, voice_states
+from hubbub.server.places.soundboard import defaults, store, views
+
+
+def require_sound(sound: SoundData) -> str:
+    """Return the hash of a valid sound file, or raise an error."""
+    if sound.content_type is None:
+        raise errors.FILE_TYPE_INVALID()
+    if not sound.duration_ms:
+        raise errors.FILE_WITHOUT_DURATION()
+    if sound.duration_ms > wire.SOUND_MS_MAX:
+        raise errors.FILE_TOO_LONG()
+    return sound.hash
+
+
+def require_slot(tx: Tx, guild_id: GuildId) -> None:
+    """Raise MAX_SOUNDS if the guild has no free slot."""
+    slots_max = expressions.slots(
+        tx, guild_id, wire.SOUNDS_MAX_BY_TIER, GuildFeature.MORE_SOUNDBOARD, wire.SOUNDS_MAX_MORE
+    )
+    if store.count_of_guild(tx, guild_id) >= slots_max:
+        raise errors.MAX_SOUNDS()
+
+
+def require_emoji(
+    tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, name: str | UnsetType | None
+) -> None:
+    """Raise an error unless the emoji of a sound is a Unicode emoji or an emoji of the guild."""
+    if emoji_id:
+        row = emojis.find(tx, emoji_id)
+        if row is None or row.guild_id != guild_id:
+            raise errors.UNKNOWN_EMOJI()
+    if name and not emojis.is_unicode(name):
+        raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
+
+
+def require_unsilenced(call: Call, here: ChannelAccess) -> None:
+    """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
+    if here.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
+        raise errors.WRONG_CHANNEL_TYPE()
+    state = voice_states.find(call.tx, here.guild_id, call.user_id)
+    if state is None or state.channel_id != here.channel.id:
+        raise errors.TARGET_NOT_IN_VOICE()
+    member = members.find_rows(call.tx, here.guild_id, [call.user_id])[call.user_id]
+    if member.deaf or member.mute or state.self_deaf or state.suppress:
+        raise errors.VOICE_EFFECT_WHILE_SILENCED()
+
+
+def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
+    """Return the sound if the caller may play it here, otherwise raise an error.
+
+    Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other
+    guilds."""
+    default = defaults.find(body.sound_id)
+    if default is not None:
+        return default
+    row = store.find(call.tx, body.sound_id)
+    if row is None or (body.source_guild_id and body.source_guild_id != row.guild_id):
+        raise errors.UNKNOWN_SOUND()
+    if row.guild_id != here.guild_id:
+        if not store.is_member(call.tx, row.guild_id, call.user_id):
+            raise errors.UNKNOWN_SOUND()
+        here.require(Permissions.USE_EXTERNAL_SOUNDS)
+    return views.sound(row)

@@ -1,0 +1,47 @@
+"""Stage instances: stages that are live."""
+
+from typing import Any
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.stage_instances import actions, routes, store, views
+from hubbub.server.places.stage_instances.actions import close, create
+from hubbub.server.places.stage_instances.jobs import JOBS
+from hubbub.server.places.stage_instances.signals import (
+    StageInstanceClosed,
+    StageInstanceOpened,
+    StageMessageRequested,
+)
+from hubbub.server.places.stage_instances.store import StageInstanceRow, find
+from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
+
+
+def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+    rows = store.list_of_guild(call.tx, view.guild.id)
+    return {"stage_instances": [views.stage_instance(row) for row in rows if row.channel_id in view.visible]}
+
+
+SLICE = Slice(
+    name="stage_instances",
+    modules=(routes,),
+    jobs=JOBS,
+    listeners={
+        ChannelsDeleted: actions.close_with_channels,
+        VoiceChannelChanged: actions.on_voice_channel_changed,
+        SpeakerAdded: actions.on_speaker_added,
+    },
+    guild=_guild,
+)
+
+__all__ = [
+    "SLICE",
+    "StageInstanceClosed",
+    "StageInstanceOpened",
+    "StageInstanceRow",
+    "StageMessageRequested",
+    "close",
+    "create",
+    "find",
+]

@@ -1,0 +1,175 @@
+"""Start, update and end stage instances: store, record in the audit log, publish."""
+
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol.enums import AuditLogAction, MessageType
+from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import stage_instances as wire
+from hubbub.server.core import audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import voice_states
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.guilds import NamesDrafted
+from hubbub.server.places.stage_instances import store, views
+from hubbub.server.places.stage_instances.signals import (
+    StageInstanceClosed,
+    StageInstanceOpened,
+    StageMessageRequested,
+)
+from hubbub.server.places.stage_instances.store import StageInstanceRow
+from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
+
+CLOSE: Final = "stage_instances.close"
+
+_AUDITED: Final = ("topic", "privacy_level")
+
+
+class CloseJob(msgspec.Struct):
+    """Payload of the job that ends a stage without speakers."""
+
+    channel_id: ChannelId
+    id: StageInstanceId
+
+
+def create(
+    call: Call,
+    guild_id: int,
+    channel_id: int,
+    topic: str,
+    *,
+    privacy_level: int,
+    scheduled_event_id: int | None = None,
+    notify: bool = False,
+) -> StageInstanceRow:
+    """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
+    call.notify(NamesDrafted((topic,)))
+    opener = None if call.find_actor is None else int(call.user_id)
+    stage_instance_id = call.new_id(StageInstanceId)
+    row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
+    store.insert(call.tx, row)
+    _record(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
+    _publish(call, wire.STAGE_INSTANCE_CREATE, row)
+    _post_message(call, MessageType.STAGE_START, row, everyone=notify)
+    _schedule_close(call, row)
+    return row
+
+
+def start_event(call: Call, row: StageInstanceRow) -> None:
+    """Signal the start of the scheduled event that the stage instance belongs to, if any."""
+    if row.scheduled_event_id is not None:
+        call.notify(
+            StageInstanceOpened(
+                guild_id=GuildId(row.guild_id),
+                channel_id=ChannelId(row.channel_id),
+                stage_instance_id=StageInstanceId(row.id),
+                scheduled_event_id=ScheduledEventId(row.scheduled_event_id),
+            )
+        )
+
+
+def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
+    """Update a stage instance. Does nothing if nothing changed."""
+    if after != before:
+        if after.topic != before.topic:
+            call.notify(NamesDrafted((after.topic,)))
+        store.update(call.tx, after)
+        _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
+        _publish(call, wire.STAGE_INSTANCE_UPDATE, after)
+        if after.topic != before.topic:
+            _post_message(call, MessageType.STAGE_TOPIC, after)
+
+
+def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> None:
+    """End a stage instance.
+
+    Without an acting user there is no audit log entry. `said` is false if the channel is deleted too, so that no
+    message is posted."""
+    store.delete(call.tx, row.channel_id)
+    jobs.cancel(call.tx, CLOSE, _key(row))
+    if call.find_actor is not None:
+        _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
+    _publish(call, wire.STAGE_INSTANCE_DELETE, row)
+    if post_message:
+        _post_message(call, MessageType.STAGE_END, row)
+    if row.scheduled_event_id is not None:
+        event_id = ScheduledEventId(row.scheduled_event_id)
+        call.notify(StageInstanceClosed(guild_id=GuildId(row.guild_id), scheduled_event_id=event_id))
+
+
+def close_with_channels(call: Call, signal: ChannelsDeleted) -> None:
+    """End the stage instances of deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        close(call, row, post_message=False)
+
+
+def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
+    """Reschedule the end of a stage without speakers after a member joined or left its channel."""
+    row = store.find(call.tx, signal.channel_id)
+    if row is not None:
+        jobs.cancel(call.tx, CLOSE, _key(row))
+        _schedule_close(call, row)
+
+
+def on_speaker_added(call: Call, signal: SpeakerAdded) -> None:
+    """Post a message in the stage's chat when a member becomes a speaker."""
+    row = store.find(call.tx, signal.channel_id)
+    if row is not None:
+        _post_message(call, MessageType.STAGE_SPEAKER, row, author_id=signal.user_id, topic="")
+
+
+def _schedule_close(call: Call, row: StageInstanceRow) -> None:
+    if not voice_states.count_speakers(call.tx, row.channel_id):
+        due_ms = call.now + wire.STAGE_IDLE_MS
+        call.tx.enqueue(
+            CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_key(row)
+        )
+
+
+def _key(row: StageInstanceRow) -> str:
+    return f"{CLOSE}:{row.id}"
+
+
+def _record(call: Call, action: int, before: StageInstanceRow | None, after: StageInstanceRow | None) -> None:
+    row = after or before
+    assert row is not None
+    old = None if before is None else views.stage_instance(before)
+    new = None if after is None else views.stage_instance(after)
+    audit.record(
+        call,
+        row.guild_id,
+        action,
+        target_id=row.id,
+        changes=audit.differences(old, new, _AUDITED),
+        options={"channel_id": row.channel_id},
+    )
+
+
+def _post_message(
+    call: Call,
+    kind: MessageType,
+    row: StageInstanceRow,
+    *,
+    author_id: int | None = None,
+    topic: str | None = None,
+    everyone: bool = False,
+) -> None:
+    """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
+    author = author_id if author_id is not None else row.opened_by if call.find_actor is None else call.user_id
+    if author is not None:
+        call.notify(
+            StageMessageRequested(
+                kind=int(kind),
+                channel_id=ChannelId(row.channel_id),
+                user_id=UserId(author),
+                topic=row.topic if topic is None else topic,
+                everyone=everyone,
+            )
+        )
+
+
+def _publish(call: Call, event: Event[Any], row: StageInstanceRow) -> None:
+    call.tx.emit(event, views.stage_instance(row), Audience.viewers(row.guild_id, row.channel_id))

@@ -1,0 +1,75 @@
+"""HTTP handlers for stage instances."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, StagePrivacyLevel
+from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import stage_instances as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places.stage_instances import actions, store, views
+from hubbub.server.places.stage_instances.store import StageInstanceRow
+
+
+@handles(wire.CREATE_STAGE_INSTANCE)
+def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.StageInstance:
+    """Create a stage instance.
+
+    Starts the stage. `send_start_notification` requires MENTION_EVERYONE."""
+    here = access.channel(call, body.channel_id)
+    if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
+        raise errors.WRONG_CHANNEL_TYPE()
+    access.require_channel(call, body.channel_id, wire.STAGE_MODERATOR_PERMISSIONS)
+    if body.send_start_notification is True:
+        here.require(Permissions.MENTION_EVERYONE)
+    if store.find(call.tx, body.channel_id) is not None:
+        raise errors.STAGE_ALREADY_OPEN()
+    row = actions.create(
+        call,
+        here.guild_id,
+        body.channel_id,
+        body.topic,
+        privacy_level=int(body.privacy_level or StagePrivacyLevel.GUILD_ONLY),
+        scheduled_event_id=body.guild_scheduled_event_id or None,
+        notify=body.send_start_notification is True,
+    )
+    actions.start_event(call, row)
+    return views.stage_instance(row)
+
+
+@handles(wire.GET_STAGE_INSTANCE)
+def get_stage_instance(call: Call, channel_id: ChannelId) -> wire.StageInstance:
+    """Get the stage instance of a channel."""
+    access.channel(call, channel_id)
+    return views.stage_instance(_get(call, channel_id))
+
+
+@handles(wire.UPDATE_STAGE_INSTANCE)
+def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateStageInstance) -> wire.StageInstance:
+    """Update a stage instance."""
+    before = _get(call, channel_id)
+    after = before
+    if body.topic is not UNSET:
+        after = after._replace(topic=body.topic)
+    if body.privacy_level is not UNSET:
+        after = after._replace(privacy_level=int(body.privacy_level))
+    actions.change(call, before, after)
+    return views.stage_instance(after)
+
+
+@handles(wire.DELETE_STAGE_INSTANCE)
+def delete_stage_instance(call: Call, channel_id: ChannelId) -> None:
+    """Delete a stage instance.
+
+    Ends the stage."""
+    actions.close(call, _get(call, channel_id))
+
+
+def _get(call: Call, channel_id: ChannelId) -> StageInstanceRow:
+    row = store.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_STAGE_INSTANCE()
+    return row

@@ -1,0 +1,86 @@
+"""Permission and validity checks for stickers."""
+
+from collections.abc import Sequence
+
+from msgspec import UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import GuildFeature, StickerFormatType
+from hubbub.protocol.ids import GuildId, StickerId
+from hubbub.protocol.images import ImageData
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import stickers as wire
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.places import expressions
+from hubbub.server.places.stickers import lottie, packs, store
+from hubbub.server.places.stickers.store import StickerRow
+
+
+def require_sendable(call: Call, here: ChannelAccess, sticker_ids: Sequence[StickerId]) -> list[wire.StickerItem]:
+    """Return the distinct stickers of a message, or raise an error.
+
+    INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for an external one that the caller may not
+    send here."""
+    wanted = list(dict.fromkeys(sticker_ids))
+    rows = store.find_many(call.tx, [each for each in wanted if packs.find_standard(each) is None])
+    items = []
+    for sticker_id in wanted:
+        sticker = packs.find_standard(sticker_id) or rows.get(sticker_id)
+        if sticker is None:
+            raise errors.INVALID_STICKER()
+        if isinstance(sticker, StickerRow):
+            _require_usable(call, here, sticker)
+        items.append(
+            wire.StickerItem(id=StickerId(sticker.id), name=sticker.name, format_type=int(sticker.format_type))
+        )
+    return items
+
+
+def _require_usable(call: Call, here: ChannelAccess, row: StickerRow) -> None:
+    """Raise an error if the caller may not send a sticker here.
+
+    A guild's own stickers are usable by all its members; external ones require membership and USE_EXTERNAL_STICKERS."""
+    if here.guild is not None and here.guild.guild_id == row.guild_id:
+        return
+    if not store.is_member(call.tx, row.guild_id, call.user_id):
+        raise errors.INVALID_STICKER()
+    if not here.can(Permissions.USE_EXTERNAL_STICKERS):
+        raise errors.STICKER_NOT_ALLOWED()
+
+
+def require_slot(tx: Tx, guild_id: GuildId) -> None:
+    """Raise MAX_STICKERS if the guild has no free slot."""
+    slots_max = expressions.slots(
+        tx, guild_id, wire.STICKERS_MAX_BY_TIER, GuildFeature.MORE_STICKERS, wire.STICKERS_MAX_MORE
+    )
+    if store.count_of_guild(tx, guild_id) >= slots_max:
+        raise errors.MAX_STICKERS()
+
+
+def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
+    """Return the format type of a sticker file, or raise an error if the file is not allowed."""
+    if image.content_type == wire.LOTTIE_CONTENT_TYPE:
+        features = json.decode(store.find_features(tx, guild_id), list[str])
+        if GuildFeature.VERIFIED not in features and GuildFeature.PARTNERED not in features:
+            raise errors.FILE_TYPE_INVALID()
+        lottie.require_animation(image.data)
+        return StickerFormatType.LOTTIE
+    if image.duration_ms > wire.STICKER_SECONDS_MAX * 1000:
+        raise errors.LOTTIE_DURATION()
+    if image.content_type == "image/gif":
+        return StickerFormatType.GIF
+    if image.content_type == "image/png":
+        return StickerFormatType.APNG if image.animated else StickerFormatType.PNG
+    raise errors.FILE_TYPE_INVALID()
+
+
+def clean_description(text: str | None | UnsetType, form: errors.FormErrors) -> str | None:
+    """Return the description to store, or None; add a form error if it is too short."""
+    if not text:
+        return None
+    if len(text) < wire.STICKER_DESCRIPTION_MIN:
+        form.add("description", *errors.bad_length(wire.STICKER_DESCRIPTION_MIN, wire.STICKER_DESCRIPTION_MAX))
+    return text

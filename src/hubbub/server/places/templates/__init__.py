@@ -1,0 +1,15 @@
+"""Guild templates: snapshots of a guild's structure from which new guilds are created."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.templates import routes, store
+
+
+def _delete_of_guild(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+SLICE = Slice(name="templates", modules=(routes,), listeners={GuildDeleted: _delete_of_guild})
+
+__all__ = ["SLICE"]

@@ -1,0 +1,154 @@
+"""HTTP handlers for guild templates. They publish no events and record no audit log entries (spec/http.md#4.4)."""
+
+import secrets
+import string
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources import templates as wire
+from hubbub.protocol.resources.guilds import Guild
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import guilds, roles
+from hubbub.server.places.templates import snapshots, store
+from hubbub.server.places.templates.store import TemplateRow
+
+CODE_LENGTH: Final = 12
+
+_BASE62: Final = string.digits + string.ascii_letters
+
+
+@handles(wire.GET_GUILD_TEMPLATE, long=True)
+def get_guild_template(call: Call, code: str) -> wire.Template:
+    """Get a guild template by its code."""
+    row = store.find(call.tx, code)
+    if row is None:
+        raise errors.UNKNOWN_GUILD_TEMPLATE()
+    return _view(call, row)
+
+
+@handles(wire.CREATE_GUILD_FROM_TEMPLATE)
+def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFromTemplate) -> Guild:
+    """Create a guild from a template."""
+    template = store.find(call.tx, code)
+    if template is None:
+        raise errors.UNKNOWN_GUILD_TEMPLATE()
+    guilds.require_creation(call)
+    name = guilds.clean_name(body.name)
+    settings: dict[str, Any] = {}
+    if body.icon:
+        guilds.require_image_features("icon", body.icon, ())
+        settings["icon"] = body.icon.hash
+    if call.actor.is_bot:
+        settings["application_id"] = call.actor.application_id
+    row = snapshots.create_guild(call, json.decode(template.snapshot, wire.TemplateGuild), name, settings)
+    store.count_use(call.tx, code)
+    return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+
+
+@handles(wire.LIST_GUILD_TEMPLATES, long=True)
+def list_guild_templates(call: Call, guild_id: GuildId) -> list[wire.Template]:
+    """List guild templates.
+
+    A guild has at most one."""
+    row = store.find_of_guild(call.tx, guild_id)
+    return [] if row is None else [_view(call, row)]
+
+
+@handles(wire.CREATE_GUILD_TEMPLATE)
+def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTemplate) -> wire.Template:
+    """Create a guild template.
+
+    Takes a snapshot of the guild's roles, channels and settings."""
+    if store.find_of_guild(call.tx, guild_id) is not None:
+        raise errors.GUILD_ALREADY_HAS_TEMPLATE()
+    row = TemplateRow(
+        code="".join(secrets.choice(_BASE62) for _ in range(CODE_LENGTH)),
+        guild_id=guild_id,
+        name=body.name,
+        description=body.description or None,
+        usage_count=0,
+        creator_id=call.user_id,
+        created_ms=call.now,
+        updated_ms=call.now,
+        snapshot=_take_snapshot(call, guild_id),
+    )
+    store.insert(call.tx, row)
+    return _view(call, row)
+
+
+@handles(wire.SYNC_GUILD_TEMPLATE)
+def sync_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Template:
+    """Sync a guild template.
+
+    Replaces the stored snapshot with the guild's current structure."""
+    row = _get(call, guild_id, code)._replace(snapshot=_take_snapshot(call, guild_id), updated_ms=call.now)
+    store.update(call.tx, row)
+    return _view(call, row)
+
+
+@handles(wire.UPDATE_GUILD_TEMPLATE)
+def update_guild_template(call: Call, guild_id: GuildId, code: str, body: wire.UpdateTemplate) -> wire.Template:
+    """Update a guild template.
+
+    Name and description can be changed."""
+    row = _get(call, guild_id, code)
+    if body.name is not UNSET:
+        row = row._replace(name=body.name)
+    if body.description is not UNSET:
+        row = row._replace(description=body.description or None)
+    store.update(call.tx, row)
+    return _view(call, row)
+
+
+@handles(wire.DELETE_GUILD_TEMPLATE)
+def delete_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Template:
+    """Delete a guild template.
+
+    Guilds created from it are not affected."""
+    row = _get(call, guild_id, code)
+    view = _view(call, row)
+    store.delete(call.tx, row.code)
+    return view
+
+
+def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
+    row = store.find(call.tx, code)
+    if row is None or row.guild_id != guild_id:
+        raise errors.UNKNOWN_GUILD_TEMPLATE()
+    return row
+
+
+def _take_snapshot(call: Call, guild_id: int) -> str:
+    return json.encode(snapshots.take(call.tx, guild_id)).decode()
+
+
+def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
+    source = json.decode(row.snapshot, wire.TemplateGuild)
+    if not changes.ROLE_GRADIENTS.active(call.now):
+        # spec/dated-changes.md#3: stored snapshots always include colors, as roles do.
+        for role in source.roles:
+            role.colors = UNSET
+    return source
+
+
+def _view(call: Call, row: TemplateRow) -> wire.Template:
+    creator = users.find(call.tx, row.creator_id)
+    return wire.Template(
+        code=row.code,
+        name=row.name,
+        description=row.description,
+        usage_count=row.usage_count,
+        creator_id=UserId(row.creator_id),
+        creator=None if creator is None else users.user(creator),
+        created_at=json.timestamp(row.created_ms),
+        updated_at=json.timestamp(row.updated_ms),
+        source_guild_id=GuildId(row.guild_id),
+        serialized_source_guild=_load_snapshot(call, row),
+        is_dirty=True if row.snapshot != _take_snapshot(call, row.guild_id) else None,
+    )

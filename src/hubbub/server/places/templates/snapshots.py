@@ -1,0 +1,239 @@
+"""Take a snapshot of a guild's structure, and create a guild from a snapshot."""
+
+from typing import Any, Final
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, TagId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import templates as wire
+from hubbub.protocol.resources.channels import BITRATE_DEFAULT, DefaultReaction, ForumTag, Overwrite
+from hubbub.protocol.resources.roles import RoleColors
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.places import channels, guilds, roles
+
+# The published format has four channel types; other types become the nearest of them.
+_TYPES: Final = {
+    ChannelType.GUILD_TEXT: ChannelType.GUILD_TEXT,
+    ChannelType.GUILD_ANNOUNCEMENT: ChannelType.GUILD_TEXT,
+    ChannelType.GUILD_VOICE: ChannelType.GUILD_VOICE,
+    ChannelType.GUILD_STAGE_VOICE: ChannelType.GUILD_VOICE,
+    ChannelType.GUILD_CATEGORY: ChannelType.GUILD_CATEGORY,
+    ChannelType.GUILD_FORUM: ChannelType.GUILD_FORUM,
+    ChannelType.GUILD_MEDIA: ChannelType.GUILD_FORUM,
+}
+
+
+def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
+    """Return the structure of a guild: its settings, its roles without managed ones, and its channels."""
+    guild = guilds.find(tx, guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_GUILD()
+    role_rows = [row for row in roles.list_of_guild(tx, guild_id) if not row.managed]
+    role_numbers = {row.id: template_id for template_id, row in enumerate(role_rows)}
+    overwrites = channels.overwrites_of_guild(tx, guild_id)
+    channel_rows = channels.list_of_guild(tx, guild_id)
+    # Categories come first, so that a parent is numbered before its channels.
+    channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
+    numbers = {row.id: template_id for template_id, row in enumerate(channel_rows, start=1)}
+
+    def template_id(channel_id: int | None) -> ChannelId | None:
+        return ChannelId(numbers[channel_id]) if channel_id in numbers else None
+
+    return wire.TemplateGuild(
+        name=guild.name,
+        description=guild.description,
+        region=None,
+        verification_level=guild.verification_level,
+        default_message_notifications=guild.default_message_notifications,
+        explicit_content_filter=guild.explicit_content_filter,
+        preferred_locale=guild.preferred_locale,
+        afk_channel_id=template_id(guild.afk_channel_id),
+        afk_timeout=guild.afk_timeout,
+        system_channel_id=template_id(guild.system_channel_id),
+        system_channel_flags=guild.system_channel_flags,
+        roles=[_role(role_numbers[row.id], row) for row in role_rows],
+        channels=[
+            _channel(numbers[row.id], row, template_id(row.parent_id), overwrites.get(row.id, []), role_numbers)
+            for row in channel_rows
+            if row.type in _TYPES
+        ],
+    )
+
+
+def _role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
+    return wire.TemplateRole(
+        id=template_id,
+        name=row.name,
+        permissions=Permissions(row.permissions),
+        color=row.color,
+        colors=RoleColors(
+            primary_color=row.color, secondary_color=row.secondary_color, tertiary_color=row.tertiary_color
+        ),
+        hoist=bool(row.hoist),
+        mentionable=bool(row.mentionable),
+        icon=None,
+        unicode_emoji=row.unicode_emoji,
+    )
+
+
+def _channel(
+    template_id: int,
+    row: channels.ChannelRow,
+    parent: ChannelId | None,
+    overwrites: list[channels.OverwriteRow],
+    role_numbers: dict[int, int],
+) -> wire.TemplateChannel:
+    forum = row.type in channels.FORUM_TYPES
+    reaction = row.default_reaction_emoji
+    return wire.TemplateChannel(
+        id=template_id,
+        type=int(_TYPES[ChannelType(row.type)]),
+        name=row.name,
+        position=row.position,
+        topic=row.topic,
+        bitrate=BITRATE_DEFAULT if row.bitrate is None else row.bitrate,
+        user_limit=row.user_limit or 0,
+        nsfw=bool(row.nsfw),
+        rate_limit_per_user=row.rate_limit_per_user,
+        parent_id=None if parent is None else Snowflake(parent),
+        default_auto_archive_duration=row.default_auto_archive_duration,
+        # Members are not part of a snapshot, so only role overwrites are included.
+        permission_overwrites=[
+            Overwrite(
+                id=Snowflake(role_numbers[each.target_id]),
+                type=each.type,
+                allow=Permissions(each.allow),
+                deny=Permissions(each.deny),
+            )
+            for each in overwrites
+            if each.target_id in role_numbers
+        ],
+        available_tags=[_tag(index, tag) for index, tag in enumerate(channels.tags(row))] if forum else None,
+        template="",
+        default_reaction_emoji=None
+        if reaction is None
+        else _without_custom_emoji(json.decode(reaction, DefaultReaction)),
+        default_thread_rate_limit_per_user=row.default_thread_rate_limit_per_user,
+        default_sort_order=row.default_sort_order,
+        default_forum_layout=row.default_forum_layout if forum else None,
+        default_tag_setting=row.default_tag_setting,
+        theme_color=None,
+    )
+
+
+def _tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
+    # A custom emoji belongs to the original guild.
+    return wire.TemplateTag(
+        id=template_id, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated
+    )
+
+
+def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
+    return None if reaction.emoji_id is not None else reaction
+
+
+# Creating guilds
+
+
+def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
+    """Create a guild from a snapshot."""
+    guild_id = call.new_id(GuildId)
+    role_ids: dict[int, int] = {role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in shape.roles}
+    channel_ids: dict[int, int] = {
+        channel.id: call.new_id(ChannelId) for channel in shape.channels if channel.id is not None
+    }
+    contents = guilds.InitialContents(
+        everyone=next((int(role.permissions) for role in shape.roles if role.id == 0), Permissions.DEFAULT_EVERYONE),
+        roles=[_new_role(role_ids[role.id], guild_id, role) for role in shape.roles if role.id],
+        channels=[
+            guilds.NewChannel(
+                id=channel_ids[channel.id],
+                name=channel.name or "channel",
+                type=channel.type,
+                position=channel.position or 0,
+                parent_id=channel_ids.get(channel.parent_id or 0),
+                topic=channel.topic,
+                nsfw=int(channel.nsfw),
+                rate_limit_per_user=channel.rate_limit_per_user,
+                bitrate=channel.bitrate if channel.type == ChannelType.GUILD_VOICE else None,
+                user_limit=channel.user_limit if channel.type == ChannelType.GUILD_VOICE else None,
+            )
+            for channel in shape.channels
+            if channel.id is not None
+        ],
+        overwrites=[
+            guilds.NewOverwrite(
+                channel_ids[channel.id], role_ids[each.id], OverwriteType.ROLE, int(each.allow), int(each.deny)
+            )
+            for channel in shape.channels
+            if channel.id is not None
+            for each in channel.permission_overwrites
+            if each.id in role_ids
+        ],
+        system_channel_id=channel_ids.get(shape.system_channel_id or 0),
+        afk_channel_id=channel_ids.get(shape.afk_channel_id or 0),
+    )
+    row = guilds.create(
+        call,
+        owner_id=call.user_id,
+        name=name,
+        guild_id=guild_id,
+        contents=contents,
+        verification_level=shape.verification_level,
+        default_message_notifications=shape.default_message_notifications,
+        explicit_content_filter=shape.explicit_content_filter,
+        preferred_locale=shape.preferred_locale,
+        afk_timeout=shape.afk_timeout,
+        system_channel_flags=shape.system_channel_flags,
+        description=shape.description,
+        **settings,
+    )
+    _apply_channel_settings(call, shape, channel_ids)
+    return row
+
+
+def _new_role(role_id: int, guild_id: int, role: wire.TemplateRole) -> roles.RoleRow:
+    return roles.RoleRow(
+        role_id,
+        guild_id,
+        role.name,
+        int(role.permissions),
+        role.id,
+        color=role.color,
+        hoist=int(role.hoist),
+        mentionable=int(role.mentionable),
+    )
+
+
+def _apply_channel_settings(call: Call, shape: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
+    """Apply channel settings that the creation of a guild does not support."""
+    rows = channels.find_many(call.tx, channel_ids.values())
+    for channel in shape.channels:
+        before = rows.get(channel_ids.get(channel.id or 0, 0))
+        if before is None:
+            continue
+        after = before._replace(
+            default_auto_archive_duration=channel.default_auto_archive_duration,
+            default_thread_rate_limit_per_user=channel.default_thread_rate_limit_per_user,
+            default_sort_order=channel.default_sort_order,
+            default_forum_layout=channel.default_forum_layout,
+            default_tag_setting=channel.default_tag_setting,
+        )
+        if channel.default_reaction_emoji is not None:
+            after = after._replace(default_reaction_emoji=json.encode(channel.default_reaction_emoji).decode())
+        if channel.available_tags:
+            tags = [
+                ForumTag(
+                    id=call.new_id(TagId),
+                    name=tag.name,
+                    moderated=bool(tag.moderated),
+                    emoji_id=None if tag.emoji_id is None else EmojiId(tag.emoji_id),
+                    emoji_name=tag.emoji_name,
+                )
+                for tag in channel.available_tags
+            ]
+            after = after._replace(available_tags=json.encode(tags).decode())
+        channels.update(call.tx, before, after)

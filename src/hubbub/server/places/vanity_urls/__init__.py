@@ -1,0 +1,26 @@
+"""Vanity URLs: custom invite codes of guilds."""
+
+from hubbub.protocol.enums import GuildFeature
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guilds import FeaturesRemoved, GuildDeleted
+from hubbub.server.places.vanity_urls import routes, store
+from hubbub.server.places.vanity_urls.store import VanityRow, count_use, find
+
+
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def _on_features_lost(call: Call, signal: FeaturesRemoved) -> None:
+    if GuildFeature.VANITY_URL in signal.features:
+        store.delete_of_guild(call.tx, signal.guild_id)
+
+
+SLICE = Slice(
+    name="vanity_urls",
+    modules=(routes,),
+    listeners={GuildDeleted: _on_guild_deleted, FeaturesRemoved: _on_features_lost},
+)
+
+__all__ = ["SLICE", "VanityRow", "find", "count_use"]

@@ -1,0 +1,117 @@
+"""Voice states: the connections of users to voice channels."""
+
+from typing import Any
+
+from hubbub.protocol.intents import Intents
+from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
+from hubbub.server.core.slices import Slice
+from hubbub.server.places import members
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
+from hubbub.server.places.voice_states import actions, calls, commands, routes, store, tickets, views
+from hubbub.server.places.voice_states.actions import leave_guilds
+from hubbub.server.places.voice_states.commands import on_session_ended
+from hubbub.server.places.voice_states.signals import (
+    CallerDisplaced,
+    CallerMustLeave,
+    PendingJoinsCanceled,
+    PrivateVoiceRequested,
+    SpeakerAdded,
+    VoiceChannelChanged,
+)
+from hubbub.server.places.voice_states.store import (
+    CallKind,
+    CallStateRow,
+    VoiceStateRow,
+    are_together,
+    count_connected,
+    count_speakers,
+    find,
+    list_of_guild,
+)
+
+
+def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+    if not view.intents & Intents.GUILD_VOICE_STATES:
+        return {"voice_states": []}
+    rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
+    found_members = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
+    states = []
+    for row in rows:
+        if (member := found_members.get(row.user_id)) is not None:
+            states.append(views.voice_state(row, member, with_guild=False))
+    return {"voice_states": states}
+
+
+def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
+    if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
+        actions.leave(call, [row])
+
+
+def _on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    actions.leave(call, store.list_of_channels(call.tx, signal.channel_ids), ended=True)
+
+
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    actions.end_guild(call, signal.guild_id)
+
+
+def _on_move_requested(call: Call, signal: VoiceMoveRequested) -> None:
+    row = store.find(call.tx, signal.guild_id, signal.user_id)
+    if row is None:
+        return
+    if signal.channel_id is None:
+        actions.leave(call, [row])
+    else:
+        actions.move(call, row, signal.channel_id)
+
+
+def _on_moderated(call: Call, signal: VoiceModerated) -> None:
+    if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
+        actions.refresh(call, row)
+
+
+def reset(call: Call) -> None:
+    """Delete all connections at the start of a single-process server."""
+    actions.reset(call)
+
+
+SLICE = Slice(
+    name="voice_states",
+    modules=(routes, commands),
+    jobs={actions.MOVE_TO_AFK: actions.move_to_afk, commands.JOIN: commands.join_after_delay},
+    listeners={
+        ChannelsDeleted: _on_channels_deleted,
+        GuildDeleted: _on_guild_deleted,
+        MemberRemoved: _on_member_removed,
+        VoiceMoveRequested: _on_move_requested,
+        VoiceModerated: _on_moderated,
+    },
+    guild=_guild,
+    session_ended=on_session_ended,
+)
+
+__all__ = [
+    "SLICE",
+    "CallKind",
+    "CallStateRow",
+    "CallerDisplaced",
+    "CallerMustLeave",
+    "PrivateVoiceRequested",
+    "SpeakerAdded",
+    "VoiceChannelChanged",
+    "VoiceStateRow",
+    "PendingJoinsCanceled",
+    "are_together",
+    "calls",
+    "count_connected",
+    "find",
+    "leave_guilds",
+    "list_of_guild",
+    "reset",
+    "on_session_ended",
+    "count_speakers",
+    "tickets",
+]

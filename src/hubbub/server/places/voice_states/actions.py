@@ -1,0 +1,266 @@
+"""Join, move and leave voice channels: store, publish, and maintain the status and start time of channels."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
+from hubbub.protocol.resources import voice_states as wire
+from hubbub.protocol.resources.audit_log import AuditLogChange
+from hubbub.protocol.resources.members import Member
+from hubbub.server.core import access, audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
+from hubbub.server.places import guilds, members
+from hubbub.server.places.voice_states import rules, store, tickets, views
+from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged
+from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
+
+MOVE_TO_AFK: Final = "voice_states.away"
+
+
+class AfkJob(msgspec.Struct, kw_only=True):
+    """Payload of the job that moves an inactive member to the AFK channel."""
+
+    guild_id: GuildId
+    user_id: UserId
+
+
+def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session: str | None = None) -> None:
+    """Join or move a user, or update their voice state.
+
+    `game_session` is the requesting gateway session if it is an OAuth2 session."""
+    store.put(call.tx, row)
+    member = _member(call, row)
+    _publish(call, row, member)
+    moved = before is not None and before.channel_id != row.channel_id
+    if before is not None and moved:
+        # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
+        _publish(call, before, member, left=True, hidden_in=row.channel_id)
+    if before is None or moved:
+        _set_start_time(call, row)
+    if before is not None and moved:
+        _clear_if_empty(call, before.guild_id, before.channel_id)
+    _signal_channel_changed(call, row.guild_id, row.channel_id)
+    if before is not None and moved:
+        _signal_channel_changed(call, row.guild_id, before.channel_id)
+    if not row.suppress and (before is None or moved or before.suppress):
+        call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
+    _schedule_afk(call, row)
+    # A session that takes over from another one of the same user needs its own connection. So does a user whose voice
+    # server was lost.
+    if (
+        before is None
+        or moved
+        or before.session_id != row.session_id
+        or tickets.is_lost(call, row.guild_id, row.user_id)
+    ):
+        # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
+        send_voice_server(call, row, game_session)
+    notify_voice_server(call, row.guild_id, row.user_id)
+
+
+def send_voice_server(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
+    """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
+    if game_session is None:
+        # Published through the guild, so that it follows the state and goes to the session's own shard.
+        audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id)
+    else:
+        audience = Audience.of_users(row.user_id, session_id=game_session)
+    token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
+    server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
+    call.tx.emit(wire.VOICE_SERVER_UPDATE, server, audience)
+
+
+def reallocate(call: Call, endpoint: str) -> None:
+    """Move all users of a lost voice server to another one, or let them wait for one."""
+    store.delete_server(call.tx, endpoint)
+    for row in store.list_of_server(call.tx, endpoint):
+        send_voice_server(call, row)
+        notify_voice_server(call, row.guild_id, row.user_id)
+    for caller in store.list_callers_of_server(call.tx, endpoint):
+        call.notify(CallerDisplaced(row=caller))
+
+
+def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+    """Update a voice state. Does nothing if nothing changed."""
+    if after != before:
+        put(call, before, after)
+
+
+def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
+    """Update a member's voice state on a stage on behalf of a moderator, with an audit log entry."""
+    change(call, before, after)
+    suppressed = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
+    audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed])
+
+
+def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
+    """Move a member to another channel."""
+    if before.channel_id == channel_id:
+        return
+    here = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
+    row = before._replace(
+        channel_id=channel_id,
+        suppress=int(rules.is_suppressed(here)),
+        request_to_speak_ms=None,
+        joined_ms=call.now,
+    )
+    put(call, before, row)
+
+
+def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
+    """Schedule the move of an inactive member to the AFK channel (spec/gateway.md#7).
+
+    A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
+    key = _key(row)
+    jobs.cancel(call.tx, MOVE_TO_AFK, key)
+    guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
+    if guild is not None:
+        absence = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(MOVE_TO_AFK, absence, due_ms=call.now + guild.afk_timeout * 1000, key=key)
+
+
+def move_to_afk(call: Call, job: jobs.Job) -> None:
+    """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
+    absence = job.decode(AfkJob)
+    row = store.find(call.tx, absence.guild_id, absence.user_id)
+    guild = guilds.find(call.tx, absence.guild_id)
+    if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
+        return
+    channel = access.find_channel(call.tx, row.channel_id)
+    if channel is not None and channel.type == ChannelType.GUILD_VOICE:
+        move(call, row, ChannelId(guild.afk_channel_id))
+
+
+def _key(row: VoiceStateRow) -> str:
+    return f"{MOVE_TO_AFK}:{row.guild_id}:{row.user_id}"
+
+
+def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
+    """Disconnect users of one guild. `ended` means that their channel was deleted."""
+    if not rows:
+        return
+    guild_id = rows[0].guild_id
+    found_members = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
+    for row in rows:
+        store.delete(call.tx, guild_id, row.user_id)
+        store.delete_ticket(call.tx, guild_id, row.user_id)
+        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
+        _publish(call, row, found_members.get(row.user_id), left=True)
+    for channel_id in dict.fromkeys(row.channel_id for row in rows):
+        _clear_if_empty(call, guild_id, channel_id)
+        _signal_channel_changed(call, guild_id, channel_id)
+    for row in rows:
+        notify_voice_server(call, guild_id, row.user_id, ended=ended)
+
+
+def leave_guilds(call: Call, user_id: int) -> None:
+    """Disconnect a user from all guild channels."""
+    for row in store.list_of_user(call.tx, user_id):
+        leave(call, [row])
+
+
+def end_guild(call: Call, guild_id: GuildId) -> None:
+    """Delete the voice states of a deleted guild. Only the voice server is notified."""
+    rows = store.list_of_guild(call.tx, guild_id)
+    store.delete_guild(call.tx, guild_id)
+    for row in rows:
+        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
+        notify_voice_server(call, guild_id, row.user_id, ended=True)
+
+
+def reset(call: Call) -> None:
+    """Delete all voice states. No events are published, since there are no sessions."""
+    channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
+    store.clear(call.tx)
+    for guild_id, channel_id in channels:
+        _signal_channel_changed(call, guild_id, channel_id)
+
+
+def refresh(call: Call, row: VoiceStateRow) -> None:
+    """Publish a voice state again after the member's mute or deafen changed."""
+    _publish(call, row, _member(call, row))
+    notify_voice_server(call, row.guild_id, row.user_id)
+
+
+def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
+    """Set or clear the status of a voice channel, with an audit log entry."""
+    known = store.find_channel(call.tx, channel_id) or VoiceChannelRow(channel_id, guild_id, None, None)
+    if known.status == status:
+        return
+    store.put_channel(call.tx, known._replace(status=status))
+    _publish_status(call, guild_id, channel_id, status)
+    # Spec, Audit log: 192 contains the new status; clearing is 193.
+    options: dict[str, object] = {"channel_id": int(channel_id)}
+    if status is not None:
+        options["status"] = status
+        action = AuditLogAction.VOICE_CHANNEL_STATUS_UPDATE
+    else:
+        action = AuditLogAction.VOICE_CHANNEL_STATUS_DELETE
+    audit.record(call, guild_id, action, target_id=channel_id, options=options)
+
+
+def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
+    call.notify(VoiceChannelChanged(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id)))
+
+
+def notify_voice_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
+    """Let the voice server reload a user's ticket. `ended` means that the whole call is over."""
+    changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
+    call.tx.emit(VOICE_CHANGED, changed, Audience())
+
+
+def _member(call: Call, row: VoiceStateRow) -> Member | None:
+    return members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
+
+
+def _publish(
+    call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, hidden_in: int | None = None
+) -> None:
+    state = views.voice_state(row, member, left=left)
+    if hidden_in is None:
+        # spec/gateway.md#5: a user receives their own state without the intent as well, since voice libraries wait for it.
+        audience = Audience.viewers(row.guild_id, row.channel_id, intent_exempt_user_id=int(row.user_id))
+    else:
+        audience = Audience.viewers(
+            row.guild_id, row.channel_id, without_view_channel_id=hidden_in, excluded_user_id=int(row.user_id)
+        )
+    call.tx.emit(wire.VOICE_STATE_UPDATE, state, audience)
+
+
+def _set_start_time(call: Call, row: VoiceStateRow) -> None:
+    known = store.find_channel(call.tx, row.channel_id) or VoiceChannelRow(row.channel_id, row.guild_id, None, None)
+    if known.started_ms is None:
+        store.put_channel(call.tx, known._replace(started_ms=call.now))
+        _publish_start_time(call, row.guild_id, row.channel_id, call.now // 1000)
+
+
+def _clear_if_empty(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:
+    known = store.find_channel(call.tx, channel_id)
+    if known is None or store.count_connected(call.tx, channel_id):
+        return
+    store.delete_channel(call.tx, channel_id)
+    if known.started_ms is not None:
+        _publish_start_time(call, guild_id, channel_id, None)
+    if known.status is not None:
+        _publish_status(call, guild_id, channel_id, None)
+
+
+def _publish_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
+    call.tx.emit(
+        wire.VOICE_CHANNEL_STATUS_UPDATE,
+        wire.VoiceChannelStatus(id=ChannelId(channel_id), guild_id=GuildId(guild_id), status=status),
+        Audience.viewers(guild_id, channel_id),
+    )
+
+
+def _publish_start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, seconds: int | None) -> None:
+    call.tx.emit(
+        wire.VOICE_CHANNEL_START_TIME_UPDATE,
+        wire.VoiceChannelStartTime(id=ChannelId(channel_id), guild_id=GuildId(guild_id), voice_start_time=seconds),
+        Audience.viewers(guild_id, channel_id),
+    )

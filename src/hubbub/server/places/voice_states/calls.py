@@ -1,0 +1,106 @@
+"""Calls outside guilds: of lobbies and private channels.
+
+This module stores participants and tickets. The slices that own the calls check permissions and publish events."""
+
+from typing import NamedTuple
+
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.voice_states import actions, rules, store, tickets
+from hubbub.server.places.voice_states.store import (
+    CallKind,
+    CallStateRow,
+    find_caller,
+    list_all_callers,
+    list_callers,
+    list_failed_servers,
+)
+
+
+class PutResult(NamedTuple):
+    """The result of adding or updating a participant."""
+
+    changed: bool
+    """Whether the participant's state changed and must be published."""
+    needs_ticket: bool
+    """Whether the participant must connect to the voice server, possibly again."""
+
+
+def join_delay_ms(call: Call, call_id: int, user_id: int) -> int:
+    """Return the delay in milliseconds before a join, imposed after refused voice connections (spec/voice.md#1)."""
+    return rules.join_delay_ms(call, *store.find_failures(call.tx, call_id, user_id))
+
+
+def put(call: Call, row: CallStateRow) -> PutResult:
+    """Add a participant or update their state; the time of joining is kept."""
+    before = store.find_caller(call.tx, row.call_id, row.user_id)
+    if before is not None:
+        row = row._replace(joined_ms=before.joined_ms)
+    if row != before:
+        store.put_caller(call.tx, row)
+    new_session = before is None or before.session_id != row.session_id
+    return PutResult(row != before, new_session or tickets.is_lost(call, row.call_id, row.user_id))
+
+
+def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
+    """Issue a new ticket for a participant and return its token and the voice server's endpoint, if any."""
+    return tickets.issue(call, row.call_id, row.user_id, row.call_id, row.session_id)
+
+
+def session_audience(row: CallStateRow, **more: int) -> Audience:
+    """Return the audience of the session that owns a participant's connection."""
+    return Audience.of_users(row.user_id, voice_session_id=row.session_id, **more)
+
+
+def remove(call: Call, row: CallStateRow) -> None:
+    """Remove a participant and their ticket."""
+    store.delete_caller(call.tx, row.call_id, row.user_id)
+    store.delete_ticket(call.tx, row.call_id, row.user_id)
+
+
+def notify_voice_server(call: Call, row: CallStateRow, *, ended: bool = False) -> None:
+    """Let the voice server reload a participant's ticket, which closes the socket of a participant without one.
+
+    Call this after all other events are published. `ended` means that the owner of the call was deleted."""
+    actions.notify_voice_server(call, row.call_id, row.user_id, ended=ended)
+
+
+def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
+    """Return the calls of a kind that a user is in, through one session or through any."""
+    return [
+        row
+        for row in store.list_calls_of_user(call.tx, user_id)
+        if row.kind == kind and session_id in (None, row.session_id)
+    ]
+
+
+def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: int, **flags: bool) -> CallStateRow:
+    """Return the state of a new participant with `self_deaf`, `self_mute` and `self_video`."""
+    return CallStateRow(
+        call_id=Snowflake(call_id),
+        user_id=UserId(user_id),
+        kind=kind,
+        session_id=session_id,
+        joined_ms=now,
+        **{name: int(value) for name, value in flags.items()},
+    )
+
+
+__all__ = [
+    "CallKind",
+    "CallStateRow",
+    "PutResult",
+    "issue_ticket",
+    "list_all_callers",
+    "list_callers",
+    "list_failed_servers",
+    "find_caller",
+    "session_audience",
+    "list_of_user",
+    "put",
+    "remove",
+    "new_state",
+    "notify_voice_server",
+    "join_delay_ms",
+]

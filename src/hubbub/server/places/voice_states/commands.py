@@ -1,0 +1,160 @@
+"""Gateway commands of voice: join and leave voice channels, and request channel information."""
+
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.resources import voice_states as wire
+from hubbub.server.core import access, jobs, voice
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles_command
+from hubbub.server.places.voice_states import actions, calls, rules, store
+from hubbub.server.places.voice_states.signals import CallerMustLeave, PendingJoinsCanceled, PrivateVoiceRequested
+from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
+
+
+@handles_command(wire.SET_VOICE_STATE, writes=True)
+def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
+    """Join, move to or leave a voice channel.
+
+    A request that is not allowed is ignored without an error (spec/gateway.md#7)."""
+    if body.guild_id is None:
+        _set_private(call, body)
+        return
+    failures, failed_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
+    if failures:
+        # A later request replaces one that waits.
+        jobs.cancel(call.tx, JOIN, _key(body.guild_id, call.user_id))
+    if body.channel_id is None:
+        if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
+            actions.leave(call, [before])
+        return
+    request = VoiceJoinRequest(
+        guild_id=body.guild_id,
+        user_id=call.user_id,
+        channel_id=body.channel_id,
+        session_id=voice.session_id(call.session_id),
+        game_session=call.session_id if call.actor.kind == "bearer" else None,
+        person=not call.actor.is_bot,
+        self_deaf=body.self_deaf,
+        self_mute=body.self_mute,
+        self_video=body.self_video,
+    )
+    waits_ms = rules.join_delay_ms(call, failures, failed_ms)
+    if waits_ms:
+        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.guild_id, request.user_id))
+    else:
+        _connect(call, request)
+
+
+def _set_private(call: Call, body: wire.SetVoiceState) -> None:
+    """Join the call of a private channel, or leave all calls.
+
+    Only users have private calls; bots and OAuth2 sessions are ignored."""
+    if call.actor.kind != "user":
+        return
+    failed = _cancel_pending_joins(call, call.user_id)
+    if body.channel_id is None:
+        actions.leave_guilds(call, call.user_id)
+    call.notify(PrivateVoiceRequested(body=body, failed=failed))
+
+
+class VoiceJoinRequest(msgspec.Struct, kw_only=True):
+    """A request to join a voice channel. Stored as JSON in jobs."""
+
+    guild_id: GuildId
+    user_id: UserId
+    channel_id: ChannelId
+    session_id: str
+    """Session id as voice states show it."""
+    game_session: str | None
+    """Id of the requesting gateway session if it is an OAuth2 session, otherwise None."""
+    person: bool
+    self_deaf: bool
+    self_mute: bool
+    self_video: bool
+
+
+JOIN: Final = "voice_states.join"
+
+
+def _key(guild_id: int, user_id: int) -> str:
+    return f"{JOIN}:{guild_id}:{user_id}"
+
+
+def join_after_delay(call: Call, job: jobs.Job) -> None:
+    """Join a voice channel after the delay imposed because the voice server refused an earlier attempt."""
+    _connect(call, job.decode(VoiceJoinRequest))
+
+
+def _connect(call: Call, request: VoiceJoinRequest) -> None:
+    before = store.find(call.tx, request.guild_id, request.user_id)
+    unmoved = before if before is not None and before.channel_id == request.channel_id else None
+    here = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
+    if here is None or not rules.can_connect(call, here, is_joining=unmoved is None):
+        return
+    if request.person and before is None:
+        # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
+        actions.leave_guilds(call, request.user_id)
+        for caller in calls.list_of_user(call, CallKind.PRIVATE, request.user_id):
+            call.notify(CallerMustLeave(row=caller))
+    row = VoiceStateRow(
+        guild_id=request.guild_id,
+        user_id=request.user_id,
+        channel_id=request.channel_id,
+        session_id=request.session_id,
+        self_deaf=int(request.self_deaf),
+        self_mute=int(request.self_mute),
+        self_video=int(request.self_video),
+        self_stream=0,
+        suppress=int(rules.is_suppressed(here)) if unmoved is None else unmoved.suppress,
+        request_to_speak_ms=None if unmoved is None else unmoved.request_to_speak_ms,
+        joined_ms=call.now if unmoved is None else unmoved.joined_ms,
+    )
+    actions.put(call, before, row, game_session=request.game_session)
+
+
+@handles_command(wire.REQUEST_CHANNEL_INFO)
+def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
+    """Send the status and start time of the guild's voice channels that the caller can see."""
+    member = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
+    if member is None:
+        return
+    visible = access.visible_channels(call.tx, member)
+    channels = []
+    for row in store.list_channels(call.tx, body.guild_id):
+        info = wire.RequestedChannelInfo(
+            id=ChannelId(row.channel_id),
+            status=row.status if "status" in body.fields else UNSET,
+            voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
+        )
+        # spec/gateway.md#6.2: channels without any information are left out.
+        if row.channel_id in visible and (info.status or info.voice_start_time):
+            channels.append(info)
+    call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channels)))
+
+
+def _seconds(ms: int | None) -> int | None:
+    return None if ms is None else ms // 1000
+
+
+def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
+    """Disconnect a gateway session that ended from all channels and calls."""
+    voice_session_id = voice.session_id(session_id)
+    if failed := _cancel_pending_joins(call, user_id):
+        call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed))
+    for row in store.list_of_session(call.tx, user_id, voice_session_id):
+        actions.leave(call, [row])
+    for caller in store.list_calls_of_user(call.tx, user_id):
+        if caller.session_id == voice_session_id:
+            call.notify(CallerMustLeave(row=caller))
+
+
+def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
+    """Cancel a user's pending joins and return the server ids that refused them, of guilds and calls."""
+    failed = tuple(store.list_failed_servers(call.tx, user_id))
+    for server_id in failed:
+        jobs.cancel(call.tx, JOIN, _key(server_id, user_id))
+    return failed

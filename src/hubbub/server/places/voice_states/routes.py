@@ -1,0 +1,104 @@
+"""HTTP handlers for voice states; they need no gateway connection."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import voice_states as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.places.voice_states import actions, rules, store, views
+from hubbub.server.places.voice_states.store import VoiceStateRow
+
+
+@handles(wire.GET_SELF_VOICE_STATE)
+def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
+    """Get the current user's voice state in a guild."""
+    rules.require_readable(call.now)
+    access.guild(call, guild_id)
+    return _view(call, store.find(call.tx, guild_id, call.user_id))
+
+
+@handles(wire.GET_VOICE_STATE)
+def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.VoiceState:
+    """Get a user's voice state in a guild.
+
+    Requires permission to connect to the user's channel."""
+    rules.require_readable(call.now)
+    access.guild(call, guild_id)
+    row = store.find(call.tx, guild_id, user_id)
+    if row is not None and row.user_id != call.user_id:
+        access.require_channel(call, row.channel_id, Permissions.CONNECT)
+    return _view(call, row)
+
+
+@handles(wire.UPDATE_SELF_VOICE_STATE)
+def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelfVoiceState) -> None:
+    """Update the current user's voice state on a stage.
+
+    Sets whether the user is suppressed, and requests to speak or withdraws the request."""
+    access.guild(call, guild_id)
+    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
+    after = before
+    if body.request_to_speak_timestamp is not UNSET:
+        requested = body.request_to_speak_timestamp
+        if requested is not None:
+            here.require(Permissions.REQUEST_TO_SPEAK)
+        # Spec: a present or future time; the client's clock may be slow, so an earlier time means now.
+        request_ms = None if requested is None else max(json.milliseconds(requested), call.now)
+        after = after._replace(request_to_speak_ms=request_ms)
+    if isinstance(body.suppress, bool) and bool(before.suppress) != body.suppress:
+        if body.suppress:
+            after = after._replace(request_to_speak_ms=None)
+        else:
+            here.require(Permissions.MUTE_MEMBERS)
+        after = after._replace(suppress=int(body.suppress))
+    actions.change(call, before, after)
+
+
+@handles(wire.UPDATE_VOICE_STATE)
+def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wire.UpdateVoiceState) -> None:
+    """Update a user's voice state on a stage.
+
+    Makes the user a speaker or moves them to the audience. Requires MUTE_MEMBERS."""
+    access.guild(call, guild_id)
+    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
+    here.require(Permissions.MUTE_MEMBERS)
+    if not isinstance(body.suppress, bool) or bool(before.suppress) == body.suppress:
+        return
+    after = before._replace(suppress=int(body.suppress))
+    user = users.find(call.tx, user_id)
+    if body.suppress:
+        after = after._replace(request_to_speak_ms=None)
+    elif user is not None and not user.bot:
+        # Spec, spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
+        after = after._replace(request_to_speak_ms=call.now)
+    actions.moderate(call, before, after)
+
+
+@handles(wire.UPDATE_VOICE_CHANNEL_STATUS)
+def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.UpdateVoiceChannelStatus) -> None:
+    """Set the status of a voice channel.
+
+    Requires MANAGE_CHANNELS if the caller is not connected to the channel."""
+    rules.require_statuses(call.now)
+    standing = access.channel(call, channel_id)
+    if standing.channel.type != ChannelType.GUILD_VOICE:
+        raise errors.WRONG_CHANNEL_TYPE()
+    own = store.find(call.tx, standing.guild_id, call.user_id)
+    if own is None or own.channel_id != channel_id:
+        # Spec, PUT voice-status: a caller who is not connected also needs MANAGE_CHANNELS.
+        access.require_channel(call, channel_id, Permissions.MANAGE_CHANNELS)
+    actions.set_status(call, standing.guild_id, channel_id, body.status or None)
+
+
+def _view(call: Call, row: VoiceStateRow | None) -> wire.VoiceState:
+    if row is None:
+        raise errors.UNKNOWN_VOICE_STATE()
+    return views.voice_state(row, members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id))

@@ -1,0 +1,86 @@
+"""Permission checks for voice channels and stages, and the join delay after refused connections."""
+
+from typing import Final
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
+from hubbub.protocol.resources.voice_states import UpdateVoiceState
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.places.voice_states import store
+from hubbub.server.places.voice_states.store import VoiceStateRow
+
+FREE_FAILURES_MAX: Final = 2
+"""Number of consecutive refused voice connections that are not followed by a delay."""
+JOIN_DELAY_MIN_MS: Final = 1_000
+"""Initial join delay in milliseconds; it doubles with each further refusal."""
+JOIN_DELAY_MAX_MS: Final = 8_000
+"""Maximum join delay in milliseconds."""
+FAILURES_EXPIRE_MS: Final = 60_000
+"""Time in milliseconds after which refusals are no longer counted."""
+
+
+def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
+    """Return the delay of a join after refused voice connections (spec/voice.md#1).
+
+    A known library retries immediately and forever."""
+    elapsed_ms = call.now - failed_ms
+    if failures < FREE_FAILURES_MAX or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS:
+        return 0
+    wait_ms = min(JOIN_DELAY_MIN_MS << min(failures - FREE_FAILURES_MAX, 10), JOIN_DELAY_MAX_MS)
+    return max(0, wait_ms - elapsed_ms)
+
+
+def require_readable(now: int) -> None:
+    """Raise NOT_FOUND before voice states became readable over HTTP (spec/dated-changes.md#3)."""
+    if not changes.VOICE_STATE_READS.active(now):
+        raise errors.NOT_FOUND()
+
+
+def require_statuses(now: int) -> None:
+    """Raise NOT_FOUND before voice channels had a status (spec/dated-changes.md#3)."""
+    if not changes.VOICE_STATUS.active(now):
+        raise errors.NOT_FOUND()
+
+
+def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
+    """Return a member's standing in a voice channel, or None if there is no such member or channel."""
+    member = access.find_member(call.tx, call.now, guild_id, user_id)
+    ref = access.find_channel(call.tx, channel_id)
+    if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
+        return None
+    return access.channel_standing(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
+
+
+def can_connect(call: Call, here: ChannelAccess, *, is_joining: bool) -> bool:
+    """Return whether a member may connect (spec/gateway.md#7).
+
+    They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
+    if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
+        return False
+    limit = store.find_user_limit(call.tx, here.channel.id) if is_joining else 0
+    return not limit or here.can(Permissions.MOVE_MEMBERS) or store.count_connected(call.tx, here.channel.id) < limit
+
+
+def is_suppressed(here: ChannelAccess | None) -> bool:
+    """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018)."""
+    if here is None:
+        return False
+    if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
+        return not here.can(STAGE_MODERATOR_PERMISSIONS)
+    return not here.can(Permissions.SPEAK)
+
+
+def require_on_stage(
+    call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
+) -> tuple[VoiceStateRow, ChannelAccess]:
+    """Return a member's voice state on the stage of the body, and the caller's standing there (spec/http.md#3.9)."""
+    if row is None or (body.channel_id and body.channel_id != row.channel_id):
+        raise errors.UNKNOWN_VOICE_STATE()
+    here = access.channel(call, row.channel_id)
+    if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return row, here

@@ -1,0 +1,51 @@
+"""Signals that the voice states slice raises inside the transaction."""
+
+import msgspec
+
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.resources.voice_states import SetVoiceState
+from hubbub.server.places.voice_states.store import CallStateRow
+
+
+class VoiceChannelChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised after the members of a voice channel, or its speakers, changed."""
+
+    guild_id: GuildId
+    channel_id: ChannelId
+
+
+class SpeakerAdded(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised when a member joins a channel as a speaker, or becomes a speaker there."""
+
+    guild_id: GuildId
+    channel_id: ChannelId
+    user_id: UserId
+
+
+class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised when a session with pending joins ends; the listed servers refused its connections."""
+
+    user_id: UserId
+    server_ids: tuple[int, ...]
+
+
+class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised when a user must leave the call of a lobby or a private channel.
+
+    Their session ended, the voice server lost or refused them, or they joined another channel."""
+
+    row: CallStateRow
+
+
+class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised when the voice server of a call was lost and its participants need another one."""
+
+    row: CallStateRow
+
+
+class PrivateVoiceRequested(msgspec.Struct, frozen=True, kw_only=True):
+    """Raised when a user wants to join the call of a private channel, or to leave all calls."""
+
+    body: SetVoiceState
+    failed: tuple[int, ...]
+    """Server ids that recently refused the user, for which a join may be pending."""

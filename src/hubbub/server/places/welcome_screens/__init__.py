@@ -1,0 +1,15 @@
+"""The welcome screen of guilds, and the guide for new members."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.welcome_screens import routes, store
+
+
+def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+SLICE = Slice(name="welcome_screens", modules=(routes,), listeners={GuildDeleted: _on_guild_deleted})
+
+__all__ = ["SLICE"]

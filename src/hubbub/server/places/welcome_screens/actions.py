@@ -1,0 +1,35 @@
+"""Update the welcome screen and the guide: store, record in the audit log."""
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, GuildFeature
+from hubbub.protocol.resources import welcome_screens as wire
+from hubbub.server.core import audit
+from hubbub.server.core.call import Call
+from hubbub.server.places import guilds
+from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.welcome_screens import store
+from hubbub.server.places.welcome_screens.store import WelcomeScreenRow
+
+
+def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, enabled: bool) -> None:
+    """Update a guild's welcome screen and whether it is enabled."""
+    if after != before:
+        store.put(call.tx, after)
+    changes = audit.differences(_screen(before), _screen(after))
+    guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), also=changes)
+
+
+def _screen(row: WelcomeScreenRow) -> wire.WelcomeScreen:
+    return wire.WelcomeScreen(description=row.description, welcome_channels=row.welcome_channels)
+
+
+def set_guide(
+    call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
+) -> None:
+    """Update the guide for new members."""
+    store.put_guide(call.tx, guild_id, json.encode(after).decode())
+    changes = audit.differences(before, after)
+    if before is None:
+        audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_CREATE, target_id=guild_id, changes=changes)
+    elif changes:
+        audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_UPDATE, target_id=guild_id, changes=changes)

@@ -1,0 +1,191 @@
+"""HTTP handlers for widgets: settings for managers of a guild, and the public widget."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.permissions import Permissions, channel_permissions
+from hubbub.protocol.resources import widgets as wire
+from hubbub.server.core import access
+from hubbub.server.core.batches import batches
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places import channels, guilds, invites, members, roles, voice_states
+from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.invites import InviteRow
+from hubbub.server.places.widgets import image, store
+
+DEFAULT_AVATARS: Final = 6
+"""Number of default avatars. Members of a widget are shown with default avatars only."""
+
+
+@handles(wire.GET_GUILD_WIDGET_SETTINGS)
+def get_guild_widget_settings(call: Call, guild_id: GuildId) -> wire.WidgetSettings:
+    """Get a guild's widget settings."""
+    return _settings(_guild(call, guild_id))
+
+
+@handles(wire.UPDATE_GUILD_WIDGET_SETTINGS)
+def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.UpdateWidgetSettings) -> wire.WidgetSettings:
+    """Update a guild's widget settings.
+
+    Enables or disables the widget and sets the channel of its invite."""
+    before = _guild(call, guild_id)
+    after = before
+    if isinstance(body.enabled, bool):
+        after = after._replace(widget_enabled=int(body.enabled))
+    if body.channel_id is not UNSET:
+        if body.channel_id is not None:
+            channel = access.find_channel(call.tx, body.channel_id)
+            if channel is None or channel.guild_id != guild_id:
+                raise errors.UNKNOWN_CHANNEL()
+            if channel.is_thread or channel.type == ChannelType.GUILD_CATEGORY:
+                raise errors.WRONG_CHANNEL_TYPE()
+            if body.channel_id != before.widget_channel_id:
+                # The widget invites anyone to this channel, so the caller must be able to see it.
+                access.channel(call, body.channel_id)
+        after = after._replace(widget_channel_id=body.channel_id)
+    guilds.change(call, before, after)
+    return _settings(after)
+
+
+# It writes when the widget's invite does not exist yet.
+@handles(wire.GET_GUILD_WIDGET, writes=True)
+def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
+    """Get a guild's widget.
+
+    Public. Shows online members without their ids, and an invite."""
+    guild = _require_enabled(call, guild_id)
+    visible = _channels(call, guild_id)
+    return wire.Widget(
+        id=guild_id,
+        name=guild.name,
+        instant_invite=_invite(call, guild),
+        channels=[
+            wire.WidgetChannel(id=ChannelId(row.id), name=row.name or "", position=row.position) for row in visible
+        ],
+        members=_members(call, guild, {row.id for row in visible}),
+        presence_count=_count_online(call, guild),
+    )
+
+
+@handles(wire.GET_GUILD_WIDGET_PNG)
+def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetImage) -> bytes:
+    """Get a guild's widget as a PNG image."""
+    guild = _require_enabled(call, guild_id)
+    return image.draw(guild.name, _count_online(call, guild), query.style)
+
+
+def _guild(call: Call, guild_id: int) -> GuildRow:
+    row = guilds.find(call.tx, guild_id)
+    if row is None:
+        raise errors.UNKNOWN_GUILD()
+    return row
+
+
+def _require_enabled(call: Call, guild_id: int) -> GuildRow:
+    row = _guild(call, guild_id)
+    if not row.widget_enabled:
+        raise errors.WIDGET_DISABLED()
+    return row
+
+
+def _settings(row: GuildRow) -> wire.WidgetSettings:
+    channel_id = row.widget_channel_id
+    return wire.WidgetSettings(
+        enabled=bool(row.widget_enabled), channel_id=None if channel_id is None else ChannelId(channel_id)
+    )
+
+
+def _count_online(call: Call, guild: GuildRow) -> int:
+    return guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
+
+
+def _channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
+    """Return the voice channels that @everyone can see and connect to."""
+    everyone = roles.find(call.tx, guild_id, guild_id)
+    bits = 0 if everyone is None else everyone.permissions
+    overwrites = channels.overwrites_of_guild(call.tx, guild_id)
+    needed = Permissions.VIEW_CHANNEL | Permissions.CONNECT
+    found = []
+    for row in channels.list_of_guild(call.tx, guild_id):
+        own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(row.id, [])}
+        allowed = channel_permissions(bits, own.get(guild_id), [], None)
+        if row.type == ChannelType.GUILD_VOICE and not needed & ~allowed:
+            found.append(row)
+    return found
+
+
+def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.WidgetMember]:
+    """Return some online members, with numbers in place of their ids (spec/http.md#3.5)."""
+    present = {presence.user_id: presence for presence in call.presences}
+    states = {
+        row.user_id: row for row in voice_states.list_of_guild(call.tx, guild.id) if row.channel_id in channel_ids
+    }
+    found: list[wire.WidgetMember] = []
+    for member in _iterate_members(call, guild, list(present)):
+        number = len(found)
+        presence = present[member.row.user_id]
+        view = wire.WidgetMember(
+            id=str(number),
+            username=member.row.nick or member.user.global_name or member.user.username,
+            status=presence.status,
+            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATARS}.png",
+        )
+        activity = next((name for each in presence.activities if (name := _activity_name(each))), None)
+        if activity is not None:
+            view.activity = wire.WidgetActivity(name=activity)
+        if (state := states.get(member.row.user_id)) is not None:
+            view.channel_id = ChannelId(state.channel_id)
+            view.deaf, view.mute = bool(member.row.deaf), bool(member.row.mute)
+            view.self_deaf, view.self_mute = bool(state.self_deaf), bool(state.self_mute)
+            view.suppress = bool(state.suppress)
+        found.append(view)
+        if len(found) == wire.WIDGET_MEMBERS_MAX:
+            break
+    return found
+
+
+def _iterate_members(call: Call, guild: GuildRow, online: list[int]) -> Iterator[members.Membership]:
+    """Return those of the users who are members of the guild, iterating over the smaller of the two sets."""
+    if guild.member_count < len(online):
+        online_ids = set(online)
+        online = [user_id for user_id in guilds.member_ids(call.tx, guild.id) if user_id in online_ids]
+    for batch in batches(online):
+        yield from members.find_many(call.tx, guild.id, batch).values()
+
+
+def _activity_name(activity: Any) -> str | None:
+    name = activity.get("name") if isinstance(activity, dict) else getattr(activity, "name", None)
+    return name if isinstance(name, str) and name else None
+
+
+def _invite(call: Call, guild: GuildRow) -> str | None:
+    """Return the widget's invite URL, creating the invite if needed, or None without a channel to invite to."""
+    if guild.widget_channel_id is None:
+        return None
+    code = store.find_invite(call.tx, guild.id)
+    row = None if code is None else invites.find(call.tx, code)
+    if row is None or row.channel_id != guild.widget_channel_id:
+        draft = InviteRow(
+            code="",
+            guild_id=guild.id,
+            channel_id=guild.widget_channel_id,
+            inviter_id=None,
+            created_ms=call.now,
+            expires_ms=None,
+            max_age=0,
+            max_uses=0,
+        )
+        try:
+            row = invites.create(call, draft, logged=False)
+        except errors.ApiError as error:
+            if error.kind is not errors.MAX_INVITES:
+                raise
+            return None
+        store.put_invite(call.tx, guild.id, row.code)
+    return f"{(call.config.public_url or '').rstrip('/')}/invite/{row.code}"

@@ -1,0 +1,1 @@
+"""Play tier: lobbies, commands, interactions and purchases."""

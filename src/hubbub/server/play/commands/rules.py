@@ -1,0 +1,141 @@
+"""Rules for commands: ownership, installation, limits and permissions."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ApplicationIntegrationType, CommandPermissionType, CommandType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import commands as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, oauth2
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.places import guilds, roles
+from hubbub.server.play.commands import permissions, store
+from hubbub.server.play.commands.definitions import CommandScope
+from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
+
+
+def require_own(call: Call, application_id: int) -> ApplicationRow:
+    """Return the application that the caller's token belongs to."""
+    return applications.require_own(call, application_id)
+
+
+def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
+    """Return the caller's application if it is installed in the guild."""
+    row = require_own(call, application_id)
+    require_in_guild(call, row, guild_id)
+    return row
+
+
+def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
+    """Require that an application is installed in a guild, with its bot or with its commands only."""
+    if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
+        return
+    if oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None:
+        return
+    if guilds.find(call.tx, guild_id) is None:
+        raise errors.UNKNOWN_GUILD()
+    raise errors.MISSING_ACCESS()
+
+
+def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
+    """Return what an application supports in a scope."""
+    supported = json.decode(row.integration_types_config, dict[str, Any])
+    return CommandScope(
+        is_guild=guild_id != GLOBAL_GUILD_ID,
+        supported=sorted(int(key) for key in supported),
+        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
+        has_install_contexts=changes.USER_INSTALLS.active(call.now),
+    )
+
+
+def require_command(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
+    """Return a command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
+    row = store.find(call.tx, command_id)
+    if row is None or (row.application_id, row.guild_id) != (application_id, guild_id):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    return row
+
+
+def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
+    """Reject more commands of a type than a scope may have."""
+    for kind, limit in wire.COMMANDS_MAX.items():
+        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.active(call.now):
+            limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
+        if sum(row.type == kind for row in rows) > limit:
+            raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")
+
+
+# Permissions
+
+
+def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId, target_id: int) -> CommandRow | None:
+    """Return the command that permissions are set for, or None for the application as a whole."""
+    if target_id == application_id:
+        return None
+    row = store.find(call.tx, target_id)
+    if row is None or row.application_id != application_id or row.guild_id not in (GLOBAL_GUILD_ID, guild_id):
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    return row
+
+
+def require_usable(
+    call: Call, guild_id: GuildId, row: CommandRow | None, entries_by_target: dict[int, list[wire.CommandPermission]]
+) -> None:
+    """Require that the caller may use the command whose permissions they set."""
+    if row is None:
+        return
+    standing = access.guild(call, guild_id)
+    if not permissions.can_member_use(
+        guild_id=guild_id,
+        user_id=standing.user_id,
+        role_ids=standing.roles,
+        permissions=standing.allowed,
+        required=store.definition(row).default_member_permissions,
+        command_entries=entries_by_target.get(row.id, ()),
+        application_entries=entries_by_target.get(row.application_id, ()),
+    ):
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
+    """Require that each target exists, occurs once and can be managed by the caller."""
+    standing = access.guild(call, guild_id)
+    form = errors.FormErrors()
+    seen: set[tuple[int, int]] = set()
+    visible = access.visible_channels(call.tx, standing)
+    allowed = True
+    for index, entry in enumerate(entries):
+        at = ("permissions", index, "id")
+        if (entry.type, entry.id) in seen:
+            form.add(at, *errors.duplicate())
+            continue
+        seen.add((entry.type, entry.id))
+        if entry.type == CommandPermissionType.CHANNEL:
+            known = entry.id == wire.all_channels_id(guild_id) or entry.id in visible
+        elif entry.type == CommandPermissionType.ROLE:
+            role = roles.find(call.tx, guild_id, entry.id)
+            known = role is not None
+            if role is not None and role.id != guild_id:
+                allowed = allowed and standing.outranks_role((role.position, role.id))
+        else:
+            target = access.find_member(call.tx, call.now, guild_id, entry.id)
+            known = target is not None
+            allowed = allowed and (target is None or _may_manage(standing, target))
+        if not known:
+            form.add(at, *errors.command_permission_target())
+    form.raise_if_any()
+    if not allowed:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def _may_manage(standing: GuildAccess, target: GuildAccess) -> bool:
+    if standing.user_id == target.user_id or standing.permissions & Permissions.ADMINISTRATOR:
+        return True
+    return standing.outranks(target)

@@ -1,0 +1,110 @@
+"""Build the wire models of commands, with all localizations or with the caller's."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import LOCALE_FALLBACKS, LOCALES, InteractionContextType
+from hubbub.protocol.ids import ApplicationId, CommandId, GuildId, Snowflake
+from hubbub.protocol.resources import commands as wire
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.play.commands import store
+from hubbub.server.play.commands.store import CommandRow
+
+_DMS: Final = int(InteractionContextType.BOT_DM)
+
+
+def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
+    """Build a command with all localizations. `now` decides which dated fields are present."""
+    definition = store.definition(row)
+    view = wire.ApplicationCommand(
+        id=CommandId(row.id),
+        application_id=ApplicationId(row.application_id),
+        version=Snowflake(row.version),
+        default_member_permissions=definition.default_member_permissions,
+        type=row.type,
+        name=row.name,
+        name_localizations=definition.name_localizations,
+        description=definition.description,
+        description_localizations=definition.description_localizations,
+        nsfw=definition.nsfw,
+    )
+    if changes.USER_INSTALLS.active(now):
+        view.contexts, view.integration_types = definition.contexts, definition.integration_types
+    if definition.options:
+        view.options = definition.options
+    if definition.handler is not None:
+        view.handler = definition.handler
+    if row.scope is None:
+        view.dm_permission = definition.contexts is None or _DMS in definition.contexts
+    else:
+        view.guild_id = row.scope
+    return view
+
+
+def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list[wire.ApplicationCommand]:
+    """Build a list of commands: `localized` with all localizations, otherwise with the texts in the caller's locale."""
+    listed = [command(row, call.now) for row in rows]
+    if not localized:
+        locale = locale_of(call)
+        for each in listed:
+            _localize(each, locale)
+            for option in each.options or ():
+                _localize_option(option, locale)
+    return listed
+
+
+def locale_of(call: Call) -> str:
+    """Return the caller's locale: from the request headers, else from their settings (spec/http.md#1.4)."""
+    given = call.headers.get("X-Discord-Locale", "")
+    if given in LOCALES:
+        return given
+    for part in call.headers.get("Accept-Language", "").split(","):
+        wanted = part.partition(";")[0].strip()
+        if wanted in LOCALES:
+            return wanted
+        # Browsers may send a country where only the language is known, or the reverse: `de-AT`, `pt`.
+        language = wanted.partition("-")[0]
+        closest = next((each for each in sorted(LOCALES) if language and each.partition("-")[0] == language), None)
+        if closest is not None:
+            return closest
+    row = users.find(call.tx, call.user_id)
+    return "en-US" if row is None else row.locale
+
+
+def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
+    item.name_localized = _localized(locale, item.name_localizations)
+    item.description_localized = _localized(locale, item.description_localizations)
+    item.name_localizations = UNSET
+    item.description_localizations = UNSET
+
+
+def _localize_option(option: wire.CommandOption, locale: str) -> None:
+    _localize(option, locale)
+    for choice in option.choices or ():
+        choice.name_localized = _localized(locale, choice.name_localizations)
+        choice.name_localizations = UNSET
+    for inner in option.options or ():
+        _localize_option(inner, locale)
+
+
+def _localized(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
+    if not translations:
+        return UNSET
+    found = translations.get(locale) or translations.get(LOCALE_FALLBACKS.get(locale, ""))
+    return found or UNSET
+
+
+def permissions(
+    guild_id: int, application_id: int, target_id: int, entries: Sequence[wire.CommandPermission]
+) -> wire.CommandPermissions:
+    """Build the permissions of a command in a guild."""
+    return wire.CommandPermissions(
+        id=Snowflake(target_id),
+        application_id=ApplicationId(application_id),
+        guild_id=GuildId(guild_id),
+        permissions=list(entries),
+    )

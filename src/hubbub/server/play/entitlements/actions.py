@@ -1,0 +1,83 @@
+"""Grant, end and delete entitlements. Each change is published on the gateway and as a webhook event."""
+
+from hubbub.protocol.enums import EntitlementType, WebhookEventType
+from hubbub.protocol.ids import ApplicationId, EntitlementId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import entitlements as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import applications
+from hubbub.server.play import webhook_events
+from hubbub.server.play.entitlements import store, views
+from hubbub.server.play.entitlements.store import EntitlementRow
+from hubbub.server.play.skus import SkuRow
+
+
+def grant(
+    call: Call,
+    sku: SkuRow,
+    user_id: int,
+    guild_id: int | None = None,
+    *,
+    type: EntitlementType = EntitlementType.PURCHASE,
+    starts_ms: int | None = None,
+    ends_ms: int | None = None,
+    subscription_id: int | None = None,
+    is_test: bool = False,
+) -> EntitlementRow:
+    """Grant an entitlement, purchased or for testing."""
+    row = EntitlementRow(
+        id=call.new_id(EntitlementId),
+        application_id=sku.application_id,
+        sku_id=sku.id,
+        user_id=user_id,
+        guild_id=guild_id,
+        type=type,
+        starts_ms=starts_ms,
+        ends_ms=ends_ms,
+        is_test=int(is_test),
+        subscription_id=subscription_id,
+    )
+    store.insert(call.tx, row)
+    _publish(call, wire.ENTITLEMENT_CREATE, row)
+    return row
+
+
+def end(call: Call, row: EntitlementRow, at_ms: int) -> EntitlementRow:
+    """Set the end of an entitlement unless it already has one."""
+    return extend(call, row, at_ms) if row.ends_ms is None else row
+
+
+def extend(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
+    """Set the end of an entitlement."""
+    row = row._replace(ends_ms=ends_ms)
+    store.update(call.tx, row)
+    _publish(call, wire.ENTITLEMENT_UPDATE, row)
+    return row
+
+
+def consume(call: Call, row: EntitlementRow) -> None:
+    """Mark an entitlement as consumed, so that the SKU can be bought again."""
+    row = row._replace(consumed=1)
+    store.update(call.tx, row)
+    _publish(call, wire.ENTITLEMENT_UPDATE, row)
+
+
+def remove(call: Call, row: EntitlementRow) -> None:
+    """Delete an entitlement: a refund, or the end of a test."""
+    row = row._replace(deleted=1)
+    store.update(call.tx, row)
+    _publish(call, wire.ENTITLEMENT_DELETE, row)
+
+
+def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
+    view = views.entitlement(row, call.now)
+    application = applications.find(call.tx, row.application_id)
+    bot_id = None if application is None else application.bot_id
+    # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
+    if recipients := [each for each in (bot_id, row.user_id) if each is not None]:
+        call.tx.emit(event, view, Audience.of_users(*recipients))
+    if event.webhook:
+        # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
+        kind = WebhookEventType(event.name)
+        webhook_events.send(call, ApplicationId(row.application_id), kind, view, subject_id=row.user_id)

@@ -1,0 +1,61 @@
+"""Launch of activities in response to interactions, by the application or by the platform on its behalf."""
+
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import LaunchFailureReason
+from hubbub.protocol.resources.interactions import CallbackMessage
+from hubbub.protocol.resources.messages import AllowedMentions
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.places import activity_instances
+from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
+
+FAILURE_REASONS: Final = {
+    errors.UNKNOWN_APPLICATION: LaunchFailureReason.UNKNOWN_APPLICATION,
+    errors.UNKNOWN_CHANNEL: LaunchFailureReason.UNKNOWN_CHANNEL,
+    errors.WRONG_CHANNEL_TYPE: LaunchFailureReason.CHANNEL_TYPE,
+    errors.MISSING_PERMISSIONS: LaunchFailureReason.MISSING_PERMISSIONS,
+    errors.MISSING_ACCESS: LaunchFailureReason.NO_ACCESS,
+}
+"""Failure reason by error (spec/activities.md#2); other errors map to FAILED."""
+
+
+def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
+    """Add the invoking user to the app's activity in their channel and return its instance id."""
+    activity_instances.require_launchable(call, application.id, _here(call, row))
+    # A user leaves the activity with the named session, or with their last session if none was named.
+    is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)
+    session_id = activity_instances.public_session_id(state.session_id) if is_connected else ""
+    instance = activity_instances.launch(
+        call, application.id, row.user_id, row.channel_id, row.guild_id, session_id=session_id
+    )
+    return instance.composite_id
+
+
+def _here(call: Call, row: InteractionRow) -> ChannelAccess:
+    """Return the invoking user's current access to the channel."""
+    found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    if found is None:
+        raise errors.UNKNOWN_CHANNEL()
+    channel, standing = found
+    if channel.guild_id is None:
+        return ChannelAccess(channel=channel, guild=None, permissions=0, allowed=0)
+    if standing is None:
+        raise errors.MISSING_ACCESS()
+    return standing
+
+
+def failure_reason(error: errors.ApiError) -> int:
+    """Return the failure reason to publish for an error."""
+    if isinstance(error, activity_instances.LaunchRejected):
+        return error.reason
+    return FAILURE_REASONS.get(error.kind, LaunchFailureReason.FAILED)
+
+
+def announcement(row: InteractionRow, application: InteractionApplication) -> CallbackMessage:
+    """Return the message that announces a launched activity (spec/webhooks-and-interactions.md#5.1, decisions/0036)."""
+    return CallbackMessage(
+        content=f"<@{int(row.user_id)}> launched {application.name}", allowed_mentions=AllowedMentions(parse=[])
+    )

@@ -1,0 +1,150 @@
+"""Validate select and modal values against the components that the user was shown.
+
+See spec/webhooks-and-interactions.md#4.4."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ComponentType
+from hubbub.protocol.ids import Snowflake, parse_wide
+from hubbub.protocol.resources.components import TEXT_INPUT_MAX, Component
+from hubbub.server.play.interactions.options import EntityReference, FieldPath
+from hubbub.server.talk import messages
+
+_REFERENCE_KINDS: Final[dict[int, str]] = {
+    ComponentType.USER_SELECT: "user",
+    ComponentType.ROLE_SELECT: "role",
+    ComponentType.MENTIONABLE_SELECT: "mentionable",
+    ComponentType.CHANNEL_SELECT: "channel",
+}
+
+
+def find_component(components: Sequence[Component], custom_id: str, kind: int) -> Component | None:
+    """Return the enabled interactive component with this custom id and type, or None."""
+    for component in messages.each_component(components):
+        if component.get("custom_id") == custom_id and component["type"] == kind:
+            usable = kind in messages.INTERACTIVE_TYPES and not component.get("disabled")
+            return component if usable else None
+    return None
+
+
+def selected_values(
+    component: Component, given: Sequence[str] | None, form: errors.FormErrors
+) -> tuple[list[str] | None, list[EntityReference]]:
+    """Return the selected values and the ids in them; (None, []) for a button."""
+    if component["type"] == ComponentType.BUTTON:
+        return None, []
+    return _selected_values(component, given, ("data", "values"), form)
+
+
+def modal_values(
+    components: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
+) -> tuple[list[Component], list[EntityReference]]:
+    """Return the modal's components with submitted values, in display order, and the ids in them."""
+    inputs = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
+    result: list[Component] = []
+    references: list[EntityReference] = []
+    for index, component in enumerate(components):
+        path: FieldPath = ("data", "components", index)
+        filled: Component = {"type": component["type"], "id": component["id"]}
+        if component["type"] == ComponentType.LABEL:
+            filled["component"], new_references = _filled_component(
+                component["component"], inputs, (*path, "component"), form
+            )
+            references += new_references
+        elif component["type"] == ComponentType.ACTION_ROW:
+            filled["components"] = []
+            for position, inner in enumerate(component["components"]):
+                value, new_references = _filled_component(inner, inputs, (*path, "components", position), form)
+                filled["components"].append(value)
+                references += new_references
+        result.append(filled)
+    return result, references
+
+
+def _inputs(given: Sequence[Any]) -> Iterator[Component]:
+    for each in given:
+        if isinstance(each, dict):
+            yield each
+            children = each.get("components")
+            yield from _inputs(children if isinstance(children, list) else ())
+            yield from _inputs((each.get("component"),))
+
+
+def _filled_component(
+    component: Component, inputs: dict[str, Component], path: FieldPath, form: errors.FormErrors
+) -> tuple[Component, list[EntityReference]]:
+    kind = component["type"]
+    given = inputs.get(component["custom_id"], {})
+    result: Component = {"type": kind, "id": component["id"], "custom_id": component["custom_id"]}
+    references: list[EntityReference] = []
+    if kind == ComponentType.TEXT_INPUT:
+        result["value"] = _text_value(component, given.get("value"), (*path, "value"), form)
+    elif kind == ComponentType.CHECKBOX:
+        result["value"] = given.get("value", False)
+        if not isinstance(result["value"], bool):
+            form.add((*path, "value"), *errors.not_boolean())
+    elif kind == ComponentType.RADIO_GROUP:
+        result["value"] = given.get("value")
+        offered = [option["value"] for option in component["options"]]
+        if result["value"] is None:
+            if messages.is_required(component):
+                form.add((*path, "value"), *errors.required())
+        elif result["value"] not in offered:
+            form.add((*path, "value"), *errors.choices(offered))
+    else:
+        values = given.get("values")
+        if values is not None and not isinstance(values, list):
+            form.add((*path, "values"), *errors.not_list())
+            values = None
+        result["values"], references = _selected_values(component, values, (*path, "values"), form, modal=True)
+    return result, references
+
+
+def _text_value(component: Component, value: Any, path: FieldPath, form: errors.FormErrors) -> str:
+    if value is None or value == "":
+        if messages.is_required(component):
+            form.add(path, *errors.required())
+        return ""
+    if not isinstance(value, str):
+        form.add(path, *errors.not_string(value))
+        return ""
+    min_length, max_length = component.get("min_length", 0), component.get("max_length", TEXT_INPUT_MAX)
+    if not min_length <= len(value) <= max_length:
+        form.add(path, *errors.bad_length(min_length, max_length))
+    return value
+
+
+def _selected_values(
+    component: Component, given: Sequence[Any] | None, path: FieldPath, form: errors.FormErrors, *, modal: bool = False
+) -> tuple[list[str], list[EntityReference]]:
+    values = list(given or ())
+    min_values, max_values = component["min_values"], component["max_values"]
+    if modal and not messages.is_required(component) and not values:
+        return [], []
+    if not min_values <= len(values) <= max_values:
+        form.add(path, *errors.bad_length(min_values, max_values))
+        return [], []
+    references: list[EntityReference] = []
+    accepted: list[str] = []
+    offered = [option["value"] for option in component.get("options", ())]
+    for index, value in enumerate(values):
+        value_path = (*path, index)
+        if "options" in component:
+            if value not in offered:
+                form.add(value_path, *errors.choices(offered))
+                continue
+        else:
+            try:
+                value = str(int(parse_wide(Snowflake, value)))
+            except ValueError:
+                form.add(value_path, *errors.not_snowflake(value))
+                continue
+            kind = _REFERENCE_KINDS.get(component["type"], "attachment")
+            types, files = component.get("channel_types") or (), component.get("file_types") or ()
+            references.append(EntityReference(value_path, kind, int(value), types, files))
+        if value in accepted:
+            form.add(value_path, *errors.duplicate())
+        accepted.append(value)
+    return accepted, references

@@ -1,0 +1,124 @@
+"""Delivery of interactions to HTTP endpoints of applications, and probing of these endpoints."""
+
+import logging
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, InteractionId
+from hubbub.protocol.resources import interactions as wire
+from hubbub.server.core import jobs, payload_signatures
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.identity.applications import InteractionsEndpointChanged
+from hubbub.server.play.interactions import store
+from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
+
+log = logging.getLogger(__name__)
+
+DELIVER: Final = "interactions.deliver"
+PROBE: Final = "interactions.probe"
+
+PROBE_INTERVAL_MS: Final = 24 * 3_600_000
+"""Interval between checks that an endpoint rejects forged requests."""
+
+
+class InteractionDelivery(msgspec.Struct, kw_only=True):
+    """Job payload: an interaction to deliver.
+
+    Stored as JSON. The job ends with the last attempt, so the token is not stored any longer."""
+
+    interaction_id: InteractionId
+    token: str
+    body: str
+    """Request body, identical in each attempt."""
+
+
+class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """Endpoint URL and signing key."""
+
+    url: str
+    key: bytes
+    now: int
+    remaining_ms: int = wire.RESPONSE_TIMEOUT_MS
+    """Time left for a response, in milliseconds."""
+
+
+def has_endpoint(application: InteractionApplication) -> bool:
+    """Report whether interactions go to an HTTP endpoint instead of the bot (spec/webhooks-and-interactions.md#2)."""
+    # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
+    return (
+        "interactions_endpoint_url" in application.settings
+        and applications.settings(application).interactions_endpoint_url is not None
+    )
+
+
+def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
+    """Enqueue the delivery of an interaction; it starts when this transaction commits."""
+    delivery = InteractionDelivery(
+        interaction_id=InteractionId(row.id), token=token, body=json.encode(payload).decode()
+    )
+    # A key per interaction, so that deliveries to one application do not wait for each other.
+    call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")
+
+
+def find_target(call: Call, application_id: int) -> EndpointTarget | None:
+    """Return the current endpoint of an application, or None if it has none."""
+    row = applications.find(call.tx, application_id)
+    key = payload_signatures.find_key(call.tx, application_id)
+    url = None if row is None else applications.settings(row).interactions_endpoint_url
+    return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now)
+
+
+def find_pending_target(call: Call, interaction_id: int) -> EndpointTarget | None:
+    """Return the endpoint for a pending interaction, or None if it was answered or has expired."""
+    row = store.find(call.tx, interaction_id)
+    if row is None or row.callback_type is not None:
+        return None
+    target = find_target(call, row.application_id)
+    left_ms = remaining_ms(call, interaction_id)
+    return None if target is None or left_ms <= 0 else msgspec.structs.replace(target, remaining_ms=left_ms)
+
+
+def remaining_ms(call: Call, interaction_id: int) -> int:
+    """Return the milliseconds left for the initial response."""
+    return InteractionId(interaction_id).created_ms + wire.RESPONSE_TIMEOUT_MS - call.now
+
+
+# Probes
+
+
+def endpoint_changed(call: Call, signal: InteractionsEndpointChanged) -> None:
+    """Schedule probes for a new endpoint URL, or cancel them if the URL was removed."""
+    if find_target(call, signal.application_id) is None:
+        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
+    else:
+        schedule_probe(call, signal.application_id)
+
+
+def schedule_probe(call: Call, application_id: int) -> None:
+    """Schedule the next probe of the endpoint, replacing any scheduled one."""
+    jobs.cancel(call.tx, PROBE, _probe_key(application_id))
+    call.tx.enqueue(
+        PROBE, ApplicationId(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id)
+    )
+
+
+def remove_endpoint(call: Call, application_id: int) -> None:
+    """Remove the endpoint of an application that accepted a forged request.
+
+    It does not verify signatures. Interactions then go to the gateway."""
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        return
+    log.warning(
+        "application %d: removed the interactions endpoint because it accepted a forged request", application_id
+    )
+    settings = applications.settings(row)
+    settings.interactions_endpoint_url = None
+    applications.change_settings(call, row, settings)
+
+
+def _probe_key(application_id: int) -> str:
+    return f"{PROBE}/{int(application_id)}"

@@ -1,0 +1,124 @@
+"""Follow-up messages of interactions, sent through webhook-like URLs (spec/webhooks-and-interactions.md#3.1)."""
+
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import MessageId
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.interactions import CallbackMessage
+from hubbub.protocol.resources.messages import Message, UpdateMessage
+from hubbub.server.core.call import Call
+from hubbub.server.play.interactions import actions, invocations, related_views, rules
+from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.webhooks import TokenPresented
+
+_FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | MessageFlags.EPHEMERAL
+"""Flags that follow-ups may set; only an initial response can be a voice message."""
+
+
+class InteractionToken:
+    """Operations available with an interaction's token; implements `webhooks.Speaker`."""
+
+    def __init__(self, row: InteractionRow, application: InteractionApplication) -> None:
+        self._row = row
+        self._application = application
+
+    def create(self, call: Call, body: wire.ExecuteWebhook) -> Message:
+        """Create a follow-up message.
+
+        The username, avatar and thread options of webhooks do not apply."""
+        message_body = CallbackMessage(
+            content=body.content,
+            embeds=body.embeds,
+            allowed_mentions=body.allowed_mentions,
+            components=body.components,
+            attachments=body.attachments,
+            poll=body.poll,
+            tts=body.tts,
+            flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
+        )
+        return actions.create_follow_up(call, self._row, self._application, message_body)
+
+    def get(self, call: Call, message_id: MessageId) -> Message:
+        """Return a response message."""
+        return related_views.message(call, self._message(call, message_id), self._application, self._row.guild_id)
+
+    def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
+        """Edit a response message."""
+        return self._change(call, self._message(call, message_id), body)
+
+    def delete(self, call: Call, message_id: MessageId) -> None:
+        """Delete a response message."""
+        actions.delete_message(call, self._row, self._application, self._message(call, message_id))
+
+    def get_original(self, call: Call) -> Message:
+        """Return the original response."""
+        return related_views.message(call, self._original(call), self._application, self._row.guild_id)
+
+    def update_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
+        """Edit the original response, or complete it if it was deferred."""
+        return self._change(call, self._original(call), body)
+
+    def delete_original(self, call: Call) -> None:
+        """Delete the original response."""
+        actions.delete_message(call, self._row, self._application, self._original(call))
+
+    def _change(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
+        if message.flags & MessageFlags.LOADING:
+            message_body = CallbackMessage(
+                content=body.content,
+                embeds=body.embeds,
+                allowed_mentions=body.allowed_mentions,
+                components=body.components,
+                attachments=body.attachments,
+                poll=body.poll,
+                flags=(body.flags or 0) & _FOLLOW_UP_FLAGS,
+            )
+            return actions.complete_deferred(call, self._row, self._application, message, message_body)
+        if body.poll:
+            raise errors.POLL_CANNOT_EDIT()
+        change = UpdateMessage(
+            content=body.content,
+            embeds=body.embeds,
+            flags=body.flags,
+            allowed_mentions=body.allowed_mentions,
+            components=body.components,
+            attachments=body.attachments,
+        )
+        return actions.update_message(call, self._row, self._application, message, change)
+
+    def _original(self, call: Call) -> MessageRow:
+        found = actions.find_original(call, self._row)
+        if found is None:
+            raise errors.UNKNOWN_MESSAGE()
+        return found
+
+    def _message(self, call: Call, message_id: int) -> MessageRow:
+        """Return a response to this interaction; raise UNKNOWN_MESSAGE for any other message."""
+        row = invocations.find_message(call, self._row.channel_id, message_id)
+        interaction = messages.views.extra(row).interaction
+        if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
+            raise errors.UNKNOWN_MESSAGE()
+        return row
+
+
+def find(call: Call, application_id: int, token: str) -> InteractionToken | None:
+    """Return the interaction that a token belongs to, or None."""
+    found = rules.find_acknowledged(call, application_id, token)
+    return None if found is None else InteractionToken(*found)
+
+
+def require(call: Call, application_id: int, token: str) -> InteractionToken:
+    """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK."""
+    token_owner = find(call, application_id, token)
+    if token_owner is None:
+        raise errors.UNKNOWN_WEBHOOK()
+    return token_owner
+
+
+def token_presented(call: Call, signal: TokenPresented) -> None:
+    """Claim an unknown webhook token if it belongs to an interaction."""
+    signal.author = signal.author or find(call, signal.webhook_id, signal.token)

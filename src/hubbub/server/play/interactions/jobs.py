@@ -1,0 +1,109 @@
+"""Jobs of interactions: delivery to HTTP endpoints, endpoint probes and timeouts."""
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.errors import ApiError
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import interactions as wire
+from hubbub.server.core import payload_signatures
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import DropJob, Job, RetryLater
+from hubbub.server.core.outbound_http import TimedOutError, UnreachableError
+from hubbub.server.identity import applications
+from hubbub.server.play.interactions import actions, endpoints, timeouts
+
+# The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
+RETRY_MS: Final = 250
+PROBLEM_MAX: Final = 2_000
+
+DEFERRED_STATUS: Final = 202
+"""HTTP status of an endpoint that will respond through the callback route."""
+
+
+def expire(call: Call, job: Job) -> None:
+    """Fail the interactions whose three seconds are over."""
+    actions.expire(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
+
+
+async def deliver(work: AsyncOperation, job: Job) -> None:
+    """Post an interaction and apply the response as its callback.
+
+    Retried only if no response arrived or the endpoint returned a 5xx status (decisions/0036)."""
+    delivery = job.decode(endpoints.InteractionDelivery)
+    interaction_id = delivery.interaction_id
+    target = await work.read(lambda call: endpoints.find_pending_target(call, interaction_id))
+    if target is None:
+        return
+    try:
+        response = await payload_signatures.post_signed(
+            work.outbound,
+            target.url,
+            target.key,
+            target.now,
+            delivery.body.encode(),
+            timeout_seconds=target.remaining_ms / 1000,
+            response_bytes_max=wire.ENDPOINT_RESPONSE_BYTES_MAX,
+        )
+        problem = f"the endpoint returned HTTP {response.status}"
+        if response.status >= 500:
+            await _retry_or_fail(work, job, delivery, problem)
+    except TimedOutError as error:
+        await _fail(work, delivery, str(error), actions.TIMED_OUT)
+    except UnreachableError as error:
+        problem = str(error)
+        await _retry_or_fail(work, job, delivery, problem)
+    if response.status == DEFERRED_STATUS and not response.body:
+        return
+    if response.status == 200:
+        try:
+            path = (interaction_id, delivery.token)
+            await work.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
+            return
+        except ApiError as error:
+            problem = f"the endpoint's response was rejected: {json.encode(error.body()).decode()}"[:PROBLEM_MAX]
+    await _fail(work, delivery, problem, actions.INVALID_RESPONSE)
+
+
+async def _retry_or_fail(
+    work: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
+) -> NoReturn:
+    """Retry if there is time left, otherwise fail the interaction."""
+    after_ms = RETRY_MS << min(job.attempts, 4)
+
+    def decide(call: Call) -> bool:
+        if endpoints.remaining_ms(call, delivery.interaction_id) > after_ms:
+            return True
+        actions.fail(call, delivery.interaction_id, problem, actions.TIMED_OUT)
+        return False
+
+    raise RetryLater(after_ms, problem) if await work.write(decide) else DropJob(problem)
+
+
+async def _fail(
+    work: AsyncOperation, delivery: endpoints.InteractionDelivery, problem: str, reason_code: int
+) -> NoReturn:
+    await work.write(lambda call: actions.fail(call, delivery.interaction_id, problem, reason_code))
+    raise DropJob(problem)
+
+
+async def probe(work: AsyncOperation, job: Job) -> None:
+    """Send a forged interaction to an endpoint, and remove the endpoint if it accepts it."""
+    application_id = job.decode(ApplicationId)
+    target = await work.read(lambda call: endpoints.find_target(call, application_id))
+    if target is None:
+        return
+    ping = applications.interactions_ping(application_id, target.now)
+    if await payload_signatures.accepts_forged(work.outbound, target.url, target.now, ping):
+        await work.write(lambda call: endpoints.remove_endpoint(call, application_id))
+    else:
+        await work.write(lambda call: endpoints.schedule_probe(call, application_id))
+
+
+JOBS: Final[dict[str, Callable[..., Any]]] = {
+    timeouts.EXPIRE: expire,
+    endpoints.DELIVER: deliver,
+    endpoints.PROBE: probe,
+}

@@ -1,0 +1,164 @@
+"""Parse and validate option values against the command's definition (spec/webhooks-and-interactions.md#5.2)."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import CommandOptionType
+from hubbub.protocol.ids import Snowflake, parse_wide
+from hubbub.protocol.resources.commands import NUMBER_MAX, STRING_OPTION_MAX, CommandOption
+from hubbub.protocol.resources.interactions import OptionValue
+from hubbub.server.play import commands
+
+FieldPath = tuple[str | int, ...]
+
+_SUBCOMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
+_ENTITY_KINDS: Final[dict[int, str]] = {
+    CommandOptionType.USER: "user",
+    CommandOptionType.CHANNEL: "channel",
+    CommandOptionType.ROLE: "role",
+    CommandOptionType.MENTIONABLE: "mentionable",
+}
+
+
+class EntityReference(msgspec.Struct):
+    """An id in a submitted value that must be resolved."""
+
+    path: FieldPath
+    kind: str
+    """`user`, `role`, `mentionable`, `channel` or `attachment`."""
+    id: int
+    channel_types: Sequence[int] = ()
+    file_types: Sequence[str] = ()
+
+
+class ParsedOptions(msgspec.Struct):
+    """The parsed options of a command invocation."""
+
+    options: list[OptionValue] = []
+    references: list[EntityReference] = []
+    path: list[str] = []
+    """Names of the selected subcommand group and subcommand."""
+    focused: CommandOption | None = None
+
+
+def parse_options(
+    known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, autocompleting: bool
+) -> ParsedOptions:
+    """Validate submitted option values.
+
+    With `typing` the request is for autocomplete: values may be incomplete."""
+    parsed = ParsedOptions()
+    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, typing=autocompleting)
+    return parsed
+
+
+def _parse_siblings(
+    known: Sequence[CommandOption],
+    given: Sequence[OptionValue],
+    path: FieldPath,
+    parsed: ParsedOptions,
+    form: errors.FormErrors,
+    *,
+    typing: bool,
+) -> list[OptionValue]:
+    by_name = {option.name: option for option in known}
+    is_nested = bool(known) and known[0].type in _SUBCOMMAND_TYPES
+    if is_nested and len(given) != 1:
+        form.add(path, *errors.bad_length(1, 1))
+        return []
+    seen: set[str] = set()
+    values = []
+    for index, value in enumerate(given):
+        option_path = (*path, index)
+        option = by_name.get(value.name)
+        if option is None:
+            form.add((*option_path, "name"), *errors.choices(by_name))
+        elif value.name in seen:
+            form.add((*option_path, "name"), *errors.duplicate())
+        elif value.type != option.type:
+            form.add((*option_path, "type"), *errors.choices([option.type]))
+        elif option.type in _SUBCOMMAND_TYPES:
+            parsed.path.append(option.name)
+            inner = _parse_siblings(
+                option.options or (), value.options or (), (*option_path, "options"), parsed, form, typing=typing
+            )
+            values.append(OptionValue(type=option.type, name=option.name, options=inner))
+        else:
+            seen.add(value.name)
+            parsed_value = _parse_value(option, value, option_path, parsed, form, typing=typing)
+            if parsed_value is not None:
+                values.append(parsed_value)
+    if not is_nested and not typing:
+        for option in known:
+            if option.required and option.name not in seen:
+                form.add((*path, option.name), *errors.required())
+    return values
+
+
+def _parse_value(
+    option: CommandOption,
+    given: OptionValue,
+    path: FieldPath,
+    parsed: ParsedOptions,
+    form: errors.FormErrors,
+    *,
+    typing: bool,
+) -> OptionValue | None:
+    result = OptionValue(type=option.type, name=option.name)
+    if typing and given.focused:
+        result.focused = True
+        parsed.focused = option
+    value, value_path = commands.normalize_value(given.value, option.type), (*path, "value")
+    if value is UNSET or value is None:
+        if not typing:
+            form.add(value_path, *errors.required())
+            return None
+        result.value = ""
+        return result
+    if option.type in _ENTITY_KINDS or option.type == CommandOptionType.ATTACHMENT:
+        try:
+            entity_id = parse_wide(Snowflake, value)
+        except ValueError:
+            form.add(value_path, *errors.not_snowflake(value))
+            return None
+        result.value = str(int(entity_id))
+        kind = _ENTITY_KINDS.get(option.type, "attachment")
+        parsed.references.append(
+            EntityReference(value_path, kind, int(entity_id), option.channel_types or (), option.file_types or ())
+        )
+        return result
+    # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
+    problem = None if typing and isinstance(value, str) else _value_error(option, value)
+    if problem is not None:
+        form.add(value_path, *problem)
+        return None
+    result.value = value
+    return result
+
+
+def _value_error(option: CommandOption, value: Any) -> errors.FormError | None:
+    if option.type == CommandOptionType.BOOLEAN:
+        return None if isinstance(value, bool) else errors.not_boolean()
+    if option.type == CommandOptionType.STRING:
+        if not isinstance(value, str):
+            return errors.not_string(value)
+        min_length, max_length = option.min_length or 0, option.max_length or STRING_OPTION_MAX
+        if not min_length <= len(value) <= max_length:
+            return errors.bad_length(min_length, max_length)
+    else:
+        number_type = "int" if option.type == CommandOptionType.INTEGER else "float"
+        if isinstance(value, bool) or not isinstance(value, int if number_type == "int" else int | float):
+            return errors.not_number(value, number_type)
+        min_value = -NUMBER_MAX if option.min_value is UNSET else option.min_value
+        max_value = NUMBER_MAX if option.max_value is UNSET else option.max_value
+        if value < min_value:
+            return errors.number_min(min_value, number_type)
+        if value > max_value:
+            return errors.number_max(max_value, number_type)
+    if option.choices and not option.autocomplete and all(value != choice.value for choice in option.choices):
+        return errors.choices([choice.value for choice in option.choices])
+    return None

@@ -1,0 +1,31 @@
+"""Wire models that accompany an interaction: its message and its application."""
+
+from itertools import chain
+
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources.messages import Message, MessageApplication
+from hubbub.server.core.call import Call
+from hubbub.server.play.interactions.store import InteractionApplication
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+
+
+def message(call: Call, row: MessageRow, app: InteractionApplication, guild_id: int | None) -> Message:
+    """Return a message as the invoked app may read it.
+
+    Replied-to and forwarded parts are redacted separately, unless they concern the app."""
+    views = messages.views
+    related = views.RelatedData(call)
+    related.load((row,), app.bot_id or 0)
+    view = views.build(Message, related, row)
+    if guild_id is None or app.flags & views.CONTENT_INTENT_FLAGS:
+        return view
+    concerned = (views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.parts(related, row)[1:])
+    return views.redact_parts(view, chain((True,), concerned))
+
+
+def application(row: InteractionApplication) -> MessageApplication:
+    """Return the partial application that users see with its modals."""
+    return MessageApplication(
+        id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
+    )

@@ -1,0 +1,188 @@
+"""Authors and permissions of interaction responses."""
+
+from typing import Final, NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.places import guilds, roles
+from hubbub.server.play.interactions import rules, store
+from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
+from hubbub.server.talk import messages
+
+# Responses are always permitted. Only permissions with effects beyond the message depend on the bot or on @everyone.
+_ALWAYS_GRANTED: Final = (
+    Permissions.VIEW_CHANNEL
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_MESSAGES
+    | Permissions.SEND_MESSAGES_IN_THREADS
+)
+_CONTENT_PERMISSIONS: Final = (
+    Permissions.EMBED_LINKS | Permissions.ATTACH_FILES | Permissions.SEND_POLLS | Permissions.SEND_VOICE_MESSAGES
+)
+_INHERITED: Final = (
+    Permissions.MENTION_EVERYONE
+    | Permissions.SEND_TTS_MESSAGES
+    | Permissions.USE_EXTERNAL_EMOJIS
+    | Permissions.MANAGE_THREADS
+)
+
+
+def response_access(call: Call, application: InteractionApplication, row: InteractionRow) -> ChannelAccess:
+    """Return an app's permissions for responses in a channel, whether or not its bot can see the channel."""
+    found = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
+    if found is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return _response_access(call, row, *found)
+
+
+def _response_access(
+    call: Call, row: InteractionRow, channel: ChannelRef, member: ChannelAccess | None
+) -> ChannelAccess:
+    guild: GuildAccess | None = None
+    if channel.guild_id is None:
+        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
+    elif member is not None:
+        guild = member.guild
+        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
+    else:
+        guild = everyone_access(call, channel.guild_id)
+        if rules.GUILD_INSTALL in store.response_state(row).interacted.owners:
+            bits = (
+                _ALWAYS_GRANTED
+                | _CONTENT_PERMISSIONS
+                | access.permissions_in(call.tx, guild, channel.overwrites_channel_id) & _INHERITED
+            )
+        else:
+            # A user-installed app has the permissions of its user, as the interaction reported
+            # (`rules.app_permissions`).
+            bits = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
+    return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
+
+
+def _invoker_permissions(call: Call, row: InteractionRow) -> int:
+    """Return the invoking user's current permissions in the channel; 0 if they have no access."""
+    found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    return 0 if found is None or found[1] is None else found[1].permissions
+
+
+def require_unlocked(here: ChannelAccess) -> None:
+    """Raise THREAD_LOCKED if an app may not post a public response (spec/http.md#3.3)."""
+    if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+
+
+def require_unarchived(here: ChannelAccess, message: messages.MessageRow) -> None:
+    """Raise THREAD_ARCHIVED if the thread is archived and the message is not ephemeral."""
+    if here.channel.archived and not message.ephemeral:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_editable(here: ChannelAccess, message: messages.MessageRow) -> None:
+    """Raise if an app may not edit a message because its thread is archived or locked."""
+    require_unarchived(here, message)
+    if not message.ephemeral:
+        require_unlocked(here)
+
+
+def everyone_access(call: Call, guild_id: int) -> GuildAccess:
+    """Return the guild access of a member without roles."""
+    role = roles.find(call.tx, guild_id, guild_id)
+    bits = 0 if role is None else role.permissions
+    return GuildAccess(
+        guild_id=GuildId(guild_id),
+        user_id=UserId(0),
+        owner_id=UserId(0),
+        mfa_level=0,
+        roles={guild_id: bits},
+        ranks=((0, guild_id),),
+        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        restricted=False,
+    )
+
+
+def author(
+    call: Call, application: InteractionApplication, row: InteractionRow, channel: ChannelRef
+) -> messages.Author:
+    """Return the author of an app's responses: its bot, or the application itself if it has none."""
+    return _author_and_invoker(call, application, row, channel)[0]
+
+
+class Responder(NamedTuple):
+    """An app responding to an interaction, and the user it responds to."""
+
+    here: ChannelAccess
+    author: messages.Author
+    invoker: messages.Author | None = None
+    invoker_role_ids: tuple[RoleId, ...] | None = None
+    """The invoking user's roles, or None if not loaded."""
+
+
+def follow_up_responder(call: Call, application: InteractionApplication, row: InteractionRow) -> Responder:
+    here = response_access(call, application, row)
+    return Responder(here, *_author_and_invoker(call, application, row, here.channel))
+
+
+def initial_responder(call: Call, found: PendingInteraction) -> Responder:
+    """Return the responder of an initial response, from rows already loaded."""
+    application, bot, invoker = found.application, found.bot, found.invoker
+    if bot is None or bot.member is None or invoker is None or invoker.member is None:
+        return follow_up_responder(call, application, found.row)
+    member, role_ids = access.standing_and_roles(
+        call.tx, call.now, found.ref, found.membership, bot.user.id, invoker.user.id
+    )
+    return Responder(
+        _response_access(call, found.row, found.ref, member), _bot_author(application, bot, invoker), invoker, role_ids
+    )
+
+
+def _author_and_invoker(
+    call: Call, application: InteractionApplication, row: InteractionRow, channel: ChannelRef
+) -> tuple[messages.Author, messages.Author | None]:
+    """Return the response author and the invoking user as a message author."""
+    bot, invoker = messages.find_two_authors(call.tx, channel.guild_id, application.bot_id or 0, row.user_id)
+    if bot is None:
+        return _application_author(call, application, channel, invoker), invoker
+    return _bot_author(application, bot, invoker), invoker
+
+
+def _bot_author(
+    application: InteractionApplication, bot: messages.Author, invoker: messages.Author | None
+) -> messages.Author:
+    return bot._replace(
+        webhook_id=application.id,
+        application_id=application.id,
+        is_bot_response=True,
+        invoker_premium_type=_premium(invoker),
+    )
+
+
+def _premium(invoker: messages.Author | None) -> int:
+    return 0 if invoker is None else invoker.user.premium_type
+
+
+def _application_author(
+    call: Call, application: InteractionApplication, channel: ChannelRef, invoker: messages.Author | None
+) -> messages.Author:
+    guild = None if channel.guild_id is None else guilds.find(call.tx, channel.guild_id)
+    user = users.UserRow(
+        id=UserId(application.id),
+        username=application.name,
+        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
+        avatar=application.icon,
+        bot=1,
+    )
+    tier = 0 if guild is None else guild.premium_tier
+    return messages.Author(
+        user,
+        None,
+        0,
+        tier,
+        webhook_id=application.id,
+        application_id=application.id,
+        invoker_premium_type=_premium(invoker),
+    )

@@ -1,0 +1,356 @@
+"""Rules for invoking applications and for their responses."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import (
+    ApplicationIntegrationType,
+    ChannelType,
+    InteractionCallbackType,
+    InteractionContextType,
+    InteractionType,
+)
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.commands import CommandPermission
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import applications
+from hubbub.server.places import channels, guilds
+from hubbub.server.play import commands
+from hubbub.server.play.commands import CommandRow
+from hubbub.server.play.interactions import store, timeouts
+from hubbub.server.play.interactions.store import (
+    InteractionApplication,
+    InteractionRow,
+    LoadedInvocation,
+    PendingInteraction,
+    ResponseState,
+)
+from hubbub.server.talk import messages
+
+GUILD_INSTALL: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
+USER_INSTALL: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
+
+# spec/webhooks-and-interactions.md#2.1: permissions that responses may use where the app itself is not a member.
+RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
+
+_PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
+"""In guilds with more members than this, user-installed apps could respond only ephemerally before external_apps."""
+
+_MESSAGE_INTERACTIONS: Final = frozenset(
+    {InteractionType.APPLICATION_COMMAND, InteractionType.MESSAGE_COMPONENT, InteractionType.MODAL_SUBMIT}
+)
+_MODAL_OPENERS: Final = _MESSAGE_INTERACTIONS - {InteractionType.MODAL_SUBMIT}
+_CALLBACK_TYPES: Final[dict[int, frozenset[InteractionType]]] = {
+    InteractionCallbackType.PONG: frozenset({InteractionType.PING}),
+    InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
+    InteractionCallbackType.DEFERRED_CHANNEL_MESSAGE_WITH_SOURCE: _MESSAGE_INTERACTIONS,
+    InteractionCallbackType.DEFERRED_UPDATE_MESSAGE: _MESSAGE_INTERACTIONS - {InteractionType.APPLICATION_COMMAND},
+    InteractionCallbackType.UPDATE_MESSAGE: _MESSAGE_INTERACTIONS - {InteractionType.APPLICATION_COMMAND},
+    InteractionCallbackType.APPLICATION_COMMAND_AUTOCOMPLETE_RESULT: frozenset(
+        {InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE}
+    ),
+    InteractionCallbackType.MODAL: _MODAL_OPENERS,
+    InteractionCallbackType.PREMIUM_REQUIRED: _MESSAGE_INTERACTIONS,
+    InteractionCallbackType.LAUNCH_ACTIVITY: _MESSAGE_INTERACTIONS,
+}
+"""Interaction types that each callback type may answer (spec/webhooks-and-interactions.md#3)."""
+_UPDATE_CALLBACKS: Final = (InteractionCallbackType.DEFERRED_UPDATE_MESSAGE, InteractionCallbackType.UPDATE_MESSAGE)
+
+
+# Invocation
+
+
+class InvocationAccess(NamedTuple):
+    """The invoking user and the application, with their access to the channel."""
+
+    loaded: LoadedInvocation
+    here: ChannelAccess
+    bot: ChannelAccess | None
+    """The bot's permissions in the channel, or None if it is not in the guild."""
+    application: InteractionApplication
+    invoker: messages.Author
+
+
+def require_invocation_access(call: Call, body: wire.InteractionRequest) -> InvocationAccess:
+    """Return the caller's and the application's access to the channel.
+
+    Raise if the caller may not create interactions there, or if the application cannot receive them."""
+    command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
+    timeout_job = timeouts.job_key(timeouts.due_ms(call.now)), timeouts.EXPIRE
+    reached = store.load_invocation(
+        call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
+    )
+    if reached is None:
+        raise errors.UNKNOWN_CHANNEL()
+    application, invoker = reached.application, reached.invoker
+    bot_id = 0 if application is None else application.bot_id or 0
+    here, bot = access.caller_and_other(call, reached.ref, reached.membership, bot_id)
+    _require_usable_channel(here, body)
+    if application is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if not can_receive_interactions(application):
+        raise errors.INTERACTION_FAILED_TO_SEND()
+    if invoker is None:
+        raise errors.UNAUTHORIZED()
+    return InvocationAccess(reached, here, bot, application, invoker)
+
+
+def _require_usable_channel(here: ChannelAccess, body: wire.InteractionRequest) -> None:
+    """Raise unless interactions can be created in the channel."""
+    if body.guild_id and body.guild_id != here.channel.guild_id:
+        raise errors.UNKNOWN_GUILD()
+    if here.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
+        raise errors.invalid(
+            "channel_id", *errors.choices(sorted(int(each) for each in messages.MESSAGE_CHANNEL_TYPES))
+        )
+    if here.guild is not None and here.guild.is_read_only:
+        # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
+        raise errors.MISSING_PERMISSIONS()
+
+
+def can_receive_interactions(application: InteractionApplication) -> bool:
+    """Report whether an application can receive interactions."""
+    # An application needs a bot for the gateway or an HTTP endpoint.
+    return application.bot_id is not None or applications.settings(application).interactions_endpoint_url is not None
+
+
+def resolve_context_type(
+    application: InteractionApplication, channel: ChannelRef, recipients: Collection[int]
+) -> InteractionContextType:
+    """Return the context type of a channel for an application; outside guilds it depends on the recipients."""
+    if channel.guild_id is not None:
+        return InteractionContextType.GUILD
+    if channel.type == ChannelType.DM and application.bot_id in recipients:
+        return InteractionContextType.BOT_DM
+    return InteractionContextType.PRIVATE_CHANNEL
+
+
+def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
+    """Return the recipients of a private channel; empty for guild channels."""
+    return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
+
+
+def installation_owners(
+    installed: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
+) -> dict[str, Snowflake]:
+    """Return the owners of the applicable installations, by integration type."""
+    owners_by_type: dict[str, Snowflake] = {}
+    if context_type == InteractionContextType.BOT_DM:
+        owners_by_type[GUILD_INSTALL] = Snowflake(0)
+    elif guild_id is not None and ApplicationIntegrationType.GUILD_INSTALL in installed:
+        owners_by_type[GUILD_INSTALL] = Snowflake(guild_id)
+    if ApplicationIntegrationType.USER_INSTALL in installed:
+        owners_by_type[USER_INSTALL] = Snowflake(user_id)
+    return owners_by_type
+
+
+def require_command(
+    call: Call,
+    application: InteractionApplication,
+    here: ChannelAccess,
+    context_type: InteractionContextType,
+    owners: dict[str, Snowflake],
+    permitted: commands.Permitted | None,
+) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
+    """Return a command that the caller may run here, its definition and the matching installation owners.
+
+    Raise UNKNOWN_APPLICATION_COMMAND if the command does not work here, MISSING_PERMISSIONS if the caller may not use
+    it."""
+    if permitted is None or permitted.row.application_id != application.id:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    row, entries = permitted
+    if row.scope is not None and row.scope != here.channel.guild_id:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    definition = commands.cached_definition(row.definition)
+    nsfw = definition.nsfw and is_nsfw(call, here.channel)
+    matching = matching_owners(row, definition, here, context_type, owners, nsfw=nsfw)
+    if not matching:
+        raise errors.UNKNOWN_APPLICATION_COMMAND()
+    if here.guild is not None and not can_use_command(call, row, definition, here, here.guild, entries):
+        raise errors.MISSING_PERMISSIONS()
+    return row, definition, matching
+
+
+def matching_owners(
+    row: CommandRow,
+    definition: commands.Definition,
+    here: ChannelAccess,
+    context_type: InteractionContextType,
+    owners: dict[str, Snowflake],
+    *,
+    nsfw: bool,
+) -> dict[str, Snowflake]:
+    """Return the installation owners that a command applies to; empty if it does not work here.
+
+    `nsfw`: whether the channel is age-restricted."""
+    if context_type not in _context_types(row, definition):
+        return {}
+    # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
+    if definition.nsfw and not (nsfw if here.guild is not None else USER_INSTALL in owners):
+        return {}
+    return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
+
+
+def can_use_command(
+    call: Call,
+    row: CommandRow,
+    definition: commands.Definition,
+    here: ChannelAccess,
+    guild: GuildAccess,
+    entries: Mapping[int, Sequence[CommandPermission]],
+) -> bool:
+    """Report whether the caller may use a command in a guild, given its permission overwrites there."""
+    return commands.can_use(
+        guild_id=guild.guild_id,
+        user_id=call.user_id,
+        role_ids=guild.roles,
+        channel_id=here.channel.overwrites_channel_id,
+        permissions=here.allowed,
+        required=definition.default_member_permissions,
+        command_entries=entries.get(row.id, ()),
+        application_entries=entries.get(row.application_id, ()),
+    )
+
+
+def _context_types(row: CommandRow, definition: commands.Definition) -> frozenset[int]:
+    """Return the context types that a command works in (spec/webhooks-and-interactions.md#5.4)."""
+    if row.scope is not None:
+        return frozenset({InteractionContextType.GUILD})
+    if definition.contexts is not None:
+        return frozenset(definition.contexts)
+    return frozenset(commands.derived_contexts(definition.integration_types))
+
+
+def is_nsfw(call: Call, channel: ChannelRef) -> bool:
+    """Report whether a channel is age-restricted; threads inherit from their parent."""
+    if not channel.is_thread or channel.parent_id is None:
+        return bool(channel.nsfw)
+    parent = access.find_channel(call.tx, channel.parent_id)
+    return parent is not None and bool(parent.nsfw)
+
+
+def app_permissions(
+    here: ChannelAccess,
+    context_type: InteractionContextType,
+    bot: ChannelAccess | None,
+    everyone: int,
+    owners: dict[str, Snowflake],
+    now: int,
+) -> Permissions | UnsetType:
+    """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
+
+    Before user_installs the field is set only in guilds."""
+    if here.guild is None:
+        if not changes.USER_INSTALLS.active(now):
+            return UNSET
+        return Permissions(
+            RESPONSE_PERMISSIONS if context_type == InteractionContextType.BOT_DM else wire.PRIVATE_CHANNEL_PERMISSIONS
+        )
+    if bot is not None:
+        return Permissions(bot.permissions)
+    if GUILD_INSTALL in owners:
+        return Permissions(everyone & RESPONSE_PERMISSIONS)
+    return Permissions(here.permissions & RESPONSE_PERMISSIONS)
+
+
+def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
+    """Report whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3)."""
+    if GUILD_INSTALL in owners:
+        return False
+    if here.guild is not None:
+        if changes.EXTERNAL_APPS.active(call.now):
+            if not here.can(Permissions.USE_EXTERNAL_APPS):
+                return True
+        else:
+            # spec/dated-changes.md#3: before the permission existed, the size of the guild decided.
+            guild = guilds.find(call.tx, here.guild.guild_id)
+            if guild is not None and guild.member_count > _PUBLIC_RESPONSE_MEMBERS_MAX:
+                return True
+    try:
+        messages.require_send(call, here)
+    except errors.ApiError:
+        # A user who may not send messages here may not send them through an app either.
+        return True
+    return False
+
+
+def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
+    """Report whether a follow-up must be ephemeral, given the user's current permissions.
+
+    The user may have been timed out since the interaction was created."""
+    if GUILD_INSTALL in owners:
+        return False
+    invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
+    try:
+        return is_ephemeral_only(invoker_call, access.channel(invoker_call, row.channel_id), owners)
+    except errors.ApiError:
+        # The user no longer has access to the channel.
+        return True
+
+
+# Responses
+
+
+def require_pending(call: Call, interaction_id: int, token: str) -> PendingInteraction:
+    """Return an interaction that still accepts its initial response.
+
+    Raise UNKNOWN_INTERACTION if the token is invalid or expired, INTERACTION_ALREADY_ACKNOWLEDGED if it was used."""
+    found = store.find_pending(call.tx, token)
+    if found is None or found.row.id != interaction_id or call.now - found.row.created_ms > wire.TOKEN_LIFETIME_MS:
+        raise errors.UNKNOWN_INTERACTION()
+    row = found.row
+    if row.callback_type is None and call.now - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
+        return found
+    is_expired = row.callback_type in (None, store.FAILED)
+    raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
+
+
+def find_acknowledged(
+    call: Call, application_id: int, token: str
+) -> tuple[InteractionRow, InteractionApplication] | None:
+    """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
+    found = store.find_by_token(call.tx, token)
+    if found is None or found[1].id != application_id or found[0].callback_type in (None, store.FAILED):
+        return None
+    return found if call.now - found[0].created_ms <= wire.TOKEN_LIFETIME_MS else None
+
+
+def require_callback_type(
+    call: Call, row: InteractionRow, state: ResponseState, kind: int, application: InteractionApplication
+) -> None:
+    """Raise unless the interaction can be answered with this callback type."""
+
+    def fits(callback_type: int) -> bool:
+        return (
+            row.type in _CALLBACK_TYPES.get(callback_type, ())
+            and (callback_type not in _UPDATE_CALLBACKS or state.message_id is not None)
+            and (callback_type != InteractionCallbackType.LAUNCH_ACTIVITY or _is_embedded(call, application))
+            and (callback_type != InteractionCallbackType.PREMIUM_REQUIRED or store.has_skus(call.tx, application.id))
+        )
+
+    if not fits(kind):
+        raise errors.invalid(
+            "type",
+            *errors.choices(sorted(int(callback_type) for callback_type in _CALLBACK_TYPES if fits(callback_type))),
+        )
+
+
+def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
+    """Raise when a user-installed app has sent the maximum number of follow-ups (spec/webhooks-and-interactions.md#3.1)."""
+    if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
+        return
+    # spec/dated-changes.md#3: there was no limit before external_apps.
+    if changes.EXTERNAL_APPS.active(call.now):
+        raise errors.MAX_FOLLOW_UPS()
+
+
+def _is_embedded(call: Call, application: InteractionApplication) -> bool:
+    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)

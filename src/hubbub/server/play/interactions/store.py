@@ -1,0 +1,396 @@
+"""SQL for the interactions table; rows live as long as their tokens."""
+
+import base64
+import hashlib
+import re
+import secrets
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources.components import Component
+from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
+from hubbub.server.core import jobs
+from hubbub.server.core.access import ChannelRef, Membership, channel_ref
+from hubbub.server.core.store import Tx, WideQuery, placeholders
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.places import channels
+from hubbub.server.play import commands
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import StoredInteraction
+
+FAILED: Final = 0
+"""Callback type of an interaction that was not answered."""
+
+
+class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """State that responses to an interaction need.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    interacted: StoredInteraction
+    """Interaction metadata for response messages."""
+    kind: int = 0
+    """Message type of the response; for autocomplete, the type of the focused option."""
+    refers_to: MessageId | None = None
+    """The message that a response replies to."""
+    message_id: MessageId | None = None
+    """The message whose component was used, directly or to open the modal."""
+    ephemeral_message: bool = False
+    ephemeral: bool = False
+    """Whether responses must be ephemeral regardless of their flags."""
+    session_id: str = ""
+    nonce: int | str | None = None
+
+
+class Modal(msgspec.Struct, kw_only=True):
+    """A modal shown in response to an interaction.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    custom_id: str
+    components: list[Component]
+
+
+class InteractionRow(NamedTuple):
+    """A row of the interactions table."""
+
+    id: int
+    application_id: int
+    type: int
+    user_id: int
+    channel_id: int
+    guild_id: int | None
+    asked: str
+    callback_type: int | None = None
+    """Type of the initial response; None while pending, FAILED if it did not arrive in time."""
+    original_id: int | None = None
+    """The message that the initial response created or updated."""
+    follow_ups: int = 0
+    modal: str | None = None
+    problem: str | None = None
+    """Error of the application's HTTP endpoint."""
+
+    @property
+    def created_ms(self) -> int:
+        """Return the creation time in Unix milliseconds."""
+        return Snowflake(self.id).created_ms
+
+
+class InteractionApplication(NamedTuple):
+    """The columns of an application that interactions need."""
+
+    id: ApplicationId
+    name: str
+    description: str
+    icon: str | None
+    bot_id: UserId | None
+    flags: int
+    settings: str
+    """Application settings as JSON."""
+
+    @classmethod
+    def from_row(cls, row: ApplicationRow) -> "InteractionApplication":
+        """Build it from a complete application row."""
+        return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
+
+
+COLUMNS: Final = ", ".join(InteractionRow._fields)
+_INSERTED_COUNT: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
+"""Number of columns set on insert; the others have defaults."""
+_TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
+_state_decoder: Final = json.decoder(ResponseState)
+_modal_decoder: Final = json.decoder(Modal)
+
+
+def new_token(interaction_id: int) -> str:
+    """Return a new response token, which encodes the interaction id."""
+    text = b"interaction:%d:%b" % (interaction_id, base64.urlsafe_b64encode(secrets.token_bytes(48)))
+    return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
+
+
+def _id_of(token: str) -> int | None:
+    """Return the interaction id encoded in a token, or None if it is malformed."""
+    try:
+        text = base64.urlsafe_b64decode(token + "==")
+    except ValueError:
+        return None
+    found = _TOKEN.match(text)
+    return None if found is None else int(found[1])
+
+
+def _hash(token: str) -> bytes:
+    """Return the hash that is stored instead of the token."""
+    return hashlib.sha256(token.encode("utf-8", "replace")).digest()
+
+
+def response_state(row: InteractionRow) -> ResponseState:
+    """Decode the response state of a row."""
+    found: ResponseState = _state_decoder.decode(row.asked)
+    return found
+
+
+def modal(row: InteractionRow) -> Modal | None:
+    """Decode the modal of a row, or return None."""
+    found: Modal | None = None if row.modal is None else _modal_decoder.decode(row.modal)
+    return found
+
+
+def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
+    """Return the interaction, or None."""
+    return tx.find(InteractionRow, f"SELECT {COLUMNS} FROM interactions WHERE id = ?", interaction_id)
+
+
+# Statement overhead dominates, and an interaction reads many tables. So one query loads everything keyed by the
+# invoking user, application and channel, and another everything that belongs to a stored interaction.
+_INTERACTION_WIDTH: Final = len(InteractionRow._fields)
+_APPLICATION_WIDTH: Final = len(InteractionApplication._fields)
+_INTERACTION_COLUMNS: Final = ", ".join(f"i.{name}" for name in InteractionRow._fields)
+_APPLICATION_COLUMNS: Final = ", ".join(f"a.{name}" for name in InteractionApplication._fields)
+_BY_TOKEN_QUERY: Final = WideQuery(
+    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}",
+    "FROM interactions i JOIN applications a ON a.id = i.application_id WHERE i.id = ? AND i.token_hash = ?",
+)
+
+
+class InvocationLocation(NamedTuple):
+    """The channel of an invocation and its guild's settings."""
+
+    channel: channels.ChannelRow
+    features: str | None
+    """Guild features as JSON."""
+    locale: str | None
+
+
+_INVOCATION_QUERY: Final = WideQuery(
+    f"{messages.author_columns()}, {_APPLICATION_COLUMNS}, "
+    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 0 AND target_id = c.guild_id), "
+    "(SELECT 1 FROM installations WHERE application_id = a.id AND integration_type = 1 AND target_id = u.id), "
+    "(SELECT 1 FROM skus WHERE application_id = a.id LIMIT 1), "
+    f"({jobs.WAITING_JOB_SQL} LIMIT 1), g.features, g.preferred_locale, g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, "
+    f"{commands.PERMITTED_COLUMNS}, {channels.TEXT_CHANNEL_COLUMNS}",
+    "FROM channels c LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = ? "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = u.id LEFT JOIN applications a ON a.id = ? "
+    f"{commands.join_permitted('c.guild_id')} WHERE c.id = ?",
+)
+_INSTALLS_START: Final = messages.AUTHOR_WIDTH + _APPLICATION_WIDTH
+_COMMAND_START: Final = _INSTALLS_START + 11
+_CHANNEL_START: Final = _COMMAND_START + commands.PERMITTED_WIDTH
+
+
+class LoadedInvocation(NamedTuple):
+    """Everything loaded about an invocation: user, application, channel and command."""
+
+    invoker: messages.Author | None
+    application: InteractionApplication | None
+    installed: frozenset[int]
+    """How the application is installed: 0 in the guild, 1 by the user."""
+    has_skus: bool
+    timeout_scheduled: bool
+    """Whether the timeout job for this batch is already scheduled."""
+    location: InvocationLocation
+    ref: ChannelRef
+    membership: Membership
+    command: commands.Permitted | None
+
+
+def load_invocation(
+    tx: Tx, user_id: int, application_id: int, channel_id: int, *, command_id: int, timeout_job: tuple[str, str]
+) -> LoadedInvocation | None:
+    """Load the user, application, channel and command of an invocation in one query.
+
+    Return None if the channel does not exist. `command_id` is the command to run, or 0. `watch` is the key and the kind
+    of the timeout job."""
+    row = tx.wide(_INVOCATION_QUERY, *timeout_job, user_id, application_id, command_id, channel_id)
+    if row is None:
+        return None
+    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[
+        _INSTALLS_START:_COMMAND_START
+    ]
+    invoker = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
+    channel = channels.ChannelRow(*row[_CHANNEL_START:])
+    if channel.type != ChannelType.GUILD_TEXT:
+        # Most interactions happen in text channels; the columns of other channel types are read separately.
+        channel = channels.find(tx, channel_id) or channel
+    return LoadedInvocation(
+        invoker,
+        None
+        if row[messages.AUTHOR_WIDTH] is None
+        else InteractionApplication._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
+        frozenset(kind for kind, is_installed in enumerate((in_guild, by_user)) if is_installed),
+        bool(sells),
+        bool(watched),
+        InvocationLocation(channel, features, locale),
+        channels.ref(channel),
+        _membership(owner_id, mfa_level, invoker),
+        commands.read_permitted(row[_COMMAND_START:_CHANNEL_START]),
+    )
+
+
+def _membership(owner_id: int | None, mfa_level: int | None, invoker: messages.Author | None) -> Membership:
+    member = None if invoker is None else invoker.member
+    if member is None:
+        return owner_id, mfa_level, None, 0, 0, 0
+    return owner_id, mfa_level, member.user_id, member.pending, member.flags, member.timed_out_until_ms
+
+
+def has_skus(tx: Tx, application_id: int) -> bool:
+    """Report whether an application has SKUs."""
+    return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
+
+
+def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplication] | None:
+    """Return the interaction of a token and its application in one query, or None."""
+    found = _find(tx, _BY_TOKEN_QUERY, token)
+    return (
+        None
+        if found is None
+        else (
+            InteractionRow._make(found[:_INTERACTION_WIDTH]),
+            InteractionApplication._make(found[_INTERACTION_WIDTH:]),
+        )
+    )
+
+
+_PENDING_QUERY: Final = WideQuery(
+    f"{_INTERACTION_COLUMNS}, {_APPLICATION_COLUMNS}, {messages.author_columns()}, {messages.author_columns('p', 'n')}, "
+    f"g.owner_id, g.mfa_level, {messages.AUTHOR_GUILD_COLUMNS}, {', '.join(f'c.{name}' for name in ChannelRef._fields)}",
+    "FROM interactions i JOIN applications a ON a.id = i.application_id JOIN channels c ON c.id = i.channel_id "
+    "LEFT JOIN guilds g ON g.id = c.guild_id LEFT JOIN users u ON u.id = a.bot_id "
+    "LEFT JOIN members m ON m.guild_id = c.guild_id AND m.user_id = a.bot_id LEFT JOIN users p ON p.id = i.user_id "
+    "LEFT JOIN members n ON n.guild_id = c.guild_id AND n.user_id = i.user_id WHERE i.id = ? AND i.token_hash = ?",
+)
+_BOT_START: Final = _INTERACTION_WIDTH + _APPLICATION_WIDTH
+_INVOKER_START: Final = _BOT_START + messages.AUTHOR_WIDTH
+_GUILD_START: Final = _INVOKER_START + messages.AUTHOR_WIDTH
+_CHANNEL_REF_START: Final = _GUILD_START + 5
+
+
+class PendingInteraction(NamedTuple):
+    """An interaction and everything that an initial response needs."""
+
+    row: InteractionRow
+    application: InteractionApplication
+    ref: ChannelRef
+    bot: messages.Author | None
+    membership: Membership
+    """The bot's membership in the guild."""
+    invoker: messages.Author | None
+
+
+def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
+    """Return the interaction of a token with its user, application and channel in one query, or None."""
+    found = _find(tx, _PENDING_QUERY, token)
+    if found is None:
+        return None
+    guild = found[_GUILD_START + 2 : _CHANNEL_REF_START]
+    bot = None if found[_BOT_START] is None else messages.read_author(found[_BOT_START:_INVOKER_START], guild)
+    return PendingInteraction(
+        InteractionRow._make(found[:_INTERACTION_WIDTH]),
+        InteractionApplication._make(found[_INTERACTION_WIDTH:_BOT_START]),
+        channel_ref(found[_CHANNEL_REF_START:]),
+        bot,
+        _membership(found[_GUILD_START], found[_GUILD_START + 1], bot),
+        None if found[_INVOKER_START] is None else messages.read_author(found[_INVOKER_START:_GUILD_START], guild),
+    )
+
+
+def _find(tx: Tx, query: WideQuery, token: str) -> Sequence[Any] | None:
+    """Run a query for the interaction that a token belongs to."""
+    interaction_id = _id_of(token)
+    if interaction_id is None or interaction_id > WIDE_MAX:
+        return None
+    return tx.wide(query, interaction_id, _hash(token))
+
+
+_INSERT: Final = (
+    f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_INSERTED_COUNT])}) "
+    f"VALUES ({placeholders(range(_INSERTED_COUNT + 1))})"
+)
+SWEEP_INTERVAL: Final = 16
+"""One insert in this many also deletes expired rows; a delete on every insert would cost more than it removes."""
+
+
+def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
+    """Insert an interaction.
+
+    Some inserts delete up to twice their share of expired rows, so that these do not accumulate."""
+    tx.run(_INSERT, _hash(token), *row[:_INSERTED_COUNT])
+    # Most ids have counter 0, so the timestamp is added to spread the sweeps.
+    if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
+        tx.run(
+            "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
+            Snowflake.at(now - TOKEN_LIFETIME_MS),
+            2 * SWEEP_INTERVAL,
+        )
+
+
+def record_response(
+    tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, modal: Modal | None = None
+) -> bool:
+    """Record the initial response; return False if another response was first."""
+    return (
+        tx.run(
+            "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
+            callback_type,
+            original_id,
+            None if modal is None else json.encode(modal).decode(),
+            interaction_id,
+        )
+        == 1
+    )
+
+
+def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
+    """Mark unanswered interactions in an id range as failed and return them."""
+    rows = tx.fetch(
+        InteractionRow,
+        f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",
+        since,
+        before,
+    )
+    if rows:
+        ids = [row.id for row in rows]
+        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({placeholders(ids)})", FAILED, *ids)
+    return rows
+
+
+def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
+    """Record why an interaction failed; return False if it was already answered or failed."""
+    updated = tx.run(
+        "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
+        FAILED,
+        problem,
+        interaction_id,
+    )
+    if not updated:
+        tx.run(
+            "UPDATE interactions SET problem = ? WHERE id = ? AND callback_type = ?", problem, interaction_id, FAILED
+        )
+    return updated == 1
+
+
+def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:
+    """Return interactions with an endpoint error, oldest first."""
+    return tx.fetch(
+        InteractionRow,
+        f"SELECT {COLUMNS} FROM interactions WHERE application_id = ? AND problem IS NOT NULL AND id > ?"
+        " ORDER BY id LIMIT ?",
+        application_id,
+        after,
+        limit,
+    )
+
+
+def count_follow_up(tx: Tx, interaction_id: int) -> None:
+    """Increment the number of follow-ups."""
+    tx.run("UPDATE interactions SET follow_ups = follow_ups + 1 WHERE id = ?", interaction_id)
+
+
+def clear_original(tx: Tx, interaction_id: int) -> None:
+    """Clear the original message after it was deleted."""
+    tx.run("UPDATE interactions SET original_id = NULL WHERE id = ?", interaction_id)

@@ -1,0 +1,114 @@
+"""Build the wire models of interactions."""
+
+from functools import lru_cache
+from typing import cast
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, RoleId, Snowflake
+from hubbub.protocol.resources import interactions as wire
+from hubbub.protocol.resources.channels import AnyChannel, Channel
+from hubbub.protocol.resources.members import Member
+from hubbub.protocol.resources.users import User
+from hubbub.server.core import access
+from hubbub.server.identity import users
+from hubbub.server.places import channels, members
+from hubbub.server.play import entitlements
+from hubbub.server.play.interactions import responders, rules
+from hubbub.server.play.interactions.invocations import Invocation, PreparedInteraction
+from hubbub.server.play.interactions.store import InteractionRow
+from hubbub.server.talk import messages
+
+
+def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
+    """Return the interaction to deliver to the application."""
+    call, here, invoker, bot = invocation.call, invocation.here, invocation.invoker, invocation.bot
+    channel = here.channel
+    location = invocation.location
+    everyone_permissions = 0
+    if bot is None and channel.guild_id is not None:
+        everyone_permissions = access.permissions_in(
+            call.tx, responders.everyone_access(call, channel.guild_id), channel.overwrites_channel_id
+        )
+    # In guilds the user is part of the member object.
+    user = users.user(invoker.user) if here.guild is None or invoker.member is None else None
+    active_entitlements = (
+        entitlements.active_for(call, invocation.application.id, call.user_id, channel.guild_id)
+        if invocation.has_skus
+        else []
+    )
+    view = wire.Interaction(
+        id=invocation.interaction_id,
+        application_id=ApplicationId(invocation.application.id),
+        type=prepared.type,
+        token=token,
+        data=prepared.data,
+        channel_id=ChannelId(channel.id),
+        channel=_guild_channel(location.channel) if here.guild is not None else _channel(location.channel, user),
+        locale=invoker.user.locale,
+        entitlements=active_entitlements,
+        entitlement_sku_ids=[Snowflake(each.sku_id) for each in active_entitlements],
+        app_permissions=rules.app_permissions(
+            here, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
+        ),
+        authorizing_integration_owners=messages.views.owners_view(prepared.owners, call.now),
+        context=int(invocation.context_type),
+    )
+    if changes.PER_ATTACHMENT_LIMIT.active(call.now):
+        # spec/http.md#1.11: the larger of the user's and the guild's limit.
+        view.attachment_size_limit = messages.file_bytes_max(call, invoker, app=True)
+    if prepared.message is not None:
+        view.message = prepared.message
+    if here.guild is None or invoker.member is None:
+        view.user = UNSET if user is None else user
+        return view
+    locale = location.locale or ""
+    view.guild_id = here.guild.guild_id
+    view.guild = wire.InteractionGuild(
+        id=here.guild.guild_id, features=list(_features(location.features or "[]")), locale=locale
+    )
+    view.guild_locale = locale
+    view.member = _member(invoker.member, tuple(access.role_ids(here.guild)), invoker.user, here.permissions)
+    return view
+
+
+def _channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
+    """Return the partial channel; permission overwrites are omitted because they are not loaded."""
+    view = channels.any_channel(row, recipients=() if user is None else (user,))
+    if isinstance(view, Channel):
+        view.permission_overwrites = UNSET
+    return view
+
+
+# Members and channels recur across interactions and their payloads depend on the rows alone, so the encoded form is
+# cached.
+
+
+@lru_cache(maxsize=1024)
+def _guild_channel(row: channels.ChannelRow) -> AnyChannel:
+    return cast("AnyChannel", msgspec.Raw(json.encode(_channel(row, None))))
+
+
+@lru_cache(maxsize=1024)
+def _member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
+    view = members.member(members.Membership(row, roles, user), permissions)
+    return cast("Member", msgspec.Raw(json.encode(view)))
+
+
+@lru_cache(maxsize=1024)
+def _features(features_json: str) -> tuple[str, ...]:
+    return tuple(json.decode(features_json, list[str]))
+
+
+def failed_interaction(row: InteractionRow) -> wire.FailedInteraction:
+    """Return the failed interaction with its endpoint error."""
+    return wire.FailedInteraction(
+        id=InteractionId(row.id),
+        type=row.type,
+        channel_id=ChannelId(row.channel_id),
+        guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
+        error=row.problem or "",
+    )

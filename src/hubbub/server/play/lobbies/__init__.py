@@ -1,0 +1,74 @@
+"""Lobbies: groups of an application's users who exchange messages, and the channels linked to them."""
+
+from typing import Any
+
+from hubbub.protocol.enums import Scope
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
+from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged, profiles
+from hubbub.server.identity.users import UserChanged, UserDeleted
+from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
+from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
+from hubbub.server.play.lobbies.store import LobbyRow, find, list_of_user, member_ids
+from hubbub.server.play.lobbies.views import voice_state
+from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
+from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    """Return the caller's lobbies of the application that the session belongs to."""
+    actor = call.actor
+    if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
+        return {}
+    rows = store.list_of_user(call.tx, actor.application_id, call.user_id)
+    lobbies = views.gateway_lobbies(call.tx, rows)
+    member_ids = {int(each.user_id) for lobby in lobbies for each in lobby.members}
+    family_id = actor.family_id or actor.application_id
+    return {"lobbies": lobbies, "user_application_profiles": profiles(call.tx, family_id, member_ids)}
+
+
+def _expire(call: Call, job: Job) -> None:
+    actions.expire(call, job.decode(actions.LobbyIdleTimeout))
+
+
+def _forget(call: Call, job: Job) -> None:
+    lobby_messages.delete_expired(call, job.decode(lobby_messages.LobbyMessageSweep))
+
+
+SLICE = Slice(
+    name="lobbies",
+    modules=(routes,),
+    jobs={actions.EXPIRE: _expire, lobby_messages.DELETE_EXPIRED: _forget},
+    listeners={
+        OAuth2SessionStarted: actions.session_began,
+        OAuth2SessionEnded: actions.session_ended,
+        MessageCreated: lobby_messages.message_created,
+        MessageChanged: lobby_messages.message_changed,
+        MessagesDeleted: lobby_messages.messages_deleted,
+        MessageDrafted: lobby_messages.message_drafted,
+        ChannelsDeleted: channel_links.channels_deleted,
+        LinkedChannelChanged: channel_links.channel_changed,
+        AccountsMerged: actions.accounts_merged,
+        AccountUnmerged: actions.account_unmerged,
+        ProfileChanged: actions.profile_changed,
+        UserChanged: actions.user_changed,
+        UserDeleted: actions.user_deleted,
+        FamilyJoined: actions.family_joined,
+    },
+    ready=_ready,
+)
+
+__all__ = [
+    "SLICE",
+    "ChannelLink",
+    "LobbyMembersLeaving",
+    "LobbyRow",
+    "find",
+    "create_world_lobby",
+    "list_of_user",
+    "member_ids",
+    "voice_state",
+]

@@ -1,0 +1,292 @@
+"""Create, change and delete lobbies and memberships: write, and publish to lobby members."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import LobbyId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import applications, game_sessions, identities, users
+from hubbub.server.identity.game_sessions import OAuth2SessionEnded, OAuth2SessionStarted
+from hubbub.server.places import channels
+from hubbub.server.play.lobbies import rules, store, views
+from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
+from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
+
+EXPIRE: Final = "lobbies.expire"
+
+
+class LobbyIdleTimeout(msgspec.Struct):
+    """Payload of the job that deletes an idle lobby."""
+
+    lobby_id: int
+    idle_ms: int
+    """Time since when the lobby was idle; the job is void if a member connected since."""
+
+
+# Lobbies
+
+
+def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **fields: Any) -> LobbyRow:
+    """Create an empty lobby, idle from now on, under the given id if any."""
+    row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **fields)
+    store.insert(call.tx, row)
+    _schedule_expiry(call, row)
+    return row
+
+
+def change(call: Call, before: LobbyRow, after: LobbyRow) -> LobbyRow:
+    """Store a changed lobby and publish it to its members."""
+    if after == before:
+        return after
+    store.update(call.tx, after)
+    if after.idle_timeout_seconds != before.idle_timeout_seconds or after.linked_channel_id != before.linked_channel_id:
+        _schedule_expiry(call, after)
+    publish_update(call, after)
+    return after
+
+
+def publish_update(call: Call, row: LobbyRow) -> None:
+    """Publish the current state of a lobby to its members."""
+    (payload,) = views.gateway_lobbies(call.tx, (row,))
+    publish(call, row, wire.LOBBY_UPDATE, payload, store.member_ids(call.tx, row.id))
+
+
+def delete(call: Call, row: LobbyRow) -> None:
+    """Delete a lobby: its backend removed it, or its idle timeout expired."""
+    if row.linked_channel_id is not None:
+        channels.link_lobby(call, row.linked_channel_id, None)
+    member_ids = store.member_ids(call.tx, row.id)
+    call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
+    store.delete(call.tx, row.id)
+    jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+    publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)
+
+
+def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids: Iterable[int]) -> None:
+    """Publish an event to users' OAuth2 sessions of the lobby's application."""
+    recipients = frozenset(user_ids)
+    if recipients:
+        audience = Audience(users=recipients, application_id=row.application_id, oauth2_only=True)
+        call.tx.emit(event, payload, audience)
+
+
+# Members
+
+
+def update_members(
+    call: Call, row: LobbyRow, upserted: Sequence[LobbyMemberRow] = (), removed_ids: Iterable[int] = ()
+) -> dict[int, LobbyMemberRow]:
+    """Add or update some members of a lobby, remove others, and return the resulting members by user id."""
+    before = {each.user_id: each for each in store.members(call.tx, row.id)}
+    leaving = [before[user_id] for user_id in removed_ids if user_id in before]
+    added = [each for each in upserted if each.user_id not in before]
+    changed = [each for each in upserted if each.user_id in before and each != before[each.user_id]]
+    after = {user_id: each for user_id, each in before.items() if all(user_id != out.user_id for out in leaving)}
+    after |= {each.user_id: each for each in (*added, *changed)}
+    if len(after) > max(wire.LOBBY_MEMBERS_MAX, len(before)):
+        raise errors.MAX_LOBBY_MEMBERS()
+    if leaving:
+        call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(each.user_id for each in leaving)))
+    removals = views.member_changes(call.tx, row, leaving)
+    for each in leaving:
+        store.delete_member(call.tx, row.id, each.user_id)
+    for each in (*added, *changed):
+        store.put_member(call.tx, each)
+    staying = [user_id for user_id in before if user_id in after]
+    for each in leaving:
+        if each.user_id in removals:
+            publish(call, row, wire.LOBBY_MEMBER_REMOVE, removals[each.user_id], staying)
+    removal = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
+    publish(call, row, wire.LOBBY_DELETE, removal, (each.user_id for each in leaving))
+    payloads = views.member_changes(call.tx, row, (*added, *changed), include_profiles=bool(added))
+    for each in added:
+        publish(call, row, wire.LOBBY_MEMBER_ADD, payloads[each.user_id], staying)
+    for each in changed:
+        publish(call, row, wire.LOBBY_MEMBER_UPDATE, payloads[each.user_id], after)
+    if added or leaving:
+        row = _update_idle(call, row)
+    if added:
+        (payload,) = views.gateway_lobbies(call.tx, (row,), include_profiles=True)
+        publish(call, row, wire.LOBBY_CREATE, payload, (each.user_id for each in added))
+    return after
+
+
+def member_row(
+    call: Call,
+    row: LobbyRow,
+    user_id: int,
+    known: LobbyMemberRow | None,
+    *,
+    metadata: dict[str, str] | None | UnsetType = UNSET,
+    flags: int | None | UnsetType = UNSET,
+    additional_name: str | None | UnsetType = UNSET,
+) -> LobbyMemberRow:
+    """Return a membership with the changes of a request body; absent fields are unchanged."""
+    result = known or LobbyMemberRow(row.id, user_id, row.application_id)
+    if metadata is not UNSET:
+        result = result._replace(metadata=encode_metadata(metadata))
+    if isinstance(flags, int):
+        result = result._replace(flags=flags)
+    if additional_name is not UNSET:
+        result = result._replace(additional_name=additional_name)
+    return result
+
+
+def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
+    """Return which users may be added to a lobby, and which of them are in too many lobbies.
+
+    Raise UNKNOWN_USER if a user does not exist."""
+    users_by_id = users.find_many(call.tx, user_ids)
+    if len(users_by_id) < len(set(user_ids)):
+        raise errors.UNKNOWN_USER()
+    allowed = rules.authorized_among(call.tx, row.application_id, users_by_id.values())
+    counts = store.count_lobbies(call.tx, row.application_id, allowed)
+    return allowed, {user_id for user_id, count in counts.items() if count >= wire.LOBBIES_PER_USER_MAX}
+
+
+# Idle timeout
+
+
+def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
+    """Update the idle state after members joined or left."""
+    present = game_sessions.connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
+    if present and row.idle_ms is not None:
+        return _mark_active(call, (row,))[0]
+    if not present and row.idle_ms is None:
+        return _mark_idle(call, (row,))[0]
+    return row
+
+
+def _mark_active(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
+    store.set_idle(call.tx, [row.id for row in rows], None)
+    for row in rows:
+        jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+    return [row._replace(idle_ms=None) for row in rows]
+
+
+def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
+    store.set_idle(call.tx, [row.id for row in rows], call.now)
+    idle = [row._replace(idle_ms=call.now) for row in rows]
+    for row in idle:
+        _schedule_expiry(call, row)
+    return idle
+
+
+def _schedule_expiry(call: Call, row: LobbyRow) -> None:
+    """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
+    jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+    if row.idle_ms is not None and row.linked_channel_id is None:
+        due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
+        call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_job_key(row.id))
+
+
+def expire(call: Call, idle: LobbyIdleTimeout) -> None:
+    """Delete a lobby that has been idle since then, unless a member connected or a channel was linked."""
+    row = store.find(call.tx, idle.lobby_id)
+    if row is not None and row.idle_ms == idle.idle_ms and row.linked_channel_id is None:
+        delete(call, row)
+
+
+def _job_key(lobby_id: int) -> str:
+    return f"{EXPIRE}:{int(lobby_id)}"
+
+
+def session_began(call: Call, signal: OAuth2SessionStarted) -> None:
+    """Mark a user's lobbies as active when the user connects, and publish the connection."""
+    rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
+    if idle := [row for row in rows if row.idle_ms is not None]:
+        _mark_active(call, idle)
+    if signal.is_first:
+        _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_CONNECT)
+
+
+def session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
+    """Publish that a user disconnected, and mark lobbies without connected members as idle.
+
+    The user remains a member."""
+    if not signal.is_last:
+        return
+    rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
+    if not rows:
+        return
+    members_by_lobby = _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
+    present = game_sessions.connected(
+        call.tx, signal.application_id, {each.user_id for members in members_by_lobby.values() for each in members}
+    )
+    empty = [row for row in rows if not any(each.user_id in present for each in members_by_lobby[row.id])]
+    if empty:
+        _mark_idle(call, empty)
+
+
+def _publish_connection(
+    call: Call, rows: Sequence[LobbyRow], user_id: int, event: Event[Any]
+) -> dict[int, list[LobbyMemberRow]]:
+    members_by_lobby = store.members_of(call.tx, [row.id for row in rows])
+    own = [each for row in rows for each in members_by_lobby[row.id] if each.user_id == user_id]
+    payloads = {int(each.lobby_id): each for each in views.connection_changes(call.tx, own)}
+    for row in rows:
+        others = [each.user_id for each in members_by_lobby[row.id] if each.user_id != user_id]
+        if others and row.id in payloads:
+            publish(call, row, event, payloads[row.id], others)
+    return members_by_lobby
+
+
+# Account changes
+
+
+def accounts_merged(call: Call, signal: identities.AccountsMerged) -> None:
+    """Move memberships and messages of a merged provisional account to the full account (spec/sdk.md#8.5)."""
+    _replace_member(call, signal.family_id, signal.source_id, signal.user_id)
+    store.reassign_messages(call.tx, signal.source_id, signal.user_id)
+
+
+def account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
+    """Move memberships of an unmerged account to its new provisional account (spec/sdk.md#8.6)."""
+    _replace_member(call, signal.family_id, signal.user_id, signal.provisional_id)
+
+
+def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
+    for each in store.memberships(call.tx, old_id, applications.family(call.tx, family_id)):
+        row = store.find(call.tx, each.lobby_id)
+        if row is not None:
+            known = store.find_member(call.tx, row.id, new_id)
+            update_members(call, row, [known or each._replace(user_id=new_id)], [old_id])
+
+
+def user_changed(call: Call, signal: users.UserChanged) -> None:
+    """Publish a user's new name or avatar to the members of their lobbies."""
+    if signal.tag_only or signal.row.bot:
+        return
+    for application_id in sorted({each.application_id for each in store.memberships(call.tx, signal.row.id)}):
+        rows = store.list_of_user(call.tx, application_id, signal.row.id)
+        _publish_connection(call, rows, signal.row.id, wire.LOBBY_MEMBER_UPDATE)
+
+
+def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
+    """Publish a user's changed application profile to the members of their lobbies."""
+    user_id, family_id = signal.profile.user_id, signal.profile.application_id
+    own = store.memberships(call.tx, user_id, applications.family(call.tx, family_id))
+    members_by_lobby = store.members_of(call.tx, [each.lobby_id for each in own])
+    other_ids = {each.user_id for members in members_by_lobby.values() for each in members} - {int(user_id)}
+    identities.publish_profile(call, signal.profile, other_ids)
+
+
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+    """Remove a deleted account from all lobbies."""
+    for each in store.memberships(call.tx, signal.user_id):
+        if (row := store.find(call.tx, each.lobby_id)) is not None:
+            update_members(call, row, removed_ids=[signal.user_id])
+
+
+def family_joined(call: Call, signal: identities.FamilyJoined) -> None:
+    """Delete the lobbies of an application that joins a publisher's family (spec/sdk.md#8.7)."""
+    for row in store.list_of_application(call.tx, signal.application_id):
+        delete(call, row)

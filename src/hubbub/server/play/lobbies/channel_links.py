@@ -1,0 +1,106 @@
+"""Links between lobbies and guild channels, and invites to these guilds (spec/sdk.md#12.6)."""
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import InviteTargetType, MessageType
+from hubbub.protocol.flags import LobbyFlags, UserFlags
+from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import Channel, LinkedLobby
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.places import channels, invites
+from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
+from hubbub.server.places.invites import InviteRow, TargetList
+from hubbub.server.play.lobbies import actions, store
+from hubbub.server.play.lobbies.store import LobbyRow
+from hubbub.server.talk import messages
+
+
+def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
+    """Link a lobby to a channel and post a system message there; their messages are then shared."""
+    if channel.id == row.linked_channel_id:
+        return row
+    if row.linked_channel_id is not None:
+        channels.link_lobby(call, row.linked_channel_id, None)
+    after = store_link(call, row, channel.id, call.user_id)
+    messages.create_system_message(call, channel, MessageType.CHANNEL_LINKED_TO_LOBBY, call.user_id)
+    return after
+
+
+def store_link(call: Call, row: LobbyRow, channel_id: int, linked_by: int) -> LobbyRow:
+    """Store the link in both the lobby and the channel."""
+    channels.link_lobby(call, channel_id, _linked_lobby(call, row, linked_by))
+    return actions.change(call, row, row._replace(linked_channel_id=channel_id))
+
+
+def _linked_lobby(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
+    return LinkedLobby(
+        application_id=ApplicationId(row.application_id),
+        lobby_id=LobbyId(row.id),
+        linked_by=UserId(linked_by),
+        linked_at=json.timestamp(call.now),
+        require_application_authorization=bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION),
+    )
+
+
+def refresh(call: Call, row: LobbyRow) -> None:
+    """Update the channel's copy of the link after the lobby's flags changed."""
+    channel = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
+    if channel is None or channel.linked_lobby is None:
+        return
+    linked = json.decode(channel.linked_lobby, LinkedLobby)
+    linked.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
+    channels.link_lobby(call, channel.id, linked)
+
+
+def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
+    """Unlink a lobby from its channel; return both.
+
+    If no member is connected, the idle timeout starts now."""
+    if row.linked_channel_id is None:
+        return row, None
+    channel = channels.link_lobby(call, row.linked_channel_id, None)
+    return _clear_link(call, row), channel
+
+
+def _clear_link(call: Call, row: LobbyRow) -> LobbyRow:
+    idle_ms = None if row.idle_ms is None else call.now
+    return actions.change(call, row, row._replace(linked_channel_id=None, idle_ms=idle_ms))
+
+
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Unlink lobbies from deleted channels."""
+    for row in store.list_of_channels(call.tx, signal.channel_ids):
+        _clear_link(call, row)
+
+
+def channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
+    """Publish a lobby whose linked channel changed."""
+    for row in store.list_of_channels(call.tx, (signal.channel_id,)):
+        actions.publish_update(call, row)
+
+
+def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
+    """Create a single-use invite to the linked channel's guild for one lobby member, valid for an hour."""
+    ref = None if row.linked_channel_id is None else access.find_channel(call.tx, row.linked_channel_id)
+    if ref is None or ref.guild_id is None:
+        raise errors.UNKNOWN_CHANNEL()
+    user = users.find(call.tx, user_id)
+    if user is None or user.flags & UserFlags.PROVISIONAL_ACCOUNT:
+        # spec/sdk.md#8.1: provisional accounts cannot join guilds; their users must link an account first.
+        raise errors.MISSING_PERMISSIONS()
+    template = InviteRow(
+        code="",
+        guild_id=ref.guild_id,
+        channel_id=ref.id,
+        inviter_id=call.user_id,
+        created_ms=call.now,
+        expires_ms=call.now + wire.LOBBY_INVITE_LIFETIME_SECONDS * 1000,
+        max_age=wire.LOBBY_INVITE_LIFETIME_SECONDS,
+        max_uses=1,
+        target_type=InviteTargetType.LOBBY,
+    )
+    return wire.LobbyInvite(code=invites.create(call, template, TargetList([UserId(user_id)], None)).code)

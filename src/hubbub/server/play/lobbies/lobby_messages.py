@@ -1,0 +1,265 @@
+"""Messages of lobbies, synchronized with linked channels and sent to the application's webhook."""
+
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType, WebhookEventType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import LinkedLobby
+from hubbub.server.core import access, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.rejections import RejectedWithSideEffects
+from hubbub.server.identity import oauth2, users
+from hubbub.server.play import webhook_events
+from hubbub.server.play.lobbies import actions, rules, store, views
+from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, encode_metadata
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
+
+DELETE_EXPIRED: Final = "lobbies.forget"
+DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
+"""Interval between deletions of expired messages."""
+
+CHANNEL_ONLY_FIELDS: Final = (
+    "embeds",
+    "components",
+    "attachments",
+    "sticker_ids",
+    "poll",
+    "shared_client_theme",
+    "message_reference",
+)
+"""Message fields that only a channel can store."""
+LOBBY_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.SUPPRESS_NOTIFICATIONS
+CHANNEL_ONLY_FLAGS: Final = MessageFlags.SETTABLE & ~LOBBY_FLAGS
+"""Flags that require such fields."""
+
+
+class LobbyMessageSweep(msgspec.Struct):
+    """Payload of the job that deletes expired messages."""
+
+    lobby_id: int
+
+
+def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
+    """Create a lobby message, and post it in the linked channel if it may be posted there."""
+    content = (body.content or "").replace("\x00", "").strip()
+    form = errors.FormErrors()
+    rules.check_metadata(form, "metadata", body.metadata)
+    if row.linked_channel_id is None:
+        for name in CHANNEL_ONLY_FIELDS:
+            if getattr(body, name):
+                form.add(name, "LOBBY_NOT_LINKED", "This field requires a lobby with a linked channel.")
+        if call.files:
+            form.add("files", "LOBBY_NOT_LINKED", "Files require a lobby with a linked channel.")
+        if isinstance(body.flags, int) and body.flags & CHANNEL_ONLY_FLAGS:
+            form.add("flags", "LOBBY_NOT_LINKED", "These flags require a lobby with a linked channel.")
+    form.raise_if_any()
+    if not content and row.linked_channel_id is None:
+        raise errors.EMPTY_MESSAGE()
+    message_id = call.new_id(MessageId)
+    nonce = messages.parse_nonce(body)
+    if nonce is not None and messages.is_nonce_enforced(call, body):
+        duplicate = messages.find_by_nonce(
+            call, row.id, str(nonce), message_id, lambda id: store.find_message(call.tx, row.id, id)
+        )
+        if duplicate is not None:
+            return views.messages_with_authors(call, (duplicate,))[0]
+    message = LobbyMessageRow(
+        lobby_id=row.id,
+        id=message_id,
+        channel_id=row.id,
+        author_id=call.user_id,
+        type=MessageType.DEFAULT,
+        content=content,
+        flags=MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION | ((body.flags or 0) & LOBBY_FLAGS),
+        application_id=row.application_id,
+        additional_name=member.additional_name,
+        metadata=encode_metadata(body.metadata or None),
+    )
+    store.insert_message(call.tx, message)
+    jobs.enqueue_once(
+        call.tx,
+        DELETE_EXPIRED,
+        LobbyMessageSweep(row.id),
+        due_ms=call.now + wire.LOBBY_HISTORY_MS,
+        key=f"{DELETE_EXPIRED}:{int(row.id)}",
+    )
+    if row.linked_channel_id is None or not _post_in_channel(call, row, message, body):
+        if not content:
+            raise errors.EMPTY_MESSAGE()
+        _publish(call, row, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
+    stored = store.find_message(call.tx, row.id, message.id)
+    assert stored is not None
+    return views.messages_with_authors(call, (stored,))[0]
+
+
+def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
+    """Post a lobby message in the linked channel; `message_created` then publishes it to the lobby.
+
+    Return False if the guild's moderation blocks it: the message then exists only in the lobby (spec/sdk.md#12.6)."""
+    channel = access.find_channel(call.tx, row.linked_channel_id or 0)
+    author = None if channel is None else messages.find_author(call.tx, channel.guild_id, call.user_id)
+    if channel is None or author is None:
+        return False
+    try:
+        messages.create(
+            call,
+            rules.linked_channel_access(call, channel),
+            body,
+            message_id=MessageId(message.id),
+            author=author,
+            origin=messages.ApplicationOrigin(row.application_id),
+        )
+    except RejectedWithSideEffects as refusal:
+        # Nothing was stored, so nothing is rolled back; the moderators' alert is part of this transaction.
+        refusal.side_effects(call)
+        return False
+    return True
+
+
+def message_created(call: Call, signal: MessageCreated) -> None:
+    """Publish a linked channel's new message to the lobby's members."""
+    if signal.channel.linked_lobby is None or signal.row.type not in messages.USER_MESSAGE_TYPES:
+        return
+    row = _linked_lobby(call, signal.channel.linked_lobby)
+    if row is None:
+        return
+    known = store.find_message(call.tx, row.id, signal.row.id)
+    if known is None:
+        message = _copy_channel_message(row, signal.row)
+        store.insert_message(call.tx, message)
+    else:
+        message = known._replace(
+            channel_id=signal.channel.id,
+            type=signal.row.type,
+            content=signal.row.content,
+            flags=known.flags | signal.row.flags,
+        )
+        store.replace_message(call.tx, message)
+    _publish_linked(call, row, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE)
+
+
+def message_changed(call: Call, signal: MessageChanged) -> None:
+    """Publish an edit in a linked channel.
+
+    The moderation metadata is cleared because it no longer applies (spec/sdk.md#11.4)."""
+    if signal.channel.linked_lobby is None:
+        return
+    row = _linked_lobby(call, signal.channel.linked_lobby)
+    known = None if row is None else store.find_message(call.tx, row.id, signal.row.id)
+    if row is None or known is None:
+        return
+    edited = signal.row.edited_ms != known.edited_ms
+    after = known._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
+    if edited:
+        after = after._replace(moderation_metadata=None)
+    store.update_message(call.tx, after)
+    webhook = WebhookEventType.LOBBY_MESSAGE_UPDATE if edited else None
+    _publish_linked(call, row, after, signal, wire.LOBBY_MESSAGE_UPDATE, webhook)
+
+
+def messages_deleted(call: Call, signal: MessagesDeleted) -> None:
+    """Publish the deletion of a linked channel's messages to the lobby's members."""
+    if signal.channel.linked_lobby is None:
+        return
+    row = _linked_lobby(call, signal.channel.linked_lobby)
+    if row is None:
+        return
+    member_ids = store.member_ids(call.tx, row.id)
+    for message_id in store.delete_messages(call.tx, row.id, [each.id for each in signal.rows]):
+        payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(row.id))
+        actions.publish(call, row, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
+        _send_webhook_event(call, row, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
+
+
+def message_drafted(call: Call, signal: MessageDrafted) -> None:
+    """Raise unless the author has authorized the application, where the linked lobby requires it."""
+    if signal.access.channel.linked_lobby is None:
+        return
+    linked = json.decode(signal.access.channel.linked_lobby, LinkedLobby)
+    if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
+        return
+    if oauth2.find_authorization(call.tx, call.user_id, linked.application_id) is None:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
+    """Store moderation metadata of a message and publish it to the lobby's members only (spec/sdk.md#11.4)."""
+    after = message._replace(moderation_metadata=encode_metadata(metadata))
+    if after == message:
+        return
+    store.update_message(call.tx, after)
+    (payload,) = views.messages_with_authors(call, (after,)) or (None,)
+    if payload is not None:
+        # Send an empty map too; otherwise clients would retain their old metadata.
+        payload.moderation_metadata = metadata
+        actions.publish(call, row, wire.LOBBY_MESSAGE_UPDATE, payload, store.member_ids(call.tx, row.id))
+
+
+def delete_expired(call: Call, sweep: LobbyMessageSweep) -> None:
+    """Delete messages that are too old to be read."""
+    oldest = store.delete_messages_until(call.tx, sweep.lobby_id, Snowflake.at(call.now - wire.LOBBY_HISTORY_MS))
+    if oldest is not None:
+        due_ms = max(Snowflake(oldest).created_ms + wire.LOBBY_HISTORY_MS, call.now) + DELETE_EXPIRED_INTERVAL_MS
+        call.tx.enqueue(DELETE_EXPIRED, sweep, due_ms=due_ms, key=f"{DELETE_EXPIRED}:{int(sweep.lobby_id)}")
+
+
+def _copy_channel_message(row: LobbyRow, message: messages.MessageRow) -> LobbyMessageRow:
+    return LobbyMessageRow(
+        lobby_id=row.id,
+        id=message.id,
+        channel_id=message.channel_id,
+        author_id=message.author_id,
+        type=message.type,
+        content=message.content,
+        flags=message.flags,
+        application_id=message.application_id,
+    )
+
+
+def _linked_lobby(call: Call, linked_lobby: str) -> LobbyRow | None:
+    return store.find(call.tx, json.decode(linked_lobby, LinkedLobby).lobby_id)
+
+
+def _publish(
+    call: Call, row: LobbyRow, event: Event[Any], message: LobbyMessageRow, webhook: WebhookEventType | None
+) -> None:
+    """Publish a message that exists only in the lobby to its members and to the application's webhook."""
+    author = users.find(call.tx, message.author_id)
+    if author is None:
+        return
+    payload = views.message(message, users.user(author))
+    actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
+    if webhook is not None:
+        _send_webhook_event(call, row, webhook, payload)
+
+
+def _publish_linked(
+    call: Call,
+    row: LobbyRow,
+    message: LobbyMessageRow,
+    signal: MessageCreated | MessageChanged,
+    event: Event[Any],
+    webhook: WebhookEventType | None,
+) -> None:
+    """Publish a linked channel's message to the lobby's members, in full as channel readers see it."""
+    related = messages.views.RelatedData(call)
+    related.load((signal.row,))
+    payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
+    if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
+        payload.moderation_metadata = {}
+    actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
+    if webhook is not None:
+        _send_webhook_event(call, row, webhook, views.message(message, payload.author))
+
+
+def _send_webhook_event(call: Call, row: LobbyRow, kind: WebhookEventType, data: Any) -> None:
+    url = row.override_event_webhooks_url
+    webhook_events.send(call, ApplicationId(row.application_id), kind, data, subject_id=row.id, url=url)

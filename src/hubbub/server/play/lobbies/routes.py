@@ -1,0 +1,340 @@
+"""HTTP handlers of lobbies, for backends (bot tokens) and for users (OAuth2 tokens)."""
+
+from collections.abc import Callable
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
+from hubbub.protocol.ids import ChannelId, LobbyId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import Channel
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications
+from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, rules, store, views
+from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
+
+# Operations of backends
+
+
+@handles(wire.CREATE_LOBBY)
+async def create_lobby(work: AsyncOperation, body: wire.CreateLobby) -> wire.Lobby:
+    """Create a lobby."""
+
+    def check(call: Call) -> int:
+        _check(body)
+        assert call.actor.application_id is not None
+        return call.actor.application_id
+
+    await _require_webhook_url(work, body, check)
+    return await work.write(lambda call: _create(call, check(call), body))
+
+
+def _check(body: wire.CreateLobby) -> None:
+    form = FormErrors()
+    rules.check_lobby(form, body)
+    form.raise_if_any()
+
+
+async def _require_webhook_url(work: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+    """Raise unless the lobby's own webhook URL, if it has one, passes the same check as the application's."""
+    if url := body.override_event_webhooks_url:
+        await applications.require_event_endpoint(work, "override_event_webhooks_url", url, check)
+
+
+def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
+    row = actions.create(
+        call,
+        application_id,
+        metadata=encode_metadata(body.metadata or None),
+        flags=body.flags or 0,
+        idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
+        override_event_webhooks_url=body.override_event_webhooks_url or None,
+    )
+    actions.update_members(call, row, _requested_members(call, row, body.members or ()))
+    return views.lobby(call, row)
+
+
+@handles(wire.GET_LOBBY)
+def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
+    """Get a lobby of the bot's application."""
+    return views.lobby(call, rules.require(call, lobby_id))
+
+
+@handles(wire.EDIT_LOBBY)
+async def edit_lobby(work: AsyncOperation, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+    """Update a lobby.
+
+    If `members` is given, it replaces all current members."""
+
+    def check(call: Call) -> int:
+        row = rules.require(call, lobby_id)
+        _check(body)
+        return row.application_id
+
+    await _require_webhook_url(work, body, check)
+    return await work.write(lambda call: _edit(call, lobby_id, body))
+
+
+def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+    row = rules.require(call, lobby_id)
+    _check(body)
+    after = row
+    if body.metadata is not UNSET:
+        after = after._replace(metadata=encode_metadata(body.metadata))
+    if isinstance(body.flags, int):
+        after = after._replace(flags=body.flags)
+    if isinstance(body.idle_timeout_seconds, int):
+        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+    if body.override_event_webhooks_url is not UNSET:
+        after = after._replace(override_event_webhooks_url=body.override_event_webhooks_url)
+    if after.flags != row.flags:
+        channel_links.refresh(call, after)
+    after = actions.change(call, row, after)
+    if isinstance(body.members, list):
+        memberships = _requested_members(call, after, body.members)
+        retained_ids = {each.user_id for each in memberships}
+        removed_ids = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in retained_ids]
+        actions.update_members(call, after, memberships, removed_ids)
+    return views.lobby(call, after)
+
+
+@handles(wire.DELETE_LOBBY)
+def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
+    """Delete a lobby.
+
+    Succeeds if the lobby does not exist."""
+    if store.find(call.tx, lobby_id) is not None:
+        actions.delete(call, rules.require(call, lobby_id))
+
+
+def _requested_members(
+    call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
+) -> list[LobbyMemberRow]:
+    """Return the memberships of a request body; raise if a user may not be added."""
+    known = {each.user_id: each for each in store.members(call.tx, row.id)}
+    new = [each.id for each in requests if each.id not in known]
+    if new:
+        _require_admissible(call, row, new)
+    return [
+        actions.member_row(call, row, each.id, known.get(each.id), metadata=each.metadata, flags=each.flags)
+        for each in requests
+    ]
+
+
+def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> None:
+    allowed, full = actions.admissible(call, row, user_ids)
+    if len(allowed) < len(set(user_ids)):
+        raise errors.MISSING_ACCESS()
+    if full:
+        raise errors.MAX_LOBBIES()
+
+
+@handles(wire.ADD_LOBBY_MEMBER)
+def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.AddLobbyMember) -> wire.LobbyMember:
+    """Add a lobby member.
+
+    Updates the membership if the user is already a member."""
+    row = rules.require(call, lobby_id)
+    form = FormErrors()
+    rules.check_member(form, (), body)
+    form.raise_if_any()
+    known = store.find_member(call.tx, row.id, user_id)
+    if known is None:
+        _require_admissible(call, row, [user_id])
+    upserted = _updated_member(call, row, user_id, known, body)
+    actions.update_members(call, row, [upserted])
+    return views.member(upserted)
+
+
+def _updated_member(
+    call: Call, row: LobbyRow, user_id: int, known: LobbyMemberRow | None, body: wire.AddLobbyMember
+) -> LobbyMemberRow:
+    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
+    return actions.member_row(
+        call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=additional_name
+    )
+
+
+@handles(wire.DELETE_LOBBY_MEMBER)
+def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
+    """Remove a lobby member.
+
+    Succeeds if the user is not a member."""
+    actions.update_members(call, rules.require(call, lobby_id), removed_ids=[user_id])
+
+
+@handles(wire.BULK_UPDATE_LOBBY_MEMBERS)
+def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobbyMembers) -> list[wire.LobbyMember]:
+    """Update lobby members in bulk.
+
+    Adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
+    row = rules.require(call, lobby_id)
+    if not changes.BULK_LOBBY_MEMBERS.active(call.now):
+        raise errors.NOT_FOUND()
+    form = FormErrors()
+    for index, each in enumerate(body):
+        rules.check_member(form, (index,), each)
+        if any(each.id == other.id for other in body[:index]):
+            form.add((index, "id"), *errors.duplicate())
+    form.raise_if_any()
+    known = {each.user_id: each for each in store.members(call.tx, row.id)}
+    removed = [each.id for each in body if each.remove_member is True]
+    remaining = [each for each in body if each.remove_member is not True]
+    allowed, full = actions.admissible(call, row, [each.id for each in remaining])
+    upserted = [
+        _updated_member(call, row, each.id, known.get(each.id), each)
+        for each in remaining
+        if each.id in known or (each.id in allowed and each.id not in full)
+    ]
+    actions.update_members(call, row, upserted, removed)
+    return [views.member(each) for each in upserted]
+
+
+@handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
+def create_linked_lobby_guild_invite_for_user(call: Call, lobby_id: LobbyId, user_id: UserId) -> wire.LobbyInvite:
+    """Create an invite to the linked channel's guild for a lobby member."""
+    row = rules.require(call, lobby_id)
+    if store.find_member(call.tx, row.id, user_id) is None:
+        raise errors.UNKNOWN_MEMBER()
+    return channel_links.create_invite(call, row, user_id)
+
+
+@handles(wire.UPDATE_LOBBY_MESSAGE_EXTERNAL_MODERATION_METADATA)
+def update_lobby_message_external_moderation_metadata(
+    call: Call, lobby_id: LobbyId, message_id: MessageId, body: wire.ModerationMetadata
+) -> None:
+    """Update the moderation metadata of a lobby message.
+
+    Replaces any earlier metadata."""
+    if not changes.MODERATION_METADATA.active(call.now):
+        raise errors.NOT_FOUND()
+    row = rules.require(call, lobby_id)
+    message = store.find_message(call.tx, row.id, message_id)
+    if message is None:
+        raise errors.UNKNOWN_MESSAGE()
+    lobby_messages.moderate(call, row, message, body)
+
+
+# Operations of users
+
+
+@handles(wire.CREATE_OR_JOIN_LOBBY)
+def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby:
+    """Create or join a lobby.
+
+    Joins the lobby with the given secret, or creates it."""
+    form = FormErrors()
+    rules.check_metadata(form, "lobby_metadata", body.lobby_metadata)
+    rules.check_metadata(form, "member_metadata", body.member_metadata)
+    rules.check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
+    form.raise_if_any()
+    row = _find_or_create(call, body)
+    after = row
+    if body.lobby_metadata is not UNSET:
+        after = after._replace(metadata=encode_metadata(body.lobby_metadata))
+    if isinstance(body.idle_timeout_seconds, int):
+        after = after._replace(idle_timeout_seconds=body.idle_timeout_seconds)
+    if isinstance(body.flags, int):
+        after = after._replace(flags=body.flags)
+    after = actions.change(call, row, after)
+    known = store.find_member(call.tx, row.id, call.user_id)
+    if known is None:
+        counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
+        if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
+            raise errors.MAX_LOBBIES()
+    membership = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
+    actions.update_members(call, after, [membership])
+    return views.lobby(call, after)
+
+
+def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
+    application_id = call.actor.application_id
+    assert application_id is not None
+    row = store.find_by_secret(call.tx, application_id, body.secret)
+    if row is not None and (row.secret_expires_ms or 0) <= call.now:
+        # The lobby remains, but the secret creates a new one.
+        store.clear_secret(call.tx, row.id)
+        row = None
+    return row or actions.create(
+        call,
+        application_id,
+        metadata=None,
+        flags=body.flags or 0,
+        idle_timeout_seconds=body.idle_timeout_seconds or wire.LOBBY_IDLE_SECONDS_DEFAULT,
+        by_secret=1,
+        secret=body.secret,
+        secret_expires_ms=call.now + wire.LOBBY_SECRET_LIFETIME_MS,
+    )
+
+
+@handles(wire.LEAVE_LOBBY)
+def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
+    """Leave a lobby.
+
+    Only a lobby created with a secret can be left. From others, the backend removes members."""
+    row = rules.require(call, lobby_id)
+    if not row.by_secret:
+        raise errors.MISSING_PERMISSIONS()
+    actions.update_members(call, row, removed_ids=[call.user_id])
+
+
+@handles(wire.CREATE_LOBBY_MESSAGE)
+def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
+    """Create a lobby message.
+
+    The caller must be a member of the lobby."""
+    row, member = rules.require_member(call, lobby_id)
+    return lobby_messages.create(call, row, member, body)
+
+
+@handles(wire.GET_LOBBY_MESSAGES)
+def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessages) -> list[wire.LobbyMessage]:
+    """List lobby messages.
+
+    Returns the newest messages first, none older than 72 hours."""
+    row, _ = rules.require_member(call, lobby_id)
+    since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
+    return views.messages_with_authors(call, store.newest_messages(call.tx, row.id, query.limit, since))
+
+
+@handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_SELF)
+def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> wire.LobbyInvite:
+    """Create an invite to the linked channel's guild for the current user."""
+    row, _ = rules.require_member(call, lobby_id)
+    return channel_links.create_invite(call, row, call.user_id)
+
+
+# Linked channels
+
+
+@handles(wire.EDIT_LOBBY_CHANNEL_LINK)
+def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChannel) -> wire.Lobby:
+    """Link a lobby to a channel, or unlink it.
+
+    Requires the CAN_LINK_LOBBY member flag or the application's bot token."""
+    if call.actor.is_bot:
+        row = rules.require(call, lobby_id)
+    else:
+        row, member = rules.require_member(call, lobby_id)
+        if not member.flags & LobbyMemberFlags.CAN_LINK_LOBBY:
+            raise errors.MISSING_PERMISSIONS()
+    if body.channel_id:
+        row = channel_links.link(call, row, rules.require_linkable(call, row, body.channel_id))
+    else:
+        row, _ = channel_links.unlink(call, row)
+    return views.lobby(call, row)
+
+
+@handles(wire.UNLINK_CHANNEL_LOBBY)
+def unlink_channel_lobby(call: Call, channel_id: ChannelId) -> Channel:
+    """Unlink a channel from its lobby."""
+    rows = store.list_of_channels(call.tx, (channel_id,))
+    if not rows:
+        raise errors.UNKNOWN_LOBBY()
+    _, channel = channel_links.unlink(call, rows[0])
+    assert channel is not None
+    return channel

@@ -1,0 +1,222 @@
+"""Build the wire models of lobbies, their members and messages."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import lobbies as wire
+from hubbub.protocol.resources.channels import Channel
+from hubbub.protocol.resources.identities import UserApplicationProfile
+from hubbub.protocol.resources.messages import DispatchedMessage, Message, MessageLobbyMember
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import applications, game_sessions, identities, users
+from hubbub.server.places import channels, voice_regions, voice_states
+from hubbub.server.places.voice_states import CallStateRow
+from hubbub.server.play.lobbies import store
+from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, decode_metadata
+from hubbub.server.talk import messages
+
+Profiles = Mapping[str, list[UserApplicationProfile]]
+"""Application profiles by user id."""
+
+
+def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
+    """Return a lobby for an HTTP response.
+
+    The webhook URL is included only for the application's bot."""
+    tx = call.tx
+    view = wire.Lobby(
+        id=LobbyId(row.id),
+        application_id=ApplicationId(row.application_id),
+        metadata=decode_metadata(row.metadata),
+        members=[member(each) for each in store.members(tx, row.id)],
+        flags=row.flags,
+        linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
+    )
+    if row.override_event_webhooks_url is not None and call.actor.is_bot:
+        view.override_event_webhooks_url = row.override_event_webhooks_url
+    return view
+
+
+def member(row: LobbyMemberRow) -> wire.LobbyMember:
+    """Return a member for an HTTP response."""
+    return wire.LobbyMember(
+        id=UserId(row.user_id),
+        metadata=decode_metadata(row.metadata),
+        flags=row.flags,
+        additional_name=UNSET if row.additional_name is None else row.additional_name,
+    )
+
+
+def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool = False) -> list[wire.GatewayLobby]:
+    """Return gateway views of an application's lobbies, in a fixed number of queries.
+
+    With `profiled`, members include their application profiles, for recipients who do not know them yet."""
+    if not rows:
+        return []
+    members_by_lobby = store.members_of(tx, [row.id for row in rows])
+    member_ids = {each.user_id for members in members_by_lobby.values() for each in members}
+    users_by_id = users.find_many(tx, member_ids)
+    present = game_sessions.connected(tx, rows[0].application_id, member_ids)
+    linked_channels = _linked_channels(tx, rows)
+    voice_states_by_lobby = voice_states.calls.list_callers(tx, [row.id for row in rows])
+    profiles = _profiles(tx, rows[0].application_id, member_ids) if include_profiles else {}
+    return [
+        wire.GatewayLobby(
+            id=LobbyId(row.id),
+            application_id=ApplicationId(row.application_id),
+            metadata=decode_metadata(row.metadata),
+            members=[
+                _gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles)
+                for each in members_by_lobby[row.id]
+                if each.user_id in users_by_id
+            ],
+            flags=row.flags,
+            voice_states=[voice_state(each) for each in voice_states_by_lobby.get(row.id, ())],
+            # spec/voice.md#1: the region of the call, while there is one.
+            region=voice_regions.REGIONS[0].id if row.id in voice_states_by_lobby else None,
+            linked_channel=linked_channels.get(row.id, UNSET),
+        )
+        for row in rows
+    ]
+
+
+def voice_state(row: CallStateRow, *, left: bool = False) -> wire.LobbyVoiceState:
+    """Return a participant's voice state in a lobby call; `left` shows that they left it."""
+    return wire.LobbyVoiceState(
+        lobby_id=LobbyId(row.call_id),
+        channel_id=None if left else ChannelId(row.call_id),
+        user_id=UserId(row.user_id),
+        session_id=row.session_id,
+        self_mute=bool(row.self_mute),
+        self_deaf=bool(row.self_deaf),
+        self_video=bool(row.self_video),
+    )
+
+
+def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
+    return identities.profiles(tx, applications.family_id(tx, application_id), user_ids)
+
+
+def member_changes(
+    tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
+) -> dict[int, wire.LobbyMemberChange]:
+    """Return the member event payloads of a lobby by user id.
+
+    With `profiled`, members include their application profiles."""
+    rows = list(members)
+    users_by_id = users.find_many(tx, [each.user_id for each in rows])
+    present = game_sessions.connected(tx, row.application_id, users_by_id)
+    profiles = _profiles(tx, row.application_id, users_by_id) if include_profiles else {}
+    return {
+        each.user_id: wire.LobbyMemberChange(
+            member=_gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles),
+            lobby_id=LobbyId(row.id),
+            application_id=ApplicationId(row.application_id),
+        )
+        for each in rows
+        if each.user_id in users_by_id
+    }
+
+
+def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
+    """Return the connection payloads of one user, for each lobby of an application that they are in."""
+    first = members[0] if members else None
+    user = None if first is None else users.find(tx, first.user_id)
+    if first is None or user is None:
+        return []
+    present = bool(game_sessions.connected(tx, first.application_id, (first.user_id,)))
+    return [
+        wire.LobbyMemberChange(
+            member=_gateway_member(each, users.user(user), present, {}),
+            lobby_id=LobbyId(each.lobby_id),
+            application_id=ApplicationId(each.application_id),
+        )
+        for each in members
+    ]
+
+
+def messages_with_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> list[wire.LobbyMessage]:
+    """Return messages with their authors; messages of deleted users are omitted."""
+    found = users.find_many(call.tx, [row.author_id for row in rows])
+    user_views = {user_id: users.user(each) for user_id, each in found.items()}
+    webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views])
+    authored = ((row, webhook_authors.get(row.id) or user_views.get(row.author_id)) for row in rows)
+    return [message(row, author) for row, author in authored if author is not None]
+
+
+def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, User]:
+    """Return the authors of webhook messages in linked channels, which have a name and avatar per message."""
+    authors: dict[int, User] = {}
+    for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
+        related = messages.views.RelatedData(call)
+        stored = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
+        for each in stored.values():
+            if each.webhook_id is not None:
+                authors[each.id] = messages.views.build(Message, related, each).author
+    return authors
+
+
+def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
+    """Return a lobby message."""
+    view = wire.LobbyMessage(
+        id=MessageId(row.id),
+        type=row.type,
+        content=row.content,
+        lobby_id=LobbyId(row.lobby_id),
+        channel_id=ChannelId(row.channel_id),
+        author=author,
+        flags=row.flags,
+        lobby_member=_lobby_member(row),
+        metadata=decode_metadata(row.metadata) or UNSET,
+        moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
+        timestamp=json.timestamp(Snowflake(row.id).created_ms),
+    )
+    if row.application_id is not None:
+        view.application_id = ApplicationId(row.application_id)
+    if row.edited_ms is not None:
+        view.edited_timestamp = json.timestamp(row.edited_ms)
+    return view
+
+
+def linked_message(row: LobbyMessageRow, payload: DispatchedMessage) -> wire.LinkedLobbyMessage:
+    """Return a linked channel's message for lobby members, with all its fields."""
+    fields = {name: getattr(payload, name) for name in payload.__struct_fields__}
+    fields["lobby_member"] = _lobby_member(row)
+    return wire.LinkedLobbyMessage(
+        **fields,
+        lobby_id=LobbyId(row.lobby_id),
+        metadata=decode_metadata(row.metadata) or UNSET,
+        moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
+    )
+
+
+def _lobby_member(row: LobbyMessageRow) -> MessageLobbyMember | UnsetType:
+    return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
+
+
+def _gateway_member(row: LobbyMemberRow, user: User, connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
+    return wire.GatewayLobbyMember(
+        user_id=UserId(row.user_id),
+        user=user,
+        metadata=decode_metadata(row.metadata),
+        flags=row.flags,
+        connected=connected,
+        additional_name=UNSET if row.additional_name is None else row.additional_name,
+        user_application_profiles=profiles.get(str(int(row.user_id)), UNSET),
+    )
+
+
+def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
+    lobby_ids = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
+    found = channels.find_many(tx, lobby_ids)
+    overwrites = channels.overwrites_of_many(tx, list(found))
+    return {
+        lobby_ids[row.id]: channels.channel(row, overwrites.get(row.id, []))
+        for row in found.values()
+        if row.guild_id is not None
+    }

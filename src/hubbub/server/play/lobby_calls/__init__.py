@@ -1,0 +1,22 @@
+"""Lobby calls: voice calls of lobby members.
+
+The voice server is a transport; the voice_states slice stores the participants."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, PendingJoinsCanceled
+from hubbub.server.play.lobbies import LobbyMembersLeaving
+from hubbub.server.play.lobby_calls import actions, commands
+
+SLICE = Slice(
+    name="lobby_calls",
+    modules=(commands,),
+    jobs={commands.JOIN: commands.join_delayed},
+    listeners={
+        LobbyMembersLeaving: actions.members_leave,
+        CallerMustLeave: actions.caller_leaves,
+        CallerDisplaced: actions.caller_displaced,
+        PendingJoinsCanceled: commands.cancel_delayed_joins,
+    },
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,82 @@
+"""Join and leave calls of lobbies: write, and publish to the lobby's members."""
+
+from collections.abc import Sequence
+
+from hubbub.protocol.ids import LobbyId
+from hubbub.protocol.resources import lobby_calls as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import voice_states
+from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
+from hubbub.server.play import lobbies
+from hubbub.server.play.lobbies import LobbyMembersLeaving, LobbyRow
+
+
+def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
+    """Add a member to a call or update their voice state; the first participant starts the call."""
+    result = voice_states.calls.put(call, row)
+    if result.changed:
+        _publish_state(call, _audience(call, lobby), row)
+    if result.needs_ticket:
+        # spec/voice.md#1: the state precedes the server event, so that clients know their session by then.
+        _send_server(call, lobby, row)
+    if result.changed or result.needs_ticket:
+        voice_states.calls.notify_voice_server(call, row)
+
+
+def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
+    """Remove participants from their calls.
+
+    The last one to leave ends the call. `ended`: the lobby is being deleted."""
+    for lobby_id in dict.fromkeys(row.call_id for row in rows):
+        lobby = lobbies.find(call.tx, lobby_id)
+        audience = None if lobby is None else _audience(call, lobby)
+        for row in (row for row in rows if row.call_id == lobby_id):
+            voice_states.calls.remove(call, row)
+            if audience is not None:
+                _publish_state(call, audience, row, left=True)
+    for row in rows:
+        voice_states.calls.notify_voice_server(call, row, ended=ended)
+
+
+def reassign_server(call: Call, row: CallStateRow) -> None:
+    """Move a participant to another voice server after theirs was lost, or make them wait for one."""
+    lobby = lobbies.find(call.tx, row.call_id)
+    if lobby is not None:
+        _send_server(call, lobby, row)
+        voice_states.calls.notify_voice_server(call, row)
+
+
+def members_leave(call: Call, signal: LobbyMembersLeaving) -> None:
+    """Remove former lobby members from the call."""
+    participants = voice_states.calls.list_callers(call.tx, [signal.lobby.id]).get(signal.lobby.id, [])
+    leave(call, [row for row in participants if row.user_id in signal.user_ids], ended=signal.lobby_deleted)
+
+
+def caller_leaves(call: Call, signal: CallerMustLeave) -> None:
+    """Remove a participant that the voice server lost permanently."""
+    if signal.row.kind == CallKind.LOBBY:
+        leave(call, [signal.row])
+
+
+def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
+    """Move a participant whose voice server was lost."""
+    if signal.row.kind == CallKind.LOBBY:
+        reassign_server(call, signal.row)
+
+
+def _audience(call: Call, lobby: LobbyRow) -> Audience:
+    """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
+    participants = frozenset(lobbies.member_ids(call.tx, lobby.id))
+    return Audience(users=participants, application_id=lobby.application_id, oauth2_only=True)
+
+
+def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, left: bool = False) -> None:
+    call.tx.emit(wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(row, left=left), audience)
+
+
+def _send_server(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
+    token, endpoint = voice_states.calls.issue_ticket(call, row)
+    server = wire.LobbyVoiceServer(token=token, lobby_id=LobbyId(lobby.id), endpoint=endpoint)
+    audience = voice_states.calls.session_audience(row, application_id=lobby.application_id)
+    call.tx.emit(wire.LOBBY_VOICE_SERVER_UPDATE, server, audience)

@@ -1,0 +1,120 @@
+"""Gateway commands of lobby calls: opcode 17 sets voice states, opcode 42 reports an unresponsive voice server."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
+from hubbub.protocol.resources import lobby_calls as wire
+from hubbub.server.core import jobs, voice
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles_command
+from hubbub.server.places import voice_states
+from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
+from hubbub.server.play import lobbies
+from hubbub.server.play.lobby_calls import actions, rules
+
+JOIN: Final = "lobby_calls.join"
+
+
+class LobbyCallRequest(msgspec.Struct, kw_only=True):
+    """Job payload: a user's request to join the call of a lobby."""
+
+    lobby_id: LobbyId
+    application_id: ApplicationId
+    user_id: UserId
+    session_id: str
+    """Session id as shown in voice states."""
+    self_mute: bool
+    self_deaf: bool
+    self_video: bool
+
+
+@handles_command(wire.SET_LOBBY_VOICE_STATES, writes=True)
+def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
+    """Join the listed calls, and leave this session's other calls (spec/voice.md#1)."""
+    application_id = _lobby_application(call)
+    if application_id is None:
+        return
+    session_id = voice.session_id(call.session_id)
+    # A new request replaces one that is still waiting.
+    for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
+        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, call.user_id))
+    requested = {int(each.lobby_id): each for each in body}
+    joined = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
+    actions.leave(call, [row for row in joined if row.call_id not in requested])
+    own_lobbies = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
+    participants = voice_states.calls.list_callers(call.tx, list(requested))
+    for lobby_id, each in requested.items():
+        request = LobbyCallRequest(
+            lobby_id=LobbyId(lobby_id),
+            application_id=application_id,
+            user_id=call.user_id,
+            session_id=session_id,
+            self_mute=each.self_mute,
+            self_deaf=each.self_deaf,
+            self_video=each.self_video,
+        )
+        lobby = own_lobbies.get(lobby_id)
+        if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
+            _reject(call, request)
+        elif waits_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
+            call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_job_key(lobby_id, call.user_id))
+        else:
+            actions.join_or_update(call, lobby, _call_state(call, request))
+
+
+def _lobby_application(call: Call) -> ApplicationId | None:
+    """Return the calling application if it may use lobbies, or None."""
+    actor = call.actor
+    return actor.application_id if actor.kind == "bearer" and Scope.LOBBIES_WRITE in actor.scopes else None
+
+
+def _reject(call: Call, request: LobbyCallRequest) -> None:
+    """Notify only the requesting session that it did not join, so that the client need not wait."""
+    call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), left=True)))
+
+
+def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallStateRow:
+    return voice_states.calls.new_state(
+        request.lobby_id,
+        request.user_id,
+        CallKind.LOBBY,
+        request.session_id,
+        call.now,
+        self_mute=request.self_mute,
+        self_deaf=request.self_deaf,
+        self_video=request.self_video,
+    )
+
+
+def join_delayed(call: Call, job: jobs.Job) -> None:
+    """Join a call after a delay, imposed because the voice server rejected the user before."""
+    request = job.decode(LobbyCallRequest)
+    own_lobbies = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
+    lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
+    participants = voice_states.calls.list_callers(call.tx, [request.lobby_id]).get(request.lobby_id, ())
+    if lobby is not None and rules.can_join(request.user_id, participants):
+        actions.join_or_update(call, lobby, _call_state(call, request))
+
+
+@handles_command(wire.PING_LOBBY_VOICE_SERVER, writes=True)
+def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None:
+    """Check the voice server of a call that this session is in, and assign another one if it is lost."""
+    if _lobby_application(call) is None:
+        return
+    session_id = voice.session_id(call.session_id)
+    row = voice_states.calls.find_caller(call.tx, body.lobby_id, call.user_id)
+    if row is not None and row.session_id == session_id and voice_states.tickets.is_lost(call, *row[:2]):
+        actions.reassign_server(call, row)
+
+
+def cancel_delayed_joins(call: Call, signal: PendingJoinsCanceled) -> None:
+    """Cancel the delayed joins of a user."""
+    for lobby_id in signal.server_ids:
+        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, signal.user_id))
+
+
+def _job_key(lobby_id: int, user_id: int) -> str:
+    return f"{JOIN}:{int(lobby_id)}:{int(user_id)}"

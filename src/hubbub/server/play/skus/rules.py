@@ -1,0 +1,48 @@
+"""Checks for the creation and the sale of SKUs."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import SkuType
+from hubbub.protocol.flags import SkuFlags
+from hubbub.protocol.resources import skus as wire
+from hubbub.server.core.store import Tx
+from hubbub.server.play.skus import store
+from hubbub.server.play.skus.store import SkuRow
+
+SUBSCRIPTION_FLAGS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
+
+
+def is_on_sale(row: SkuRow) -> bool:
+    """Return whether a SKU can be bought now."""
+    return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
+
+
+def is_managed(row: SkuRow) -> bool:
+    """Return whether a SKU is neither a group nor deleted."""
+    return row.type != SkuType.SUBSCRIPTION_GROUP and row.state != store.DELETED
+
+
+def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
+    """Return whether an application may offer this SKU with a premium button: its own and on sale."""
+    row = store.find(tx, sku_id)
+    return row is not None and row.application_id == application_id and is_on_sale(row)
+
+
+def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
+    """Raise an error if an application may not create this SKU (Spec, 7.1).
+
+    The number of SKUs is limited, and subscriptions are offered either to users or to guilds, not both."""
+    if body.type is SkuType.SUBSCRIPTION_GROUP:
+        raise errors.invalid("type", *errors.choices((2, 3, 5)))
+    own = [row for row in present if is_managed(row)]
+    if len(own) >= wire.SKUS_MAX:
+        raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
+    if body.type != SkuType.SUBSCRIPTION:
+        if body.flags:
+            raise errors.invalid("flags", "SKU_FLAGS_INVALID", "Only subscriptions can be for guilds or users.")
+        return
+    if body.flags not in (SkuFlags.GUILD_SUBSCRIPTION, SkuFlags.USER_SUBSCRIPTION):
+        raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription must be for either guilds or users.")
+    if any(row.is_subscription and row.flags & SUBSCRIPTION_FLAGS != body.flags for row in own):
+        raise errors.invalid(
+            "flags", "SKU_FLAGS_MIXED", "An application can offer subscriptions to users or to guilds, not both."
+        )

@@ -1,0 +1,18 @@
+"""Subscriptions, and the purchases that start them."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.identity.users import UserDeleted
+from hubbub.server.play.subscriptions import purchases, routes, rules
+from hubbub.server.play.subscriptions.actions import refund
+from hubbub.server.play.subscriptions.jobs import JOBS
+from hubbub.server.play.subscriptions.store import SubscriptionRow, find
+
+SLICE = Slice(
+    name="subscriptions",
+    modules=(routes,),
+    jobs=JOBS,
+    listeners={UserDeleted: purchases.on_user_deleted, ApplicationDeleting: rules.require_deletable},
+)
+
+__all__ = ["SLICE", "SubscriptionRow", "find", "refund"]

@@ -1,0 +1,213 @@
+"""The lifecycle of subscriptions: each step stores and publishes in the order of the spec (7.3)."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import EntitlementType, SubscriptionStatus
+from hubbub.protocol.ids import SubscriptionId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import subscriptions as wire
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import applications
+from hubbub.server.play import entitlements
+from hubbub.server.play.entitlements import EntitlementRow
+from hubbub.server.play.skus import SkuRow
+from hubbub.server.play.subscriptions import ledger, store, views
+from hubbub.server.play.subscriptions.periods import anchor_day, next_month
+from hubbub.server.play.subscriptions.store import SubscriptionRow
+
+RENEW: Final = "subscriptions.renew"
+
+
+class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Payload of the renewal job of a period.
+
+    Stored as JSON in jobs: add fields with a default, never rename."""
+
+    subscription_id: SubscriptionId
+    period_end_ms: int
+    since_ms: int = 0
+    """Time of the first payment attempt in milliseconds; 0 before it."""
+
+
+def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
+    """Create a subscription. It is inactive until its entitlement is granted."""
+    day = anchor_day(call.now)
+    row = SubscriptionRow(
+        id=call.new_id(SubscriptionId),
+        application_id=sku.application_id,
+        user_id=user_id,
+        guild_id=guild_id,
+        sku_id=sku.id,
+        renewal_sku_id=sku.id,
+        entitlement_id=None,
+        period_start_ms=call.now,
+        period_end_ms=next_month(call.now, day),
+        anchor_day=day,
+        status=SubscriptionStatus.INACTIVE,
+    )
+    store.insert(call.tx, row)
+    _publish(call, wire.SUBSCRIPTION_CREATE, row)
+    granted = _grant(call, row, sku)
+    row = row._replace(entitlement_id=granted.id, status=SubscriptionStatus.ACTIVE)
+    _update(call, row)
+    schedule_renewal(call, row, row.period_end_ms)
+    return row
+
+
+def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
+    """Renew a subscription after the next month was paid.
+
+    Only a change of the SKU changes the entitlement as well."""
+    start_ms = row.period_end_ms
+    row = row._replace(period_start_ms=start_ms, period_end_ms=next_month(start_ms, row.anchor_day))
+    owned = _find_entitlement(call, row)
+    if sku.id != row.sku_id or owned is None:
+        if owned is not None:
+            entitlements.end(call, owned, start_ms)
+        row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant(call, row, sku).id)
+    elif owned.type == EntitlementType.APPLICATION_SUBSCRIPTION:
+        # spec/dated-changes.md, 2024-10-01: since then each renewal grants a new entitlement without an end; before, it
+        # moved the end.
+        if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now):
+            row = row._replace(entitlement_id=_grant(call, row, sku).id)
+        else:
+            entitlements.extend(call, owned, row.period_end_ms)
+    _update(call, row)
+    schedule_renewal(call, row, row.period_end_ms)
+    return row
+
+
+def cancel(call: Call, row: SubscriptionRow) -> SubscriptionRow:
+    """Cancel a subscription at the end of its period."""
+    row = row._replace(status=SubscriptionStatus.ENDING, canceled_ms=call.now)
+    _update(call, row)
+    return row
+
+
+def resume(call: Call, row: SubscriptionRow) -> SubscriptionRow:
+    """Undo the cancellation of a subscription."""
+    row = row._replace(status=SubscriptionStatus.ACTIVE, canceled_ms=None)
+    _update(call, row)
+    return row
+
+
+def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
+    """End a subscription after its last period."""
+    owned = _find_entitlement(call, row)
+    if owned is not None:
+        entitlements.end(call, owned, row.period_end_ms)
+    row = row._replace(status=SubscriptionStatus.INACTIVE)
+    _update(call, row)
+    _cancel_renewal(call, row)
+    return row
+
+
+def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
+    """Replace the SKU by a more expensive one and start a new period now."""
+    _cancel_renewal(call, row)
+    owned = _find_entitlement(call, row)
+    if owned is not None:
+        entitlements.end(call, owned, call.now)
+    day = anchor_day(call.now)
+    row = row._replace(
+        sku_id=sku.id,
+        renewal_sku_id=sku.id,
+        period_start_ms=call.now,
+        period_end_ms=next_month(call.now, day),
+        anchor_day=day,
+        status=SubscriptionStatus.ACTIVE,
+        canceled_ms=None,
+    )
+    row = row._replace(entitlement_id=_grant(call, row, sku).id)
+    _update(call, row)
+    schedule_renewal(call, row, row.period_end_ms)
+    return row
+
+
+def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
+    """Replace the SKU at the next renewal, by a cheaper one or back to the current one."""
+    row = row._replace(renewal_sku_id=sku.id, status=SubscriptionStatus.ACTIVE, canceled_ms=None)
+    _update(call, row)
+    return row
+
+
+def refund(call: Call, owned: EntitlementRow) -> None:
+    """Refund an entitlement and delete it.
+
+    Of a subscription, the last payment is refunded and the subscription ends."""
+    ledger.refund_entitlement(call, owned.id)
+    entitlements.remove(call, owned)
+    row = None if owned.subscription_id is None else store.find(call.tx, owned.subscription_id)
+    if row is not None and row.entitlement_id == owned.id and row.status != SubscriptionStatus.INACTIVE:
+        _update(call, row._replace(status=SubscriptionStatus.INACTIVE))
+        _cancel_renewal(call, row)
+
+
+def delete(call: Call, row: SubscriptionRow) -> None:
+    """Delete the subscription of a deleted user.
+
+    A guild keeps a paid entitlement until the period ends."""
+    owned = _find_entitlement(call, row)
+    if owned is not None and row.status != SubscriptionStatus.INACTIVE:
+        until_ms = row.period_end_ms
+        entitlements.end(call, owned, until_ms if row.guild_id is not None else min(until_ms, call.now))
+    store.delete(call.tx, row.id)
+    _cancel_renewal(call, row)
+    _publish(call, wire.SUBSCRIPTION_DELETE, row)
+
+
+def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
+    """Schedule the renewal or the end of a subscription, replacing an earlier schedule."""
+    jobs.cancel(call.tx, RENEW, _key(row))
+    renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
+    call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_key(row))
+
+
+def payment_key(row: SubscriptionRow) -> str:
+    """Return the key of the payment for the next period."""
+    return f"{RENEW}/{row.id}/{row.period_end_ms}"
+
+
+def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
+    """Cancel a scheduled or ongoing renewal and release its payment."""
+    jobs.cancel(call.tx, RENEW, _key(row))
+    ledger.abandon(call, payment_key(row))
+
+
+def _key(row: SubscriptionRow) -> str:
+    return f"{RENEW}/{row.id}"
+
+
+def _grant(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
+    # spec/dated-changes.md, 2024-10-01: before, subscriptions gave type 8 with the period's end.
+    is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now)
+    return entitlements.grant(
+        call,
+        sku,
+        row.user_id,
+        row.guild_id,
+        type=EntitlementType.PURCHASE if is_migrated else EntitlementType.APPLICATION_SUBSCRIPTION,
+        starts_ms=row.period_start_ms,
+        ends_ms=None if is_migrated else row.period_end_ms,
+        subscription_id=row.id,
+    )
+
+
+def _find_entitlement(call: Call, row: SubscriptionRow) -> EntitlementRow | None:
+    return None if row.entitlement_id is None else entitlements.find(call.tx, row.entitlement_id)
+
+
+def _update(call: Call, row: SubscriptionRow) -> None:
+    store.update(call.tx, row)
+    _publish(call, wire.SUBSCRIPTION_UPDATE, row)
+
+
+def _publish(call: Call, event: Event[wire.Subscription], row: SubscriptionRow) -> None:
+    application = applications.find(call.tx, row.application_id)
+    if application is not None and application.bot_id is not None:
+        call.tx.emit(event, views.subscription(row, call.now), Audience.of_users(application.bot_id))

@@ -1,0 +1,118 @@
+"""Jobs that renew and end subscriptions and complete interrupted purchases."""
+
+import logging
+from typing import Final
+
+from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.payments import Charge, PaymentDeclined, PaymentUncertain
+from hubbub.server.places import guilds
+from hubbub.server.play import skus
+from hubbub.server.play.skus import SkuRow
+from hubbub.server.play.subscriptions import actions, ledger, purchases, store
+from hubbub.server.play.subscriptions.actions import Renewal
+from hubbub.server.play.subscriptions.store import SubscriptionRow
+
+log = logging.getLogger(__name__)
+
+# Spec, 7.3: a subscription stays active while its payment is retried; the number of retries is our choice
+# (decisions/0033).
+RETRY_MS: Final = 24 * 3_600_000
+"""Delay after a declined payment, in milliseconds. A provider that does not respond is asked sooner."""
+GRACE_MS: Final = 3 * RETRY_MS
+
+
+async def renew(work: AsyncOperation, job: Job) -> None:
+    """Charge the next period of a subscription whose period is over, or end the subscription."""
+    renewal = job.decode(Renewal)
+    charge = await work.write(lambda call: _begin(call, renewal))
+    if charge is None:
+        return
+    try:
+        await ledger.submit(work, charge)
+    except PaymentDeclined as declined:
+        log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
+        await work.write(lambda call: _declined(call, renewal, charge))
+    except PaymentUncertain as error:
+        log.warning(
+            "Payment of subscription %d has an unknown outcome; retrying", renewal.subscription_id, exc_info=error
+        )
+        await work.write(lambda call: _uncertain(call, renewal))
+    else:
+        await work.write(lambda call: _paid(call, renewal, charge))
+
+
+def _begin(call: Call, renewal: Renewal) -> Charge | None:
+    """Return the charge for the next period, or end the subscription and return None."""
+    row = _due(call, renewal)
+    if row is None:
+        return None
+    sku = _find_renewal_sku(call, row)
+    if sku is None:
+        actions.end(call, row)
+        return None
+    return ledger.request_charge(call, actions.payment_key(row), sku, row.user_id, row.guild_id, row.id)
+
+
+def _due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
+    """Return the subscription unless it was renewed, upgraded or ended since the job was scheduled."""
+    row = store.find(call.tx, renewal.subscription_id)
+    if row is None or row.status == SubscriptionStatus.INACTIVE or row.period_end_ms != renewal.period_end_ms:
+        return None
+    return row
+
+
+def _find_renewal_sku(call: Call, row: SubscriptionRow) -> SkuRow | None:
+    """Return the SKU that the subscription renews to, or None if it ends."""
+    if row.status != SubscriptionStatus.ACTIVE or (row.guild_id and guilds.find(call.tx, row.guild_id) is None):
+        return None
+    sku = skus.find(call.tx, row.renewal_sku_id)
+    # Spec, 7.1: a SKU that is no longer published is not renewed.
+    return sku if sku is not None and skus.is_on_sale(sku) else None
+
+
+def _paid(call: Call, renewal: Renewal, charge: Charge) -> None:
+    row = _due(call, renewal)
+    sku = skus.find(call.tx, charge.sku_id)
+    if row is None or sku is None:
+        ledger.refund_unused(call, charge)
+        return
+    ledger.mark_taken(call, charge, actions.renew(call, row, sku).entitlement_id)
+
+
+def _declined(call: Call, renewal: Renewal, charge: Charge) -> None:
+    row = _due(call, renewal)
+    if row is not None:
+        ledger.delete_declined(call, charge.key)
+        _retry_or_end(call, row, renewal.since_ms or call.now, call.now + RETRY_MS)
+
+
+def _uncertain(call: Call, renewal: Renewal) -> None:
+    row = _due(call, renewal)
+    if row is not None:
+        since_ms = renewal.since_ms or call.now
+        _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now, since_ms))
+
+
+def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
+    """Schedule another attempt within the grace period, or end the unpaid subscription after it."""
+    deadline_ms = since_ms + GRACE_MS
+    if call.now >= deadline_ms:
+        actions.end(call, row)
+    else:
+        actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
+
+
+async def settle(work: AsyncOperation, job: Job) -> None:
+    """Complete a purchase whose request was interrupted."""
+    purchase_id = job.decode(int)
+    try:
+        await purchases.settle(work, purchase_id)
+    except PaymentUncertain as error:
+        log.warning("Payment of purchase %d has an unknown outcome; retrying", purchase_id, exc_info=error)
+        await work.write(lambda call: purchases.postpone(call, purchase_id))
+
+
+JOBS = {actions.RENEW: renew, purchases.SETTLE: settle, ledger.REFUND: ledger.run_refund}

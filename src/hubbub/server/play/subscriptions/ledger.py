@@ -1,0 +1,175 @@
+"""The ledger of payments: charges and refunds.
+
+A payment is stored before its provider is asked. If the outcome of a charge is unknown, the identical charge is
+submitted again (same idempotency key). A charge that leads to no entitlement is refunded; the refund is retried until
+the provider responds."""
+
+import asyncio
+import logging
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.ids import ApplicationId, GuildId, SkuId, SubscriptionId, UserId
+from hubbub.server.core import jobs
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.payments import TIMEOUT_SECONDS, Charge, PaymentDeclined, PaymentUncertain
+from hubbub.server.play.skus import SkuRow
+from hubbub.server.play.subscriptions import store
+from hubbub.server.play.subscriptions.store import PaymentRow
+
+log = logging.getLogger(__name__)
+
+REFUND: Final = "payments.give_back"
+
+RETRY_MIN_MS: Final = 60_000
+RETRY_MAX_MS: Final = 3_600_000
+
+
+class RefundJob(msgspec.Struct, frozen=True):
+    """Payload of the refund job of a payment.
+
+    Stored as JSON in jobs: add fields with a default, never rename."""
+
+    key: str
+    since_ms: int
+
+
+def next_attempt_ms(now: int, since_ms: int) -> int:
+    """Return when to ask an unresponsive provider again. The delay grows from a minute to an hour."""
+    return now + min(max(now - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
+
+
+def request_charge(
+    call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
+) -> Charge:
+    """Return the charge to submit.
+
+    If an earlier attempt has an unknown outcome, it is the same charge again, with its original amount."""
+    row = store.find_payment(call.tx, key)
+    if row is None:
+        row = PaymentRow(
+            key=key,
+            user_id=user_id,
+            application_id=sku.application_id,
+            sku_id=sku.id,
+            guild_id=guild_id,
+            subscription_id=subscription_id,
+            amount=sku.price,
+            currency=sku.currency,
+            asked_ms=call.now,
+        )
+        store.insert_payment(call.tx, row)
+    return charge(row)
+
+
+def charge(row: PaymentRow) -> Charge:
+    """Return a payment as the charge that is sent to its provider."""
+    return Charge(
+        key=row.key,
+        user_id=UserId(row.user_id),
+        application_id=ApplicationId(row.application_id),
+        sku_id=SkuId(row.sku_id),
+        amount=row.amount,
+        currency=row.currency,
+        guild_id=None if row.guild_id is None else GuildId(row.guild_id),
+        subscription_id=None if row.subscription_id is None else SubscriptionId(row.subscription_id),
+    )
+
+
+async def submit(work: AsyncOperation, requested: Charge) -> None:
+    """Submit a charge.
+
+    Raises PaymentDeclined or PaymentUncertain."""
+    try:
+        # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await work.payments.charge(requested)
+    except PaymentDeclined:
+        raise
+    except Exception as error:
+        raise PaymentUncertain(requested.key) from error
+
+
+def mark_taken(call: Call, requested: Charge, entitlement_id: int | None) -> None:
+    """Record that a charge succeeded, with the entitlement that it paid for."""
+    row = _find_or_insert(call, requested)
+    store.update_payment(call.tx, row._replace(state=store.TAKEN, entitlement_id=entitlement_id))
+
+
+def delete_declined(call: Call, key: str) -> None:
+    """Delete a declined payment, so that the next attempt uses the current price."""
+    store.delete_payment(call.tx, key)
+
+
+def abandon(call: Call, key: str) -> None:
+    """Refund a payment that is no longer needed and whose charge may have succeeded."""
+    row = store.find_payment(call.tx, key)
+    if row is not None and row.state == store.REQUESTED:
+        schedule_refund(call, charge(row))
+
+
+def refund_unused(call: Call, requested: Charge) -> None:
+    """Refund a charge that succeeded after its purpose disappeared, unless it is already recorded as taken."""
+    row = store.find_payment(call.tx, requested.key)
+    if row is None or row.state != store.TAKEN:
+        schedule_refund(call, requested)
+
+
+def refund_entitlement(call: Call, entitlement_id: int) -> None:
+    """Refund the last payment of an entitlement."""
+    row = store.find_last_payment(call.tx, entitlement_id)
+    if row is not None:
+        schedule_refund(call, charge(row))
+
+
+def schedule_refund(call: Call, requested: Charge) -> None:
+    """Schedule a refund; an earlier refund is repeated, since the charge may have succeeded after it."""
+    store.update_payment(call.tx, _find_or_insert(call, requested)._replace(state=store.RETURNING))
+    _enqueue(call, RefundJob(requested.key, call.now), call.now)
+
+
+def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
+    row = store.find_payment(call.tx, requested.key)
+    if row is None:
+        row = PaymentRow(**msgspec.structs.asdict(requested), asked_ms=call.now)
+        store.insert_payment(call.tx, row)
+    return row
+
+
+def _enqueue(call: Call, returning: RefundJob, due_ms: int) -> None:
+    key = f"{REFUND}/{returning.key}"
+    jobs.cancel(call.tx, REFUND, key)
+    call.tx.enqueue(REFUND, returning, due_ms=due_ms, key=key)
+
+
+async def run_refund(work: AsyncOperation, job: Job) -> None:
+    """Refund a payment and reschedule the job until the provider responds."""
+    returning = job.decode(RefundJob)
+    requested = await work.read(lambda call: _find_returning(call, returning.key))
+    if requested is None:
+        return
+    try:
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            await work.payments.refund(requested)
+    except PaymentDeclined as error:
+        log.error("Refund of payment %s was refused: %s", returning.key, error)
+        await work.write(lambda call: _end(call, returning.key, store.REFUND_REFUSED))
+    except Exception as error:
+        log.warning("Refund of payment %s failed; retrying", returning.key, exc_info=error)
+        await work.write(lambda call: _enqueue(call, returning, next_attempt_ms(call.now, returning.since_ms)))
+    else:
+        await work.write(lambda call: _end(call, returning.key, store.RETURNED))
+
+
+def _find_returning(call: Call, key: str) -> Charge | None:
+    row = store.find_payment(call.tx, key)
+    return charge(row) if row is not None and row.state == store.RETURNING else None
+
+
+def _end(call: Call, key: str, state: int) -> None:
+    row = store.find_payment(call.tx, key)
+    if row is not None and row.state == store.RETURNING:
+        store.update_payment(call.tx, row._replace(state=state))

@@ -1,0 +1,189 @@
+"""Purchases: stored before they are paid, and completed by the buyer's request or, if interrupted, by a job."""
+
+import logging
+from typing import Final
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.protocol.ids import GuildId, SkuId, Snowflake
+from hubbub.server.core import access, jobs
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.payments import Charge, PaymentDeclined
+from hubbub.server.identity.users import UserDeleted
+from hubbub.server.play import entitlements, skus
+from hubbub.server.play.skus import SkuRow
+from hubbub.server.play.subscriptions import actions, ledger, store
+from hubbub.server.play.subscriptions.store import PurchaseRow, SubscriptionRow
+
+log = logging.getLogger(__name__)
+
+SETTLE: Final = "purchases.settle"
+SETTLE_AFTER_MS: Final = 60_000
+"""Delay in milliseconds before a job completes a purchase that the buyer's request did not."""
+ABANDON_AFTER_MS: Final = 24 * 3_600_000
+"""Time in milliseconds after which a purchase with an unresponsive provider is abandoned."""
+
+
+def create(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
+    """Store a pending purchase of a SKU that the caller may buy and does not have yet."""
+    _require_target(call, sku, guild_id)
+    if _has_already(call, sku, guild_id):
+        raise errors.ENTITLEMENT_ALREADY_GRANTED()
+    return _store(call, sku, guild_id, None)
+
+
+def create_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
+    """Store a pending upgrade of a subscription to a more expensive SKU."""
+    if any(each.subscription_id == row.id for each in _list_pending(call, sku)):
+        raise errors.ENTITLEMENT_ALREADY_GRANTED()
+    return _store(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)
+
+
+def require_on_sale(call: Call, sku_id: SkuId) -> SkuRow:
+    """Return a SKU that can be bought, or raise an error."""
+    sku = skus.find(call.tx, sku_id)
+    if sku is None:
+        raise errors.UNKNOWN_SKU()
+    if not skus.is_on_sale(sku):
+        raise errors.INVALID_SKU()
+    return sku
+
+
+def _require_target(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
+    if sku.for_guilds:
+        if guild_id is None:
+            raise errors.invalid("guild_id", *errors.required())
+        access.guild(call, guild_id)
+    elif guild_id is not None:
+        raise errors.invalid("guild_id", "SKU_NOT_FOR_GUILDS", "This SKU is not sold to guilds.")
+
+
+def _has_already(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
+    pending = [each for each in _list_pending(call, sku) if each.guild_id == guild_id]
+    if sku.is_subscription:
+        pending_sku = skus.find(call.tx, pending[0].sku_id) if pending else None
+        is_subscribing = pending_sku is not None and pending_sku.is_subscription
+        return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
+    # Spec, 7.1: a consumable can be bought again once it is consumed.
+    is_buying = any(each.sku_id == sku.id for each in pending)
+    return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now)
+
+
+def _list_pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
+    return store.list_pending_purchases(call.tx, sku.application_id, call.user_id)
+
+
+def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
+    row = PurchaseRow(
+        id=call.new_id(Snowflake),
+        application_id=sku.application_id,
+        user_id=call.user_id,
+        guild_id=guild_id,
+        sku_id=sku.id,
+        subscription_id=subscription_id,
+        state=store.PENDING,
+    )
+    store.insert_purchase(call.tx, row)
+    ledger.request_charge(call, _payment_key(row.id), sku, row.user_id, row.guild_id, row.subscription_id)
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=call.now + SETTLE_AFTER_MS, key=_job_key(row))
+    return row
+
+
+async def settle(work: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
+    """Charge a purchase and grant it; return None if the payment was declined.
+
+    Calling this again has no further effect."""
+    charge = await work.read(lambda call: _charge(call, purchase_id))
+    if charge is not None:
+        try:
+            await ledger.submit(work, charge)
+        except PaymentDeclined as declined:
+            log.info("Purchase %d was declined: %s", purchase_id, declined)
+            return await work.write(lambda call: _decline(call, purchase_id))
+    return await work.write(lambda call: _complete(call, purchase_id, charge))
+
+
+def postpone(call: Call, purchase_id: int) -> None:
+    """Retry a purchase whose provider does not respond later, or abandon it after a day.
+
+    If an abandoned charge succeeded, it is refunded."""
+    row = store.find_purchase(call.tx, purchase_id)
+    if row is None or row.state != store.PENDING:
+        return
+    started_ms = Snowflake(row.id).created_ms
+    if call.now >= started_ms + ABANDON_AFTER_MS:
+        abandon(call, row)
+        return
+    jobs.cancel(call.tx, SETTLE, _job_key(row))
+    call.tx.enqueue(SETTLE, int(row.id), due_ms=ledger.next_attempt_ms(call.now, started_ms), key=_job_key(row))
+
+
+def abandon(call: Call, row: PurchaseRow) -> None:
+    """Abandon a purchase whose payment has an unknown outcome."""
+    ledger.abandon(call, _payment_key(row.id))
+    _end(call, row._replace(state=store.DECLINED))
+
+
+def _charge(call: Call, purchase_id: int) -> Charge | None:
+    row = store.find_purchase(call.tx, purchase_id)
+    payment = store.find_payment(call.tx, _payment_key(purchase_id))
+    return None if row is None or payment is None or row.state != store.PENDING else ledger.charge(payment)
+
+
+def _decline(call: Call, purchase_id: int) -> None:
+    row = store.find_purchase(call.tx, purchase_id)
+    if row is not None and row.state == store.PENDING:
+        ledger.delete_declined(call, _payment_key(purchase_id))
+        _end(call, row._replace(state=store.DECLINED))
+
+
+def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow | None:
+    row = store.find_purchase(call.tx, purchase_id)
+    if row is None or row.state == store.DECLINED:
+        if paid is not None:
+            # The purchase was abandoned while the provider charged it.
+            ledger.schedule_refund(call, paid)
+        return None
+    if row.state == store.DONE:
+        return row
+    if paid is None:
+        abandon(call, row)
+        return None
+    sku = skus.find(call.tx, row.sku_id)
+    assert sku is not None
+    current = None if row.subscription_id is None else store.find(call.tx, row.subscription_id)
+    if sku.is_subscription:
+        if current is None or current.status == SubscriptionStatus.INACTIVE:
+            # This includes an upgrade of a subscription that ended meanwhile: a paid purchase is granted.
+            subscription = actions.create(call, sku, row.user_id, row.guild_id)
+        else:
+            subscription = actions.upgrade(call, current, sku)
+        row = row._replace(subscription_id=subscription.id, entitlement_id=subscription.entitlement_id)
+    else:
+        row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
+    ledger.mark_taken(call, paid, row.entitlement_id)
+    row = row._replace(state=store.DONE)
+    _end(call, row)
+    return row
+
+
+def _end(call: Call, row: PurchaseRow) -> None:
+    store.update_purchase(call.tx, row)
+    jobs.cancel(call.tx, SETTLE, _job_key(row))
+
+
+def _payment_key(purchase_id: int) -> str:
+    return f"purchase/{purchase_id}"
+
+
+def _job_key(row: PurchaseRow) -> str:
+    return f"{SETTLE}/{row.id}"
+
+
+def on_user_deleted(call: Call, signal: UserDeleted) -> None:
+    """Abandon the pending purchases of a deleted user and delete their subscriptions."""
+    for purchase in store.list_pending_of_user(call.tx, signal.user_id):
+        abandon(call, purchase)
+    for row in store.list_of_user(call.tx, signal.user_id):
+        actions.delete(call, row)

@@ -1,0 +1,47 @@
+"""Permission checks for subscriptions."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.call import Call
+from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.play import skus
+from hubbub.server.play.skus import SkuRow
+from hubbub.server.play.subscriptions import store
+from hubbub.server.play.subscriptions.store import SubscriptionRow
+
+
+def require_sku(call: Call, sku_id: int) -> None:
+    """Raise an error unless the SKU belongs to the calling application."""
+    sku = skus.find(call.tx, sku_id)
+    if sku is None:
+        raise errors.UNKNOWN_SKU()
+    if call.actor.application_id != sku.application_id:
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+
+
+def require_own(call: Call, subscription_id: int) -> SubscriptionRow:
+    """Return a subscription of the caller, or raise NOT_FOUND."""
+    row = store.find(call.tx, subscription_id)
+    if row is None or row.user_id != call.user_id:
+        raise errors.NOT_FOUND()
+    return row
+
+
+def require_not_ended(row: SubscriptionRow) -> None:
+    """Raise an error if the subscription has ended."""
+    if row.status == SubscriptionStatus.INACTIVE:
+        raise errors.invalid("subscription_id", "SUBSCRIPTION_INACTIVE", "This subscription has ended.")
+
+
+def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
+    """Raise an error unless the SKU is a subscription of the same application and kind."""
+    if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
+        raise errors.INVALID_SKU()
+
+
+def require_deletable(call: Call, signal: ApplicationDeleting) -> None:
+    """Raise an error while the application to be deleted has subscribers."""
+    if store.has_subscribers(call.tx, signal.row.id):
+        raise errors.invalid(
+            "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "This application still has active subscriptions."
+        )

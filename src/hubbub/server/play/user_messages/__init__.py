@@ -1,0 +1,39 @@
+"""Messages between players, sent through games, with the invites and moderation metadata attached to them."""
+
+from typing import Any
+
+from hubbub.protocol.enums import Scope
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.users import UserDeleted
+from hubbub.server.play.user_messages import actions, routes, views
+from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
+
+
+def _forget(call: Call, _: Job) -> None:
+    actions.sweep(call)
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    """Return the pending invites of a player in the calling game for READY (spec/sdk.md#5.4)."""
+    actor = call.actor
+    if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
+        return {}
+    return {"game_invites": views.list_pending_invites(call, actor.family_id)}
+
+
+SLICE = Slice(
+    name="user_messages",
+    modules=(routes,),
+    jobs={actions.SWEEP: _forget},
+    listeners={
+        MessageCreated: actions.on_message_created,
+        MessageChanged: actions.on_message_changed,
+        MessagesDeleted: actions.on_messages_deleted,
+        UserDeleted: actions.on_user_deleted,
+    },
+    ready=_ready,
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,162 @@
+"""HTTP handlers for messages between players."""
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType, Scope
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import ApplicationId, MessageId, Snowflake, UserId
+from hubbub.protocol.resources import user_messages as wire
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.protocol.resources.lobbies import ModerationMetadata
+from hubbub.protocol.resources.messages import Message
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications, relationships, users
+from hubbub.server.places import channels
+from hubbub.server.play.user_messages import actions, rules, store, views
+from hubbub.server.talk import direct_messages, messages
+
+
+@handles(wire.SEND_USER_MESSAGE)
+def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -> wire.UserMessage:
+    """Send a message to another player.
+
+    May contain an invite to join the sender's activity, or a request to join the recipient's. Without an activity the
+    `dm_channels.messages.write` scope is required."""
+    if call.actor.kind == "user":
+        call = rules.act_as_game(call, body)
+    if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
+        raise errors.MISSING_OAUTH2_SCOPE()
+    return actions.send(call, rules.require_player(call, user_id), body)
+
+
+@handles(wire.EDIT_USER_MESSAGE)
+def edit_user_message(
+    call: Call, user_id: UserId, message_id: MessageId, body: wire.EditUserMessage
+) -> wire.UserMessage:
+    """Edit a message to another player."""
+    return actions.edit(call, rules.require_player(call, user_id), message_id, body.content)
+
+
+@handles(wire.DELETE_USER_MESSAGE)
+def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> None:
+    """Delete a message to another player."""
+    actions.delete(call, rules.require_player(call, user_id), message_id)
+
+
+@handles(wire.LIST_USER_MESSAGES)
+def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages) -> list[wire.UserMessage]:
+    """List the messages between two players.
+
+    Newest first, at most 72 hours old."""
+    other = rules.require_player(call, user_id)
+    family_id = rules.family_of(call)
+    channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
+    if channel_id is None or not relationships.is_player(call.tx, other.id, family_id):
+        raise errors.UNKNOWN_CHANNEL()
+    since = Snowflake.at(call.now - wire.USER_HISTORY_MS)
+    rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
+    row = channels.find(call.tx, channel_id)
+    assert row is not None
+    channel = channels.private(row, [users.user(other)])
+    moderation = store.find_moderation(call.tx, family_id, [each.id for each in rows])
+    related = messages.views.RelatedData(call)
+    related.load(rows, call.user_id)
+    return [
+        views.stored_message(
+            messages.views.build(Message, related, each), each, channel, other.id, moderation.get(each.id, {})
+        )
+        for each in rows
+    ]
+
+
+@handles(wire.LIST_USER_MESSAGE_SUMMARIES)
+def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
+    """List the players who have exchanged messages with the current user.
+
+    Ordered by the most recent message."""
+    return [
+        wire.UserMessageSummary(user_id=channel.recipients[0].id, last_message_id=channel.last_message_id)
+        for channel in direct_messages.private_channels(call)
+        if channel.type == ChannelType.DM and len(channel.recipients) == 1 and channel.last_message_id is not None
+    ]
+
+
+@handles(wire.GET_USER_DM)
+def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
+    """Get the direct message channel with a user.
+
+    Fails if there is none."""
+    channel_id = direct_messages.find_channel(call.tx, call.user_id, user_id)
+    row = None if channel_id is None else channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channels.private_for(call, row, call.user_id)
+
+
+@handles(wire.UPDATE_USER_MESSAGE_EXTERNAL_MODERATION_METADATA)
+def update_user_message_external_moderation_metadata(
+    call: Call, user_id_1: UserId, user_id_2: UserId, message_id: MessageId, body: ModerationMetadata
+) -> None:
+    """Set the moderation metadata of a message between two players.
+
+    Replaces the metadata that the application set before."""
+    if not changes.MODERATION_METADATA.active(call.now):
+        raise errors.NOT_FOUND()
+    actions.moderate(call, user_id_1, user_id_2, message_id, body)
+
+
+@handles(wire.GET_ACTIVITY_JOIN_SECRET, writes=True)
+def get_activity_join_secret(
+    call: Call, user_id: UserId, session_id: str, application_id: ApplicationId, query: wire.GetActivityJoinSecret
+) -> wire.JoinSecret:
+    """Get the join secret of an activity.
+
+    Accepts an invite; the secret is the current one of the host's session."""
+    return wire.JoinSecret(secret=actions.accept(call, user_id, session_id, application_id, query))
+
+
+# Disclosures
+
+
+@handles(wire.GET_DISCLOSURES)
+def get_disclosures(call: Call, application_id: ApplicationId) -> wire.Disclosures:
+    """Get the disclosures of an application.
+
+    Includes those that the current user has acknowledged."""
+    return _disclosures(call, _require_own(call, application_id))
+
+
+@handles(wire.ACKNOWLEDGE_DISCLOSURES)
+def acknowledge_disclosures(
+    call: Call, application_id: ApplicationId, body: wire.AcknowledgeDisclosures
+) -> wire.Disclosures:
+    """Acknowledge disclosures of an application."""
+    row = _require_own(call, application_id)
+    known = _notices(row)
+    for index, each in enumerate(body.disclosures):
+        if each not in known:
+            raise errors.invalid(("disclosures", index), *errors.bad_enum(each))
+    store.acknowledge(call.tx, call.user_id, row.id, body.disclosures)
+    return _disclosures(call, row)
+
+
+def _require_own(call: Call, application_id: int) -> applications.ApplicationRow:
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        raise errors.UNKNOWN_APPLICATION()
+    if call.actor.application_id not in (None, application_id):
+        raise errors.MISSING_ACCESS()
+    return row
+
+
+def _notices(row: applications.ApplicationRow) -> list[int]:
+    social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    return [wire.DISCLOSURE_MESSAGE_DATA_VISIBLE] if row.flags & social else []
+
+
+def _disclosures(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
+    notices = _notices(row)
+    acknowledged = [each for each in store.list_acknowledged(call.tx, call.user_id, row.id) if each in notices]
+    return wire.Disclosures(
+        disclosures=notices, acked_disclosures=acknowledged, all_acked=set(acknowledged) == set(notices)
+    )

@@ -1,0 +1,169 @@
+"""Permission checks for messages between players and for activity invites (spec/sdk.md#10.3, 11.3)."""
+
+from typing import Any
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ActivityActionType, InGameMessages, Scope
+from hubbub.protocol.flags import ActivityFlags, UserFlags
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import user_messages as wire
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import applications, game_sessions, identities, relationships, user_settings, users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import voice_states
+from hubbub.server.talk import direct_messages
+
+
+def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
+    """Return the call as the user's game would make it.
+
+    The user's own client may only send invites to an activity of the user."""
+    form = errors.FormErrors()
+    for name in ("application_id", "activity"):
+        if not getattr(body, name):
+            form.add(name, *errors.required())
+    form.raise_if_any()
+    row = applications.find(call.tx, body.application_id or 0)
+    if row is None:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    game = Actor(
+        user_id=call.actor.user_id,
+        kind="bearer",
+        application_id=ApplicationId(row.id),
+        family_id=row.family_id,
+        application_flags=row.flags,
+        scopes=frozenset({Scope.DM_CHANNELS_MESSAGES_WRITE.value, Scope.ACTIVITIES_INVITES_WRITE.value}),
+    )
+    return call.acting_as(game)
+
+
+def family_of(call: Call) -> ApplicationId:
+    """Return the family of the calling game."""
+    assert call.actor.family_id is not None
+    return call.actor.family_id
+
+
+def require_player(call: Call, user_id: int) -> UserRow:
+    """Return the recipient, or raise an error for the caller themselves and for bots."""
+    found = users.find(call.tx, user_id)
+    if found is None:
+        raise errors.UNKNOWN_USER()
+    if found.id == call.user_id or found.bot:
+        raise errors.INVALID_RECIPIENTS()
+    return found
+
+
+def require_player_self(call: Call) -> UserRow:
+    """Return the calling player."""
+    found = users.find(call.tx, call.user_id)
+    if found is None:
+        raise errors.UNKNOWN_USER()
+    return found
+
+
+def is_provisional(row: UserRow) -> bool:
+    """Return whether the user is a provisional account of a game, not a full account."""
+    return bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
+
+
+def require_unblocked(call: Call, other_id: int) -> None:
+    """Raise an error if either user blocks the other. Edits are rejected as well."""
+    if relationships.is_blocked_between(call.tx, call.user_id, other_id):
+        raise errors.CANNOT_MESSAGE_USER()
+
+
+def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
+    """Return whether a message is stored and visible on the platform; raise an error if it may not be sent at all.
+
+    A message that is not stored is relayed between the games only."""
+    tx, family_id = call.tx, family_of(call)
+    require_unblocked(call, other.id)
+    both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
+    if is_provisional(me) and identities.is_restricted(call, me.id):
+        # spec/sdk.md#11.3: messages of a banned player stay within the game.
+        if not both_play:
+            raise errors.CANNOT_MESSAGE_USER()
+        return False
+    if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
+        # spec/sdk.md#8.1: a provisional account may message friends only while it is in the game.
+        if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
+            raise errors.CANNOT_MESSAGE_USER()
+        if not relationships.are_friends(tx, me.id, other.id) and not _accepts_game_friends(call, other.id):
+            if not both_play:
+                raise errors.CANNOT_MESSAGE_USER()
+            return False
+        return not (is_provisional(me) and is_provisional(other))
+    has_channel = direct_messages.find_channel(tx, me.id, other.id) is not None
+    if has_channel and direct_messages.can_message_through_guild(call, other.id):
+        return True
+    if not both_play:
+        raise (errors.CANNOT_MESSAGE_USER if has_channel else errors.NO_MUTUAL_GUILDS)()
+    return False
+
+
+def _accepts_game_friends(call: Call, other_id: int) -> bool:
+    """Return whether messages of game friends reach the user's chat client, unless disabled by them (spec/sdk.md#9.3)."""
+    return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
+
+
+def require_visible_in_game(call: Call, other_id: int) -> None:
+    """Raise an error if a user disabled messages in games, since they would never see an ephemeral message."""
+    if user_settings.find(call.tx, other_id).slayer_sdk_receive_dms_in_game == InGameMessages.NONE:
+        raise errors.CANNOT_MESSAGE_USER()
+
+
+def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
+    """Return the application of the activity to join.
+
+    Raises INVALID_ACTIVITY_ACTION (50039) if there is nothing to join."""
+    requested = body.activity
+    assert requested
+    row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
+    if row is None or row.family_id != family_of(call):
+        raise errors.INVALID_ACTIVITY_ACTION()
+    if requested.type == ActivityActionType.JOIN_REQUEST:
+        presence = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
+        activities = () if presence is None else presence.activities
+        if not any(is_joinable(each) for each in activities if int(each.get("application_id", 0)) == row.id):
+            raise errors.INVALID_ACTIVITY_ACTION()
+        return row
+    if requested.type != ActivityActionType.JOIN:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    activity = call.presences.find_activity(call.user_id, requested.session_id, row.id)
+    if (
+        activity is None
+        or not is_joinable(activity)
+        or party_of(activity) != (requested.party_id or party_of(activity))
+    ):
+        raise errors.INVALID_ACTIVITY_ACTION()
+    if call.presences.join_secret(call.user_id, requested.session_id, row.id) is None:
+        raise errors.INVALID_ACTIVITY_ACTION()
+    return row
+
+
+def party_of(activity: dict[str, Any]) -> str:
+    """Return the id of an activity's party, or an empty string."""
+    return str((activity.get("party") or {}).get("id") or "")
+
+
+def is_joinable(activity: dict[str, Any]) -> bool:
+    """Return whether an activity has a join secret and a party with a free slot (spec/sdk.md#10.3).
+
+    A party without a maximum size always has one."""
+    if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
+        return False
+    size = (activity.get("party") or {}).get("size")
+    return not size or len(size) < 2 or not size[1] or size[0] < size[1]
+
+
+def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
+    """Return whether the caller may join an activity without an invite (spec/sdk.md#10.3, 10.5).
+
+    Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""
+    flags, settings = activity.get("flags", 0), user_settings.find(call.tx, sender_id)
+    if flags & ActivityFlags.PARTY_PRIVACY_FRIENDS and settings.allow_activity_party_privacy_friends:
+        if relationships.are_friends(call.tx, call.user_id, sender_id, family_id=family_id):
+            return True
+    if flags & ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL and settings.allow_activity_party_privacy_voice_channel:
+        return voice_states.are_together(call.tx, call.user_id, sender_id)
+    return False

@@ -1,0 +1,124 @@
+"""Build the wire models of messages between players."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
+from hubbub.protocol.resources import user_messages as wire
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.protocol.resources.messages import Message, MessageActivity, MessageApplication
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, relationships, users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import channels
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.play.user_messages import store
+from hubbub.server.play.user_messages.store import GameInviteRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+
+
+def stored_message(
+    message: Message, row: MessageRow, channel: PrivateChannel, other_id: int, moderation: dict[str, str]
+) -> wire.UserMessage:
+    """Return a stored direct message, with the family's moderation metadata."""
+    return wire.UserMessage(
+        **{name: getattr(message, name) for name in message.__struct_fields__},
+        channel=channel,
+        recipient_id=UserId(other_id),
+        metadata=messages.views.extra(row).metadata or UNSET,
+        moderation_metadata=moderation or UNSET,
+    )
+
+
+def dispatched(
+    call: Call, channel: ChannelRef, row: MessageRow, moderation: dict[str, str]
+) -> wire.DispatchedUserMessage:
+    """Return a stored direct message for the gateway.
+
+    Moderation metadata is always present, so that clients drop earlier values."""
+    related = messages.views.RelatedData(call)
+    related.load((row,))
+    message = messages.views.dispatched(related, channel, row)
+    return wire.DispatchedUserMessage(
+        **{name: getattr(message, name) for name in message.__struct_fields__},
+        metadata=messages.views.extra(row).metadata or UNSET,
+        moderation_metadata=moderation,
+    )
+
+
+def ephemeral_message(
+    call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
+) -> wire.DispatchedUserMessage:
+    """Return an ephemeral message for one side, whose channel is the other player (spec/sdk.md#11.3)."""
+    message = row._replace(channel_id=other.id)
+    ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
+    related = messages.views.RelatedData(call)
+    related.load((message,))
+    dispatched_message = messages.views.dispatched(related, ref, message)
+    channel = channels.private(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user(other)])
+    return wire.DispatchedUserMessage(
+        **{name: getattr(dispatched_message, name) for name in dispatched_message.__struct_fields__},
+        channel=channel,
+        recipient_id=UserId(recipient_id),
+        metadata=messages.views.extra(row).metadata or UNSET,
+        moderation_metadata=UNSET if moderation is None else moderation,
+    )
+
+
+def invite(
+    row: MessageRow, author: UserRow, channel_id: int, session_id: str, application: MessageApplication
+) -> wire.ActivityInvite:
+    """Return an invite for sessions that do not receive messages."""
+    activity = messages.views.extra(row).activity
+    assert activity is not None
+    return wire.ActivityInvite(
+        message_id=MessageId(row.id),
+        channel_id=ChannelId(channel_id),
+        author=users.user(author),
+        application=application,
+        activity=MessageActivity(type=activity.type, party_id=activity.party_id, session_id=session_id),
+    )
+
+
+def stored_invite(
+    row: GameInviteRow, author: UserRow, application_row: applications.ApplicationRow
+) -> wire.ActivityInvite:
+    """Return an invite that was sent before."""
+    return wire.ActivityInvite(
+        message_id=MessageId(row.message_id),
+        channel_id=ChannelId(row.channel_id),
+        author=users.user(author),
+        application=application(application_row),
+        activity=MessageActivity(type=row.type, party_id=row.party_id, session_id=row.session_id),
+    )
+
+
+def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
+    """Return the caller's pending invites in a family's games, without those of blocked users."""
+    rows = store.list_unanswered(call.tx, call.user_id, call.now)
+    senders = users.find_many(call.tx, {row.sender_id for row in rows})
+    games = applications.find_many(call.tx, {row.application_id for row in rows})
+    blocked = relationships.filter_blocked(call.tx, call.user_id, senders)
+    return [
+        stored_invite(row, senders[row.sender_id], application_row)
+        for row in rows
+        if (application_row := games.get(row.application_id)) is not None
+        and application_row.family_id == family_id
+        and row.sender_id in senders
+        and row.sender_id not in blocked
+    ]
+
+
+def application(row: applications.ApplicationRow) -> MessageApplication:
+    """Return the application of a message."""
+    view = MessageApplication(
+        id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
+    )
+    if row.family_id != row.id:
+        # Sibling applications recognize the game by it (spec/sdk.md#8.7).
+        view.parent_id = ApplicationId(row.family_id)
+    if row.cover_image is not None:
+        view.cover_image = row.cover_image
+    return view

@@ -1,0 +1,212 @@
+"""Enqueue webhook events and track the failures of their receivers."""
+
+import logging
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
+from hubbub.protocol.ids import ApplicationId, Timestamp
+from hubbub.protocol.resources import webhook_events as wire
+from hubbub.server.core import jobs, payload_signatures
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, users
+from hubbub.server.identity.applications import ApplicationDeleting, EventWebhooksChanged
+from hubbub.server.places import guilds, roles
+from hubbub.server.play.webhook_events import store
+
+log = logging.getLogger(__name__)
+
+DELIVER: Final = "webhook_events.deliver"
+PROBE: Final = "webhook_events.probe"
+
+PROBE_INTERVAL_MS: Final = 24 * 3_600_000
+"""Interval in milliseconds between probes that check whether an endpoint rejects a forged request."""
+
+# Spec, 1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
+FAILURES_MAX: Final = 100
+FAILING_MIN_MS: Final = 24 * 3_600_000
+
+
+class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Payload of the job that delivers one event.
+
+    Stored as JSON in jobs: add fields with a default, never rename."""
+
+    application_id: ApplicationId
+    type: WebhookEventType
+    body: str
+    """The payload that is posted, identical on each attempt."""
+    url: str | None = None
+    """Destination URL if it differs from the application's own."""
+
+
+class Target(msgspec.Struct, frozen=True, kw_only=True):
+    """The destination of a delivery and the key that signs it."""
+
+    url: str
+    key: bytes
+    now: int
+    failing: bool
+    """Whether the last attempt failed."""
+
+
+def send(
+    call: Call,
+    application_id: ApplicationId,
+    type: WebhookEventType,
+    data: Any = msgspec.UNSET,
+    *,
+    subject_id: int,
+    url: str | None = None,
+) -> None:
+    """Send an event to an application that is subscribed to it. Events about one subject arrive in order.
+
+    `url` is the webhook of a lobby, which receives its events regardless of the application's subscriptions."""
+    if not changes.WEBHOOK_EVENTS.active(call.now):
+        return
+    if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.active(
+        call.now
+    ):
+        return
+    # Rows contain plain integers.
+    application_id = ApplicationId(application_id)
+    if url is None and not _is_subscribed(call, application_id, type):
+        return
+    # Spec, 1.2: the timestamp of these events has no offset.
+    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(json.timestamp(call.now)[:26]), data=data)
+    payload = wire.WebhookEventPayload(application_id=application_id, event=event)
+    delivery = Delivery(application_id=application_id, type=type, body=json.encode(payload).decode(), url=url)
+    call.tx.enqueue(DELIVER, delivery, key=f"{key_prefix(application_id)}{int(subject_id)}")
+
+
+def key_prefix(application_id: int) -> str:
+    """Return the prefix of the job keys of an application's deliveries; the subject id follows."""
+    return f"{DELIVER}/{int(application_id)}/"
+
+
+def _is_subscribed(call: Call, application_id: ApplicationId, type: WebhookEventType) -> bool:
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        return False
+    settings = applications.settings(row)
+    return (
+        settings.event_webhooks_status == EventWebhooksStatus.ENABLED
+        and settings.event_webhooks_url is not None
+        and type in settings.event_webhooks_types
+    )
+
+
+def application_authorized(
+    call: Call,
+    application_id: ApplicationId,
+    user_id: int,
+    scopes: list[str],
+    *,
+    integration_type: int | None = None,
+    guild_id: int | None = None,
+) -> None:
+    """Send the event of an authorization: for a guild (0), for the user (1), or for scopes only (None)."""
+    user = users.find(call.tx, user_id)
+    if user is None:
+        return
+    data = wire.ApplicationAuthorized(
+        integration_type=msgspec.UNSET if integration_type is None else integration_type,
+        user=users.user(user),
+        scopes=scopes,
+    )
+    row = None if guild_id is None else guilds.find(call.tx, guild_id)
+    if row is not None:
+        data.guild = guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+    send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
+
+
+def application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
+    """Send the event of a removed authorization, by the user, by revocation, by unmerging or by a ban."""
+    user = users.find(call.tx, user_id)
+    if user is not None:
+        data = wire.ApplicationDeauthorized(user=users.user(user))
+        send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, data, subject_id=user_id)
+
+
+def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
+    """Return the current destination of an application's events, or None if it does not receive any."""
+    row = applications.find(call.tx, application_id)
+    key = payload_signatures.find_key(call.tx, application_id)
+    if row is None or key is None:
+        return None
+    if url is None:
+        settings = applications.settings(row)
+        url = settings.event_webhooks_url
+        if url is None or settings.event_webhooks_status != EventWebhooksStatus.ENABLED:
+            return None
+    return Target(url=url, key=key, now=call.now, failing=store.find_failures(call.tx, application_id) is not None)
+
+
+def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
+    """Reset failures after the owner changed the webhook settings, and reschedule the probe."""
+    store.delete_failures(call.tx, signal.application_id)
+    row = applications.find(call.tx, signal.application_id)
+    if row is None or applications.settings(row).event_webhooks_url is None:
+        jobs.cancel(call.tx, PROBE, _probe_key(signal.application_id))
+    else:
+        schedule_probe(call, signal.application_id)
+
+
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Delete the pending and failed events of a deleted application."""
+    jobs.delete_by_prefix(call.tx, DELIVER, key_prefix(signal.row.id))
+    jobs.cancel(call.tx, PROBE, _probe_key(signal.row.id))
+    store.delete_failures(call.tx, signal.row.id)
+
+
+def is_deleted(call: Call, application_id: int) -> bool:
+    """Return whether an application was deleted."""
+    return applications.find(call.tx, application_id) is None
+
+
+def record_success(call: Call, application_id: int) -> None:
+    """Reset the failures of a receiver after a successful delivery."""
+    store.delete_failures(call.tx, application_id)
+
+
+def record_failure(call: Call, application_id: int) -> None:
+    """Count a failed attempt and disable a receiver that has failed for too long."""
+    if is_deleted(call, application_id):
+        return
+    attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
+    if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MIN_MS:
+        log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
+        _disable(call, application_id)
+
+
+def disable_unverified(call: Call, application_id: int) -> None:
+    """Disable a receiver that accepted a forged request, since it does not check signatures (spec, 1.1)."""
+    log.warning("Disabled the event webhooks of application %d: it accepted a forged request", application_id)
+    _disable(call, application_id, remove=True)
+
+
+def _disable(call: Call, application_id: int, *, remove: bool = False) -> None:
+    row = applications.find(call.tx, application_id)
+    if row is None:
+        return
+    settings = applications.settings(row)
+    settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
+    if remove:
+        settings.event_webhooks_url = None
+    applications.change_settings(call, row, settings)
+    store.delete_failures(call.tx, application_id)
+
+
+def schedule_probe(call: Call, application_id: int) -> None:
+    """Schedule the next probe of an endpoint."""
+    if is_deleted(call, application_id):
+        return
+    jobs.cancel(call.tx, PROBE, _probe_key(application_id))
+    call.tx.enqueue(PROBE, int(application_id), due_ms=call.now + PROBE_INTERVAL_MS, key=_probe_key(application_id))
+
+
+def _probe_key(application_id: int) -> str:
+    return f"{PROBE}/{int(application_id)}"

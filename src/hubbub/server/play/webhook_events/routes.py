@@ -1,0 +1,62 @@
+"""HTTP handlers for webhook events that could not be delivered."""
+
+from msgspec import UNSET, Raw
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.resources import webhook_events as wire
+from hubbub.server.core import jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import FailedJob
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import applications
+from hubbub.server.play.webhook_events import actions
+
+
+@handles(wire.LIST_FAILED_WEBHOOK_EVENTS)
+def list_failed_webhook_events(
+    call: Call, application_id: ApplicationId, query: wire.ListFailedWebhookEvents
+) -> list[wire.FailedWebhookEvent]:
+    """List the failed webhook events of an application.
+
+    Oldest first."""
+    applications.require_manager(call, application_id)
+    found = jobs.list_failed(
+        call.tx,
+        kind=actions.DELIVER,
+        key_prefix=actions.key_prefix(application_id),
+        after=0 if query.after is UNSET else query.after,
+        limit=query.limit,
+    )
+    return [_failed(job) for job in found]
+
+
+@handles(wire.RETRY_FAILED_WEBHOOK_EVENTS)
+def retry_failed_webhook_events(call: Call, application_id: ApplicationId) -> None:
+    """Retry all failed webhook events of an application."""
+    _retry(call, application_id)
+
+
+@handles(wire.RETRY_FAILED_WEBHOOK_EVENT)
+def retry_failed_webhook_event(call: Call, application_id: ApplicationId, event_id: Snowflake) -> None:
+    """Retry a failed webhook event."""
+    if not _retry(call, application_id, event_id):
+        raise errors.NOT_FOUND()
+
+
+def _retry(call: Call, application_id: ApplicationId, event_id: int | None = None) -> int:
+    applications.require_manager(call, application_id)
+    prefix = actions.key_prefix(application_id)
+    return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER, key_prefix=prefix)
+
+
+def _failed(job: FailedJob) -> wire.FailedWebhookEvent:
+    delivery = json.decode(job.payload, actions.Delivery)
+    return wire.FailedWebhookEvent(
+        id=Snowflake(job.id),
+        type=delivery.type,
+        attempts=job.attempts,
+        error=job.error,
+        payload=Raw(delivery.body.encode()),
+    )

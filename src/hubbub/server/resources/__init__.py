@@ -1,1 +1,0 @@
-"""Resource slices: one package per resource of the API."""

@@ -1,9 +1,0 @@
-"""Bans of users from guilds."""
-
-from hubbub.server.core.slices import Slice
-from hubbub.server.resources.bans import routes
-from hubbub.server.resources.bans.signals import MemberBanned
-
-SLICE = Slice(name="bans", modules=(routes,))
-
-__all__ = ["SLICE", "MemberBanned"]

@@ -1,8 +1,0 @@
-"""Pinned messages."""
-
-from hubbub.server.core.slices import Slice
-from hubbub.server.resources.pins import routes
-
-SLICE = Slice(name="pins", modules=(routes,))
-
-__all__ = ["SLICE"]

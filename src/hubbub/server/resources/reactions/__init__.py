@@ -1,8 +1,0 @@
-"""Reactions to messages. The messages slice shows them, and deletes them with their message."""
-
-from hubbub.server.core.slices import Slice
-from hubbub.server.resources.reactions import routes
-
-SLICE = Slice(name="reactions", modules=(routes,))
-
-__all__ = ["SLICE"]

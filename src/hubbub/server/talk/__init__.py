@@ -1,0 +1,1 @@
+"""Talk tier: messages and everything attached to them."""

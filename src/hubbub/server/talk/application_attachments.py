@@ -1,0 +1,36 @@
+"""HTTP handler for temporary files that an application uploads to the CDN."""
+
+import sys
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ApplicationId
+from hubbub.protocol.resources import application_attachments as wire
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice, handles
+from hubbub.server.identity import applications
+from hubbub.server.talk import attachments
+
+
+@handles(wire.UPLOAD_APPLICATION_ATTACHMENT)
+def upload_application_attachment(call: Call, application_id: ApplicationId) -> wire.ApplicationAttachment:
+    """Upload an attachment of an application.
+
+    The returned URL is valid for 24 hours. The attachment is not listed anywhere."""
+    if call.actor.kind == "bearer" and call.actor.application_id != application_id:
+        raise errors.NOT_AUTHORIZED_ON_APPLICATION()
+    applications.require_own(call, application_id)
+    if not call.files:
+        raise errors.invalid("file", *errors.required())
+    stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
+    cdn_urls.get_key(call.tx)
+    # The URL contains the application id in place of a channel id (decisions/0025).
+    shown = attachments.AttachmentSigner(call).attachment(application_id, stored)
+    shown.ephemeral = True
+    shown.description = UNSET
+    return wire.ApplicationAttachment(attachment=shown)
+
+
+SLICE = Slice(name="application_attachments", modules=(sys.modules[__name__],))

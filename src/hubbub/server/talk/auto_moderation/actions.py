@@ -1,0 +1,281 @@
+"""Create and change rules, and execute the actions of matched rules."""
+
+import copy
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol.enums import (
+    AuditLogAction,
+    AutoModerationActionType,
+    AutoModerationTriggerType,
+    MessageType,
+)
+from hubbub.protocol.ids import AutoModerationRuleId, ChannelId, GuildId, MessageId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import auto_moderation as wire
+from hubbub.protocol.resources.embeds import EMBED_DESCRIPTION_MAX, EMBED_FIELD_VALUE_MAX, Embed, EmbedField
+from hubbub.server.core import access, audit
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import members
+from hubbub.server.talk import messages
+from hubbub.server.talk.auto_moderation import checks, store, views
+from hubbub.server.talk.auto_moderation.checks import PreparedRule, RuleMatch
+from hubbub.server.talk.auto_moderation.store import RuleRow
+
+REVIEW_JOB: Final = "auto_moderation.review"
+
+ALERT_EMBED: Final = "auto_moderation_message"
+"""The type of the embed in an alert message."""
+
+_AUDITED: Final = (
+    "name",
+    "event_type",
+    "trigger_type",
+    "trigger_metadata",
+    "actions",
+    "enabled",
+    "exempt_roles",
+    "exempt_channels",
+)
+_AUDIT_ACTIONS: Final = {
+    AutoModerationActionType.BLOCK_MESSAGE: AuditLogAction.AUTO_MODERATION_BLOCK_MESSAGE,
+    AutoModerationActionType.SEND_ALERT_MESSAGE: AuditLogAction.AUTO_MODERATION_FLAG_TO_CHANNEL,
+    AutoModerationActionType.TIMEOUT: AuditLogAction.AUTO_MODERATION_USER_COMMUNICATION_DISABLED,
+    AutoModerationActionType.BLOCK_MEMBER_INTERACTION: AuditLogAction.AUTO_MODERATION_QUARANTINE_USER,
+}
+
+
+class ReviewPayload(msgspec.Struct, frozen=True):
+    """Job payload: the guild whose quarantined members are checked again."""
+
+    guild_id: GuildId
+
+
+class Incident(msgspec.Struct, frozen=True, kw_only=True):
+    """An action of a user that matched rules."""
+
+    guild_id: GuildId
+    user_id: UserId
+    text: str
+    channel_id: ChannelId | None = None
+    """None if the text is neither a message nor a title."""
+    message_id: MessageId | None = None
+    """None if the text is not a message, or if the message was blocked."""
+    blocked: bool = False
+    flag: int = 0
+    """The member flag set by a quarantine action."""
+    mentions: int = 0
+    """Number of mentions to count for raid detection."""
+    counted_id: MessageId | None = None
+    """Message id under which `mentions` are counted."""
+
+
+# Rules
+
+
+def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
+    """Create a rule, record it in the audit log and publish it."""
+    store.insert(call.tx, row)
+    rule = views.rule(row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, rule, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_CREATE, rule, _managers(row.guild_id))
+    return rule
+
+
+def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRule:
+    """Store a changed rule, record and publish the change. Does nothing if the rules are equal."""
+    rule = views.rule(after)
+    if after == before:
+        return rule
+    store.update(call.tx, after)
+    audit.record(
+        call,
+        after.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_UPDATE,
+        target_id=after.id,
+        changes=audit.differences(views.rule(before), rule, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_UPDATE, rule, _managers(after.guild_id))
+    _review(call, after)
+    return rule
+
+
+def delete(call: Call, row: RuleRow) -> None:
+    """Delete a rule, record and publish the deletion."""
+    store.delete(call.tx, row)
+    rule = views.rule(row)
+    audit.record(
+        call,
+        row.guild_id,
+        AuditLogAction.AUTO_MODERATION_RULE_DELETE,
+        target_id=row.id,
+        changes=audit.differences(rule, None, _AUDITED),
+    )
+    call.tx.emit(wire.AUTO_MODERATION_RULE_DELETE, rule, _managers(row.guild_id))
+    _review(call, row)
+
+
+def _managers(guild_id: int) -> Audience:
+    return Audience.guild(guild_id, permission=Permissions.MANAGE_GUILD)
+
+
+def _review(call: Call, row: RuleRow) -> None:
+    """Schedule a review of quarantined members if a profile rule changed."""
+    if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
+        call.tx.enqueue(REVIEW_JOB, ReviewPayload(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
+
+
+# Execution
+
+
+def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> None:
+    """Execute the actions of matched rules. Actions whose target no longer exists are skipped."""
+    if incident.mentions and incident.counted_id is not None:
+        since_ms = call.now - checks.RAID_WINDOW_MS
+        store.record_mentions(
+            call.tx, incident.guild_id, incident.counted_id, incident.user_id, incident.mentions, since_ms
+        )
+    for rule, hit in matches:
+        for action in rule.actions:
+            alert: MessageId | None = None
+            if action.type == AutoModerationActionType.BLOCK_MESSAGE:
+                done = incident.blocked
+            elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
+                alert = _alert(call, incident, RuleMatch(rule, hit), action)
+                done = alert is not None
+            elif action.type == AutoModerationActionType.TIMEOUT:
+                done = _time_out(call, incident, action)
+            else:
+                done = _quarantine(call, incident)
+            if done:
+                _record_execution(call, incident, RuleMatch(rule, hit), action, alert)
+
+
+def _record_execution(
+    call: Call, incident: Incident, match: RuleMatch, action: wire.Action, alert: MessageId | None
+) -> None:
+    rule, hit = match
+    options: dict[str, object] = {
+        "auto_moderation_rule_name": rule.name,
+        "auto_moderation_rule_trigger_type": rule.trigger_type,
+    }
+    if incident.channel_id is not None:
+        options["channel_id"] = int(incident.channel_id)
+    audit.record(
+        call,
+        incident.guild_id,
+        _AUDIT_ACTIONS[AutoModerationActionType(action.type)],
+        target_id=incident.user_id,
+        options=options,
+        user_id=incident.user_id,
+    )
+    execution = wire.ActionExecution(
+        guild_id=incident.guild_id,
+        action=action,
+        rule_id=AutoModerationRuleId(rule.id),
+        rule_trigger_type=rule.trigger_type,
+        user_id=incident.user_id,
+        content=incident.text,
+        matched_keyword=hit.keyword,
+        matched_content=hit.content,
+        channel_id=UNSET if incident.channel_id is None else incident.channel_id,
+        message_id=UNSET if incident.message_id is None else incident.message_id,
+        alert_system_message_id=UNSET if alert is None else alert,
+    )
+    # spec/gateway.md#5.2: without the MESSAGE_CONTENT intent the content fields are empty.
+    redacted = copy.copy(execution)
+    redacted.content, redacted.matched_content = "", None
+    call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _managers(incident.guild_id), redacted=redacted)
+
+
+def _alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
+    """Send an alert to the moderators' channel and return its id, or None if the channel no longer exists."""
+    channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
+    if channel is None or channel.guild_id != incident.guild_id:
+        return None
+    embed = Embed(
+        type=ALERT_EMBED,
+        description=incident.text[:EMBED_DESCRIPTION_MAX],
+        fields=[
+            EmbedField(name=name, value=value[:EMBED_FIELD_VALUE_MAX], inline=False)
+            for name, value in _alert_fields(incident, match)
+        ],
+    )
+    kind = MessageType.AUTO_MODERATION_ACTION
+    return messages.create_system_message(call, channel, kind, incident.user_id, embeds=[embed]).id
+
+
+def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]:
+    rule, hit = match
+    fields = [("rule_name", rule.name), ("rule_id", str(int(rule.id)))]
+    if incident.channel_id is not None:
+        fields.append(("channel_id", str(int(incident.channel_id))))
+    if incident.message_id is not None:
+        fields.append(("flagged_message_id", str(int(incident.message_id))))
+    if hit.keyword is not None:
+        fields.append(("keyword", hit.keyword))
+    if hit.content is not None:
+        fields.append(("keyword_matched_content", hit.content))
+    for action in rule.actions:
+        if action.metadata.duration_seconds is not UNSET:
+            fields.append(("timeout_duration", str(action.metadata.duration_seconds)))
+    fields.append(("decision_outcome", "blocked" if incident.blocked else "flagged"))
+    return fields
+
+
+def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
+    """Time the member out unless a longer timeout is in effect. Return False if the member left."""
+    found = members.find(call.tx, incident.guild_id, incident.user_id)
+    if found is None:
+        return False
+    until_ms = call.now + (action.metadata.duration_seconds or 0) * 1000
+    if until_ms > max(found.row.timed_out_until_ms, call.now):
+        members.change(call, found, found.row._replace(timed_out_until_ms=until_ms), logged=False)
+    return True
+
+
+# Profiles
+
+
+def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
+    """Apply the profile rules to a member's names and guild tag.
+
+    A quarantine starts when names or tag match a rule, and ends when no quarantining rule matches any more."""
+    member = members.find(call.tx, guild_id, user_id)
+    if member is None:
+        return
+    for flag, text, matches in checks.match_profile(call, member):
+        if member.row.flags & flag:
+            if any(_quarantines(rule) for rule, _ in matches):
+                continue
+            _mark(call, guild_id, user_id, flag, is_set=False)
+        if matches:
+            incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, flag=flag)
+            execute(call, incident, matches)
+
+
+def _quarantines(rule: PreparedRule) -> bool:
+    return any(action.type == AutoModerationActionType.BLOCK_MEMBER_INTERACTION for action in rule.actions)
+
+
+def _quarantine(call: Call, incident: Incident) -> bool:
+    return _mark(call, incident.guild_id, incident.user_id, incident.flag, is_set=True)
+
+
+def _mark(call: Call, guild_id: int, user_id: int, flag: int, *, is_set: bool) -> bool:
+    found = members.find(call.tx, guild_id, user_id)
+    if found is None:
+        return False
+    flags = found.row.flags | flag if is_set else found.row.flags & ~flag
+    members.change(call, found, found.row._replace(flags=flags), logged=False)
+    return True

@@ -1,0 +1,213 @@
+"""Find the rules that a message, a title or a member's profile matches."""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AutoModerationEventType, AutoModerationTriggerType
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import MessageId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
+from hubbub.protocol.resources.users import PrimaryGuild
+from hubbub.server.core import access as core_access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.config import AutoModerationConfig
+from hubbub.server.places import members
+from hubbub.server.talk.auto_moderation import keyword_matcher, presets, store
+from hubbub.server.talk.auto_moderation.keyword_matcher import Hit, Matcher
+from hubbub.server.talk.auto_moderation.store import RuleRow
+
+EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
+"""Members with one of these permissions are never checked (spec/http.md#3.10)."""
+
+# The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
+SPAM_WINDOW_MS: Final = 30_000
+SPAM_REPEATS: Final = 4
+"""Number of equal messages within the window that count as spam."""
+SPAM_LINK_MESSAGES: Final = 5
+"""Number of messages with links within the window that count as spam."""
+SPAM_LINKS: Final = 10
+"""Number of links in one message that count as spam."""
+SPAM_MESSAGES_READ_MAX: Final = 50
+RAID_WINDOW_MS: Final = 30_000
+RAID_MEMBERS: Final = 5
+RAID_MENTIONS: Final = 20
+"""Total mentions by at least `RAID_MEMBERS` members within the window that count as a raid."""
+
+_KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
+
+
+class PreparedRule(NamedTuple):
+    """A rule prepared for matching."""
+
+    id: int
+    name: str
+    trigger_type: int
+    metadata: TriggerMetadata
+    actions: tuple[Action, ...]
+    exempt_roles: frozenset[int]
+    exempt_channels: frozenset[int]
+    matcher: Matcher
+
+
+class RuleMatch(NamedTuple):
+    """A matched rule and the match."""
+
+    rule: PreparedRule
+    hit: Hit
+
+
+class ProfileMatch(NamedTuple):
+    """A part of a member's profile and the rules it matches."""
+
+    flag: int
+    """The member flag that a quarantine for this part sets."""
+    text: str
+    matches: list[RuleMatch]
+
+
+@lru_cache(maxsize=256)
+def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
+    """Return a rule prepared for matching.
+
+    The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
+    is never served from the cache."""
+    metadata = row.metadata
+    words = presets.keywords(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
+    return PreparedRule(
+        id=row.id,
+        name=row.name,
+        trigger_type=row.trigger_type,
+        metadata=metadata,
+        actions=tuple(row.action_list),
+        exempt_roles=frozenset(row.exempt_role_ids),
+        exempt_channels=frozenset(row.exempt_channel_ids),
+        matcher=Matcher(words, metadata.regex_patterns or (), metadata.allow_list or ()),
+    )
+
+
+def match_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> tuple[list[RuleMatch], int]:
+    """Return the rules that a message matches, and its number of mentions if they count for raid detection."""
+    found = []
+    counted = 0
+    for rule in _applicable_rules(call, here):
+        hit = _hit(call, rule, here, message_id, text)
+        if hit is not None:
+            found.append(RuleMatch(rule, hit))
+        if rule.metadata.mention_raid_protection_enabled is True:
+            counted = keyword_matcher.count_mentions(text)
+    return found, counted
+
+
+def match_title(call: Call, here: ChannelAccess, title: str) -> list[RuleMatch]:
+    """Return the keyword rules that the name of a thread or post matches."""
+    if (
+        call.actor.is_bot
+        or here.guild is None
+        or not store.has_rules_for(call.tx, here.guild.guild_id, store.CHECKS_MESSAGES)
+    ):
+        return []
+    applicable = (rule for rule in _applicable_rules(call, here) if rule.trigger_type in _KEYWORD_TRIGGERS)
+    return [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
+
+
+def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
+    """Return the parts of a member's profile, each with the rules it matches."""
+    row = member.row
+    standing = core_access.find_member(call.tx, call.now, row.guild_id, row.user_id)
+    applicable: list[PreparedRule] = []
+    if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
+        rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
+        rules = (prepare_rule(each, call.config.auto_moderation) for each in rows)
+        applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
+    return [
+        ProfileMatch(
+            flag, text, [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None]
+        )
+        for flag, text in (
+            (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _names(member)),
+            (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _tag(member)),
+        )
+    ]
+
+
+def _names(member: members.Membership) -> str:
+    """Return the names of a member, one per line."""
+    user = member.user
+    return "\n".join(name for name in (user.username, user.global_name, member.row.nick) if name)
+
+
+def _tag(member: members.Membership) -> str:
+    """Return the guild tag a member displays, of this guild or another."""
+    primary_guild = member.user.primary_guild
+    return "" if primary_guild is None else json.decode(primary_guild, PrimaryGuild).tag or ""
+
+
+def _applicable_rules(call: Call, here: ChannelAccess) -> list[PreparedRule]:
+    """Return the message rules that apply to the caller in this channel."""
+    standing = here.guild
+    if standing is None or standing.permissions & EXEMPT_PERMISSIONS:
+        return []
+    rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
+    channel_ids: set[int] | None = None
+    applicable = []
+    for row in rows:
+        rule = prepare_rule(row, call.config.auto_moderation)
+        if _has_exempt_role(standing, rule):
+            continue
+        if rule.exempt_channels:
+            channel_ids = channel_ids or _channel_and_parents(call, here.channel)
+            if not rule.exempt_channels.isdisjoint(channel_ids):
+                continue
+        applicable.append(rule)
+    return applicable
+
+
+def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
+    return not rule.exempt_roles.isdisjoint(standing.roles)
+
+
+def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
+    """Return the ids of a channel and its parents: the channel of a thread, and the category."""
+    found = {int(channel.id), int(channel.parent_id or 0)}
+    if channel.is_thread and channel.parent_id is not None:
+        parent = core_access.find_channel(call.tx, channel.parent_id)
+        if parent is not None:
+            found.add(int(parent.parent_id or 0))
+    return found
+
+
+def _hit(call: Call, rule: PreparedRule, here: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
+    if rule.trigger_type in _KEYWORD_TRIGGERS:
+        return rule.matcher.find(text)
+    if rule.trigger_type == AutoModerationTriggerType.SPAM:
+        return Hit(None, text) if _is_spam(call, here, message_id, text) else None
+    if rule.trigger_type == AutoModerationTriggerType.MENTION_SPAM:
+        mentions = keyword_matcher.count_mentions(text)
+        if mentions > (rule.metadata.mention_total_limit or 0):
+            return Hit(None, None)
+        if mentions and rule.metadata.mention_raid_protection_enabled is True and _is_raid(call, here, mentions):
+            return Hit(None, None)
+    return None
+
+
+def _is_spam(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> bool:
+    links = keyword_matcher.count_links(text)
+    if links >= SPAM_LINKS:
+        return True
+    since_ms = call.now - SPAM_WINDOW_MS
+    recent = store.list_messages_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
+    # Compare an edited message with the other messages, not with its old content.
+    others = [each.content for each in recent if each.id != message_id]
+    folded = keyword_matcher.fold(text)
+    if folded and sum(keyword_matcher.fold(each) == folded for each in others) + 1 >= SPAM_REPEATS:
+        return True
+    return bool(links) and sum(1 for each in others if keyword_matcher.count_links(each)) + 1 >= SPAM_LINK_MESSAGES
+
+
+def _is_raid(call: Call, here: ChannelAccess, mentions: int) -> bool:
+    mentions_by_user = dict(store.mentions_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
+    mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mentions
+    return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -1,0 +1,19 @@
+"""Job that re-checks quarantined members after a profile rule changed."""
+
+from typing import Final
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.talk.auto_moderation import actions, listeners, store
+
+BATCH_SIZE: Final = 200
+
+
+def review(call: Call, job: Job) -> None:
+    """Check every quarantined member of a guild again."""
+    guild_id = job.decode(actions.ReviewPayload).guild_id
+    after = 0
+    while user_ids := store.list_quarantined(call.tx, guild_id, after, BATCH_SIZE):
+        for user_id in user_ids:
+            listeners.check_profile(call, guild_id, user_id)
+        after = user_ids[-1]

@@ -1,0 +1,139 @@
+"""Listeners: check drafts of messages, titles and names, and the profiles of new and changed members."""
+
+from collections.abc import Sequence
+from functools import cache, partial
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import AuditLogAction, AutoModerationActionType
+from hubbub.protocol.errors import ErrorCode
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.rejections import RejectedWithSideEffects
+from hubbub.server.identity import users
+from hubbub.server.places import audit_log, guilds, members
+from hubbub.server.talk import messages, threads
+from hubbub.server.talk.auto_moderation import actions, checks, store, views
+from hubbub.server.talk.auto_moderation.actions import Incident
+from hubbub.server.talk.auto_moderation.checks import RuleMatch
+from hubbub.server.talk.auto_moderation.keyword_matcher import Matcher
+
+_RULE_ACTIONS = frozenset(
+    {
+        AuditLogAction.AUTO_MODERATION_RULE_CREATE,
+        AuditLogAction.AUTO_MODERATION_RULE_UPDATE,
+        AuditLogAction.AUTO_MODERATION_RULE_DELETE,
+    }
+)
+
+
+def check_names(call: Call, signal: guilds.NamesDrafted) -> None:
+    """Reject names of guilds, channels and stages that contain banned words.
+
+    Names set by the platform are not checked."""
+    banned = call.config.auto_moderation.names
+    if not banned or call.find_actor is None:
+        return
+    for text in signal.texts:
+        # Channel names have hyphens instead of spaces.
+        if _banned(banned).find(text) or _banned(banned).find(text.replace("-", " ")):
+            raise errors.BANNED_WORDS()
+
+
+@cache
+def _banned(words: tuple[str, ...]) -> Matcher:
+    return Matcher(words, (), ())
+
+
+def check_message(call: Call, signal: messages.MessageDrafted) -> None:
+    """Check a new or edited message, block it if a rule says so, and execute the rules' actions."""
+    here = signal.access
+    matches, mentions = checks.match_message(call, here, signal.message_id, signal.text)
+    if not matches and not mentions:
+        return
+    # spec/dated-changes.md#3: before that date edits were not blocked; the other actions were executed.
+    can_block = not signal.edited or changes.EXTERNAL_APPS.active(call.now)
+    blocked = can_block and _blocks(matches)
+    incident = Incident(
+        guild_id=here.guild_id,
+        user_id=call.user_id,
+        text=signal.text,
+        channel_id=here.channel.id,
+        message_id=None if blocked else signal.message_id,
+        blocked=blocked,
+        mentions=mentions,
+        counted_id=signal.message_id,
+    )
+    _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
+
+
+def check_title(call: Call, signal: threads.TitleDrafted) -> None:
+    """Check the name of a thread or post."""
+    here: ChannelAccess = signal.access
+    matches = checks.match_title(call, here, signal.title)
+    if matches:
+        incident = Incident(
+            guild_id=here.guild_id,
+            user_id=call.user_id,
+            text=signal.title,
+            channel_id=here.channel.id,
+            blocked=_blocks(matches),
+        )
+        _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
+
+
+def _blocks(matches: Sequence[RuleMatch]) -> bool:
+    return any(action.type == AutoModerationActionType.BLOCK_MESSAGE for rule, _ in matches for action in rule.actions)
+
+
+def _conclude(call: Call, incident: Incident, matches: Sequence[RuleMatch], error: ErrorCode) -> None:
+    """Reject a blocked text and execute the actions after the rollback, or execute them now if it is not blocked."""
+    if not incident.blocked:
+        actions.execute(call, incident, matches)
+        return
+    overrides = {"message": text} if (text := _custom_message(matches)) else {}
+    raise RejectedWithSideEffects(error, partial(actions.execute, incident=incident, matches=matches), **overrides)
+
+
+def _custom_message(matches: Sequence[RuleMatch]) -> str | None:
+    for rule, _ in matches:
+        for action in rule.actions:
+            if action.type == AutoModerationActionType.BLOCK_MESSAGE and action.metadata.custom_message:
+                return action.metadata.custom_message
+    return None
+
+
+def check_new_member(call: Call, signal: members.MemberAdded) -> None:
+    """Check the profile of a new member."""
+    check_profile(call, signal.guild_id, signal.user_id)
+
+
+def check_renamed_member(call: Call, signal: members.MemberRenamed) -> None:
+    """Check the profile of a member with a new nickname."""
+    check_profile(call, signal.guild_id, signal.user_id)
+
+
+def check_changed_user(call: Call, signal: users.UserChanged) -> None:
+    """Check the profile of a changed user in each of their guilds."""
+    if not signal.row.bot:
+        for guild_id in store.list_guilds_with_profile_rules(call.tx, signal.row.id):
+            check_profile(call, guild_id, signal.row.id)
+
+
+def check_profile(call: Call, guild_id: int, user_id: int) -> None:
+    """Check a member's profile if the guild has profile rules or the member is quarantined."""
+    if not changes.MEMBER_PROFILE_RULES.active(call.now):
+        return
+    if store.has_rules_for(call.tx, guild_id, store.CHECKS_MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
+        actions.apply_profile_rules(call, guild_id, user_id)
+
+
+def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
+    """Delete the rules of a deleted guild."""
+    store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def add_rules_to_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
+    """Add the existing rules that the entries reference to a page of the audit log."""
+    rule_ids = {entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in _RULE_ACTIONS}
+    rows = store.find_many(call.tx, signal.guild_id, sorted(each for each in rule_ids if each is not None))
+    signal.log.auto_moderation_rules.extend(views.rule(row) for row in rows)

@@ -1,0 +1,36 @@
+"""Private channels: direct messages and groups, and their recipients."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import identities, users
+from hubbub.server.places import invites
+from hubbub.server.talk import messages
+from hubbub.server.talk.direct_messages import account_merge, actions, routes, rules, views
+from hubbub.server.talk.direct_messages.actions import close, open_direct
+from hubbub.server.talk.direct_messages.rules import can_message_through_guild
+from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
+from hubbub.server.talk.direct_messages.store import find_direct as find_channel
+from hubbub.server.talk.direct_messages.views import private_channels
+
+SLICE = Slice(
+    name="direct_messages",
+    modules=(routes,),
+    listeners={
+        messages.DirectMessageDrafted: rules.require_reachable,
+        messages.MessageCreated: actions.unhide_channel,
+        invites.GroupInviteAccepted: actions.add_invited_user,
+        users.UserDeleted: actions.user_deleted,
+        identities.AccountsMerged: account_merge.merge,
+    },
+    ready=views.ready,
+)
+
+__all__ = [
+    "SLICE",
+    "RecipientAdded",
+    "RecipientRemoving",
+    "can_message_through_guild",
+    "close",
+    "find_channel",
+    "open_direct",
+    "private_channels",
+]

@@ -1,0 +1,39 @@
+"""Merge the direct messages of a provisional account into a full account (spec/sdk.md#8.5)."""
+
+from hubbub.protocol.enums import ChannelType
+from hubbub.server.core.call import Call
+from hubbub.server.identity import identities
+from hubbub.server.places import channels
+from hubbub.server.talk import messages
+from hubbub.server.talk.direct_messages import actions, store
+
+
+def merge(call: Call, signal: identities.AccountsMerged) -> None:
+    """Move the private channels and messages of a merged account to the full account.
+
+    If the full account already has a direct message channel with the same user, the merged account's channel becomes a
+    group of these two."""
+    for channel_id in store.list_channels(call.tx, signal.source_id):
+        row = channels.find(call.tx, channel_id)
+        if row is None:
+            continue
+        others = [each for each in channels.recipients_of(call.tx, channel_id) if each != signal.source_id]
+        if row.type == ChannelType.DM:
+            store.delete_direct(call.tx, channel_id)
+            if others == [int(signal.user_id)] or not others:
+                # A channel with the account itself: no other user is left in it.
+                store.remove(call.tx, channel_id, signal.source_id)
+                store.hide_all(call.tx, channel_id)
+                continue
+            if store.find_direct(call.tx, signal.user_id, others[0]) is None:
+                store.insert_direct(call.tx, signal.user_id, others[0], channel_id)
+            else:
+                after = row._replace(type=ChannelType.GROUP_DM, owner_id=signal.user_id)
+                channels.update(call.tx, row, after)
+                row = after
+        if int(signal.user_id) in others:
+            store.remove(call.tx, channel_id, signal.source_id)
+        else:
+            store.replace(call.tx, channel_id, signal.source_id, signal.user_id)
+        messages.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
+        actions.publish_moved(call, row, signal.user_id, others)

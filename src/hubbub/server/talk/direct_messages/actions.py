@@ -1,0 +1,174 @@
+"""Open and close private channels, and add and remove group recipients."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.resources import channels as channel_wire
+from hubbub.protocol.resources import direct_messages as wire
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity import users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import channels, invites
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.direct_messages import rules, store
+from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
+
+
+def open_direct(call: Call, other: UserRow) -> PrivateChannel:
+    """Return the caller's channel with a user, creating it or showing it in the caller's list again.
+
+    The other user is not notified before the first message."""
+    channel_id = store.find_direct(call.tx, call.user_id, other.id)
+    if channel_id is None:
+        row = ChannelRow(id=call.new_id(ChannelId), type=ChannelType.DM)
+        channels.insert(call.tx, row)
+        store.insert_direct(call.tx, call.user_id, other.id, row.id)
+        store.add(call.tx, row.id, call.user_id)
+        store.add(call.tx, row.id, other.id, hidden=True)
+        appeared = True
+    else:
+        row = _get(call, channel_id)
+        appeared = store.unhide(call.tx, channel_id, call.user_id)
+    view = channels.private(row, [users.user(other)])
+    if appeared and not call.actor.is_bot:
+        call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
+    return view
+
+
+def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None]) -> PrivateChannel:
+    """Create a group of the caller and these users. A bot's group belongs to its application."""
+    row = ChannelRow(
+        id=call.new_id(ChannelId),
+        type=ChannelType.GROUP_DM,
+        owner_id=call.user_id,
+        application_id=call.actor.application_id if call.actor.is_bot else None,
+    )
+    channels.insert(call.tx, row)
+    recipients = [call.user_id, *others]
+    for user_id in recipients:
+        store.add(call.tx, row.id, user_id, nick=nicks.get(user_id))
+    for user_id in recipients:
+        _announce(call, row, user_id)
+    return channels.private_for(call, row, call.user_id)
+
+
+def _announce(call: Call, row: ChannelRow, user_id: int) -> None:
+    """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
+    view = channels.private_for(call, row, user_id)
+    call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
+
+
+def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
+    """Show a hidden private channel again, before the message that causes it is published."""
+    if signal.channel.guild_id is not None:
+        return
+    hidden = store.list_hidden_recipients(call.tx, signal.channel.id)
+    if not hidden:
+        return
+    row = _get(call, signal.channel.id)
+    for user_id, bot in hidden:
+        store.unhide(call.tx, row.id, user_id)
+        if not bot:
+            _announce(call, row, user_id)
+
+
+def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None) -> bool:
+    """Add a user to a group. Return False if they are already in it."""
+    present = store.recipients(call.tx, [group.id])[group.id]
+    if user.id in present:
+        return False
+    rules.require_size(len(present) + 1)
+    store.add(call.tx, group.id, user.id, nick=nick)
+    payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
+    call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
+    _announce(call, group, user.id)
+    messages.create_system_message(
+        call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
+    )
+    call.notify(RecipientAdded(channel_id=group.id, user_id=user.id))
+    return True
+
+
+def add_invited_user(call: Call, signal: invites.GroupInviteAccepted) -> None:
+    """Add a user who accepted an invite to a group."""
+    user = users.find(call.tx, signal.user_id)
+    if user is None:
+        raise errors.UNKNOWN_USER()
+    add_to_group(call, _get(call, signal.channel_id), user, None)
+
+
+def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
+    """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
+    view = channels.private_for(call, group, user.id)
+    call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
+    if not store.remove(call.tx, group.id, user.id):
+        raise errors.UNKNOWN_USER()
+    call.tx.emit(channel_wire.CHANNEL_DELETE, view, Audience.of_users(user.id))
+    if _publish_removal(call, group, user):
+        messages.create_system_message(
+            call, channels.ref(group), MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user.id,)
+        )
+    return view
+
+
+def user_deleted(call: Call, signal: users.UserDeleted) -> None:
+    """Remove a deleted user from every group. Direct messages stay visible to the other user."""
+    user = users.find(call.tx, signal.user_id)
+    if user is None:
+        return
+    for group in store.list_groups(call.tx, signal.user_id):
+        call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
+        store.remove(call.tx, group.id, user.id)
+        _publish_removal(call, group, user)
+
+
+def publish_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
+    """Publish a private channel in which a user replaced another: created for the user, updated for the others."""
+    _announce(call, row, user_id)
+    for other in others:
+        if other != user_id:
+            view = channels.private_for(call, row, other)
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(other))
+
+
+def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
+    """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
+    remaining = store.recipients(call.tx, [group.id]).get(group.id, [])
+    if not remaining:
+        call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
+        store.delete_channel(call.tx, group.id)
+        return False
+    payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))
+    call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining))
+    if group.owner_id == user.id:
+        transferred = group._replace(owner_id=remaining[0])
+        channels.update(call.tx, group, transferred)
+        for user_id in remaining:
+            view = channels.private_for(call, transferred, user_id)
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(user_id))
+    return True
+
+
+def close(call: Call, channel_id: int) -> PrivateChannel:
+    """Close a private channel for the caller: hide a direct message channel until the next message, leave a group."""
+    row = _get(call, channel_id)
+    if row.type != ChannelType.GROUP_DM:
+        return channels.close(call, row)
+    caller = users.find(call.tx, call.user_id)
+    if caller is None:
+        raise errors.UNKNOWN_USER()
+    return remove_from_group(call, row, caller)
+
+
+def _get(call: Call, channel_id: int) -> ChannelRow:
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return row

@@ -1,0 +1,94 @@
+"""Handlers for private channels. The channel handlers rename and close them."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, UserId
+from hubbub.protocol.resources import direct_messages as wire
+from hubbub.protocol.resources.channels import PrivateChannel
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.identity import users
+from hubbub.server.places import channels
+from hubbub.server.talk.direct_messages import actions, rules, views
+
+
+@handles(wire.CREATE_DM)
+def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
+    """Create a DM.
+
+    Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
+    users by user ids."""
+    if body.recipient_id:
+        return actions.open_direct(call, rules.require_recipient(call, body.recipient_id))
+    if call.actor.is_bot:
+        if not body.access_tokens:
+            raise errors.invalid("recipient_id", *errors.required())
+        rules.require_size(len(body.access_tokens) + 1)
+        others = list(dict.fromkeys(rules.require_consent(call, token) for token in body.access_tokens))
+    else:
+        if not body.recipients:
+            raise errors.invalid("recipient_id", *errors.required())
+        others = [each for each in dict.fromkeys(body.recipients) if each != call.user_id]
+        if len(others) <= 1:
+            return actions.open_direct(call, rules.require_recipient(call, others[0] if others else call.user_id))
+        rules.require_group_members(call, others)
+    rules.require_size(len(others) + 1)
+    rules.require_group_capacity(call)
+    return actions.open_group(call, others, _nicks(body))
+
+
+@handles(wire.CREATE_DM_BY_USER)
+def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> PrivateChannel:
+    """Create a DM with your own user id in the path.
+
+    Other user ids are rejected."""
+    if user_id != call.user_id:
+        raise errors.MISSING_ACCESS()
+    return create_dm(call, body)
+
+
+def _nicks(body: wire.CreateDm) -> dict[int, str | None]:
+    return {
+        int(user_id): rules.require_nick(nick or "", f"nicks.{user_id}")
+        for user_id, nick in (body.nicks or {}).items()
+        if user_id.isascii() and user_id.isdigit() and len(user_id) <= 20
+    }
+
+
+@handles(wire.LIST_MY_CHANNELS)
+def list_my_channels(call: Call) -> list[PrivateChannel]:
+    """List the private channels of the current user."""
+    return views.private_channels(call)
+
+
+@handles(wire.ADD_GROUP_DM_USER)
+def add_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId, body: wire.AddGroupDmUser) -> Response:
+    """Add a user to a group DM.
+
+    Returns 201 with the group, or 204 if the user is already in it."""
+    group = rules.require_group(call, channel_id)
+    rules.require_can_add(call, group)
+    user = users.find(call.tx, user_id)
+    if user is None:
+        raise errors.UNKNOWN_USER()
+    if call.actor.is_bot:
+        if not body.access_token:
+            raise errors.invalid("access_token", *errors.required())
+        if rules.require_consent(call, body.access_token) != user_id:
+            raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
+    elif user_id != call.user_id:
+        rules.require_group_members(call, [user_id])
+    nick = rules.require_nick(body.nick, "nick") if body.nick else None
+    if not actions.add_to_group(call, group, user, nick):
+        return Response(204)
+    return Response(201, channels.private_for(call, group, call.user_id))
+
+
+@handles(wire.DELETE_GROUP_DM_USER)
+def delete_group_dm_user(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
+    """Remove a user from a group DM, or leave it."""
+    group = rules.require_group(call, channel_id)
+    rules.require_can_remove(call, group, user_id)
+    user = users.find(call.tx, user_id)
+    if user is None:
+        raise errors.UNKNOWN_USER()
+    actions.remove_from_group(call, group, user)

@@ -1,0 +1,129 @@
+"""Rules for private channels: reachable recipients, group members and limits."""
+
+from collections.abc import Mapping, Sequence
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import direct_messages as wire
+from hubbub.protocol.resources.guilds import IncidentsData
+from hubbub.protocol.resources.members import NICK_MAX
+from hubbub.server.core import access, auth
+from hubbub.server.core.call import Call
+from hubbub.server.identity import relationships, user_settings, users
+from hubbub.server.identity.users import UserRow
+from hubbub.server.places import channels
+from hubbub.server.places.channels import ChannelRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.direct_messages import store
+
+
+def require_recipient(call: Call, user_id: int) -> UserRow:
+    """Return the recipient of a direct message, who must exist and not be the caller."""
+    if user_id == call.user_id:
+        raise errors.INVALID_RECIPIENTS()
+    found = users.find(call.tx, user_id)
+    if found is None:
+        raise errors.UNKNOWN_USER()
+    return found
+
+
+def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None:
+    """Reject a direct message that the recipient does not accept.
+
+    It is rejected if either user blocks the other, or if each guild they share has paused direct messages (spec/http.md#4.4,
+    incident actions) or is restricted by the recipient. Friends are exempt from the guild conditions, as are users who
+    share no guild."""
+    if relationships.is_blocked_between(call.tx, call.user_id, signal.recipient_id):
+        raise errors.CANNOT_MESSAGE_USER()
+    shared = store.shared_guilds(call.tx, call.user_id, signal.recipient_id)
+    if shared and not _accepts_through_guild(call, signal.recipient_id, shared):
+        if not relationships.are_friends(call.tx, call.user_id, signal.recipient_id):
+            raise errors.CANNOT_MESSAGE_USER()
+
+
+def can_message_through_guild(call: Call, recipient_id: int) -> bool:
+    """Return whether the caller shares a guild through which the recipient accepts direct messages (spec/sdk.md#11.3)."""
+    return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
+
+
+def _accepts_through_guild(call: Call, recipient_id: int, shared: Mapping[int, str | None]) -> bool:
+    unpaused = [guild_id for guild_id, incidents in shared.items() if not _has_paused_dms(call, incidents)]
+    if not unpaused:
+        return False
+    restricted = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
+    return any(guild_id not in restricted for guild_id in unpaused)
+
+
+def _has_paused_dms(call: Call, incidents: str | None) -> bool:
+    until = None if incidents is None else json.decode(incidents, IncidentsData).dms_disabled_until
+    # Both use the format of wire.timestamp, so they compare as text.
+    return until is not None and until > json.timestamp(call.now)
+
+
+def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
+    """Require that each user is a friend of the caller or shares a guild with them (decisions/0016)."""
+    found = users.find_many(call.tx, user_ids)
+    if len(found) < len(set(user_ids)):
+        raise errors.UNKNOWN_USER()
+    known = store.find_guild_mates(call.tx, call.user_id, list(found))
+    known.update(relationships.friend_ids(call.tx, call.user_id))
+    if any(row.bot or row.id not in known for row in found.values()):
+        raise errors.INVALID_RECIPIENTS()
+
+
+def require_consent(call: Call, token: str) -> UserId:
+    """Return the user who authorized the calling application to add them to groups with this token."""
+    found = auth.find_actor(call.tx, token, call.now)
+    if found is None:
+        raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
+    actor = found[0]
+    if actor.kind != "bearer" or actor.application_id != call.actor.application_id:
+        raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
+    if "gdm.join" not in actor.scopes:
+        raise errors.MISSING_OAUTH2_SCOPE()
+    return actor.user_id
+
+
+def require_nick(nick: str, path: str) -> str | None:
+    """Return a cleaned group nickname, or None if it is empty."""
+    nick = users.clean_name(nick)
+    if len(nick) > NICK_MAX:
+        raise errors.invalid(path, *errors.max_length(NICK_MAX))
+    return nick or None
+
+
+def require_group_capacity(call: Call) -> None:
+    """Reject a group if the application or user already owns ten active groups (spec/http.md#8)."""
+    if store.count_groups(call.tx, call.user_id) >= wire.GROUPS_MAX:
+        raise errors.MAX_GROUP_DMS()
+
+
+def require_size(count: int) -> None:
+    """Reject more than ten recipients in a group, including the caller (spec/http.md#8)."""
+    if count > wire.GROUP_RECIPIENTS_MAX:
+        raise errors.MAX_RECIPIENTS()
+
+
+def require_group(call: Call, channel_id: int) -> ChannelRow:
+    """Return a group that the caller is in."""
+    here = access.channel(call, channel_id)
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    if here.channel.type != ChannelType.GROUP_DM:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return row
+
+
+def require_can_add(call: Call, group: ChannelRow) -> None:
+    """Require the bot of an application's group for adding users. Otherwise any recipient may (spec/http.md#4.2)."""
+    if group.application_id is not None and group.application_id != call.actor.application_id:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_can_remove(call: Call, group: ChannelRow, user_id: int) -> None:
+    """Require the owner for removing other users. Any recipient may leave."""
+    if user_id != call.user_id and group.owner_id != call.user_id:
+        raise errors.MISSING_PERMISSIONS()

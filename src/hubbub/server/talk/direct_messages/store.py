@@ -1,0 +1,160 @@
+"""SQL for direct messages and the recipients of private channels."""
+
+from collections.abc import Sequence
+
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow
+
+
+def find_direct(tx: Tx, one: int, other: int) -> int | None:
+    """Return the direct message channel of two users, or None."""
+    found: int | None = tx.value(
+        "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?", min(one, other), max(one, other)
+    )
+    return found
+
+
+def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
+    """Record the direct message channel of two users."""
+    tx.run(
+        "INSERT INTO direct_messages (lower_id, higher_id, channel_id) VALUES (?, ?, ?)",
+        min(one, other),
+        max(one, other),
+        channel_id,
+    )
+
+
+def add(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
+    """Add a recipient to a private channel. Return False if the user is already in it."""
+    return (
+        tx.run(
+            "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (channel_id, user_id) DO NOTHING",
+            channel_id,
+            user_id,
+            nick,
+            int(hidden),
+        )
+        > 0
+    )
+
+
+def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Remove a recipient from a private channel. Return False if the user was not in it."""
+    return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
+
+
+def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
+    """Return the recipients of private channels by channel id, ordered by user id."""
+    found: dict[int, list[int]] = {}
+    for batch in batches(channel_ids):
+        for channel_id, user_id in tx.all(
+            f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({placeholders(batch)}) ORDER BY channel_id, user_id",
+            *batch,
+        ):
+            found.setdefault(channel_id, []).append(user_id)
+    return found
+
+
+def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+    """List the recipients who have hidden a private channel, with whether each is a bot."""
+    return [
+        (user_id, bot)
+        for user_id, bot in tx.all(
+            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id "
+            "WHERE r.channel_id = ? AND r.hidden = 1 ORDER BY r.user_id",
+            channel_id,
+        )
+    ]
+
+
+def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Unhide a private channel for a recipient. Return False if it was not hidden."""
+    return (
+        tx.run(
+            "UPDATE recipients SET hidden = 0 WHERE channel_id = ? AND user_id = ? AND hidden = 1", channel_id, user_id
+        )
+        > 0
+    )
+
+
+def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """List the private channels that a user has not hidden."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
+        "WHERE r.user_id = ? AND r.hidden = 0",
+        user_id,
+    )
+
+
+def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
+    """List the groups of a user."""
+    return tx.fetch(
+        ChannelRow,
+        f"SELECT {CHANNEL_COLUMNS} FROM recipients r JOIN channels c ON c.id = r.channel_id "
+        "WHERE r.user_id = ? AND c.type = 3 ORDER BY c.id",
+        user_id,
+    )
+
+
+def list_channels(tx: Tx, user_id: int) -> list[int]:
+    """List the ids of all private channels of a user."""
+    rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
+    return [row[0] for row in rows]
+
+
+def delete_direct(tx: Tx, channel_id: int) -> None:
+    """Delete the record that a channel is the direct message channel of two users."""
+    tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
+
+
+def replace(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
+    """Replace a recipient of a private channel by another user."""
+    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
+
+
+def hide_all(tx: Tx, channel_id: int) -> None:
+    """Hide a private channel from every recipient."""
+    tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ?", channel_id)
+
+
+def count_groups(tx: Tx, user_id: int) -> int:
+    """Return the number of groups a user owns. A bot owns those of its application."""
+    return int(
+        tx.value(
+            "SELECT COUNT(*) FROM recipients r JOIN channels c ON c.id = r.channel_id "
+            "WHERE r.user_id = ? AND c.type = 3 AND c.owner_id = ?",
+            user_id,
+            user_id,
+        )
+        or 0
+    )
+
+
+def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
+    """Return which of these users share a guild with a user."""
+    rows = tx.all(
+        "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
+        f"WHERE a.user_id = ? AND b.user_id IN ({placeholders(others)})",
+        user_id,
+        *others,
+    )
+    return {row[0] for row in rows}
+
+
+def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
+    """Return the guilds that two users share, with each guild's incident actions as JSON."""
+    rows = tx.all(
+        "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
+        "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",
+        other,
+        one,
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def delete_channel(tx: Tx, channel_id: int) -> None:
+    """Delete a group without recipients."""
+    tx.run("DELETE FROM channels WHERE id = ?", channel_id)

@@ -1,0 +1,46 @@
+"""Rules for where a user may install applications, and with which permissions."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.oauth2 import GrantableGuild
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.identity.oauth2 import InstallableGuildsRequested, InstallationRequested
+from hubbub.server.places import guilds, members, roles
+
+
+def fill_installable_guilds(call: Call, request: InstallableGuildsRequested) -> None:
+    """Fill in the guilds where the caller may install applications."""
+    rows = list(guilds.find_many(call.tx, guilds.ids_of_user(call.tx, call.user_id)).values())
+    permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    request.guilds = [
+        GrantableGuild(
+            id=GuildId(row.id),
+            name=row.name,
+            icon=row.icon,
+            mfa_level=row.mfa_level,
+            permissions=Permissions(permissions[row.id]),
+        )
+        for row in sorted(rows, key=lambda row: (row.name.lower(), row.id))
+        if permissions[row.id] & (Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR)
+    ]
+
+
+def require_installable(call: Call, request: InstallationRequested) -> None:
+    """Raise unless the caller may install this application in the guild.
+
+    `InstallationAsked.permissions` is reduced to the permissions that the caller can grant."""
+    access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
+    standing = access.guild(call, request.guild_id)
+    if not standing.can(Permissions.ADMINISTRATOR):
+        # A caller cannot grant permissions they lack; otherwise a bot would allow privilege escalation.
+        request.permissions &= standing.allowed
+    if standing.mfa_level and request.permissions & Permissions.ELEVATED:
+        owner = users.find(call.tx, request.application.owner_id)
+        if owner is None or not owner.mfa_enabled:
+            raise errors.TWO_FACTOR_REQUIRED()
+    bot_id = request.application.bot_id
+    if "bot" in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
+        members.require_can_join(call, request.guild_id, bot_id)

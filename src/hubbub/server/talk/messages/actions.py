@@ -1,0 +1,353 @@
+"""Store, update and delete messages: write, raise signals, publish.
+
+Only this module of the slice emits events; `creation.py` and `edits.py` build the rows."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.members import PartialMember
+from hubbub.server.core import access as core_access
+from hubbub.server.core import audit
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.batches import batches
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import members
+from hubbub.server.places.bans import MemberBanned
+from hubbub.server.talk.messages import jobs, json_columns, rules, store, views, visibility
+from hubbub.server.talk.messages.mentions import Mentions
+from hubbub.server.talk.messages.records import Author, Extra, InteractionResponse, MessageRow
+from hubbub.server.talk.messages.signals import (
+    MessageChanged,
+    MessageCreated,
+    MessagePinned,
+    MessagesDeleted,
+)
+
+DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
+"""Deletions of one author's messages in one channel within this time share an audit log entry (spec/http.md#3.4)."""
+EPHEMERAL_MS: Final = 15 * 60_000
+"""Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
+BULK_EVENT_MAX: Final = 100
+"""Maximum number of ids in one MESSAGE_DELETE_BULK event."""
+
+
+# Creation
+
+
+CreatedMessage = tuple[wire.Message, bytes | None]
+"""A new message, and its JSON if the event was built from it."""
+
+
+def store_and_publish(
+    call: Call,
+    channel_or_access: ChannelAccess | ChannelRef,
+    row: MessageRow,
+    related: views.RelatedData,
+    mentioned: Mentions,
+    author: Author,
+    *,
+    plain: bool = False,
+    nonce: int | str | None = None,
+) -> CreatedMessage:
+    """Store a new message, raise MessageCreated, publish the message and return it."""
+    if isinstance(channel_or_access, ChannelRef):
+        channel, standing = channel_or_access, None
+    else:
+        channel, standing = channel_or_access.channel, channel_or_access.guild
+    if row.ephemeral:
+        store.insert_ephemeral(call.tx, row, call.now, call.now + EPHEMERAL_MS)
+        related.load((row,))
+        _emit(call, wire.MESSAGE_CREATE, channel, row, related, views.dispatched(related, channel, row), frozenset())
+        return views.build(wire.Message, related, row), None
+    invoker_id, invoker = None if plain else json_columns.invoker_id(row), None
+    if plain:
+        store.insert_plain(call.tx, row)
+    else:
+        store.insert(call.tx, row)
+        if invoker_id is not None:
+            invoker = store.find_author(call.tx, channel.guild_id, invoker_id)
+            related.add_users(author.user, *(() if invoker is None else (invoker.user,)))
+        related.load((row,))
+    call.notify(MessageCreated(channel=channel, row=row, mentions=mentioned.users, mention_roles=mentioned.roles))
+    member: PartialMember | UnsetType = UNSET
+    members_by_user: dict[int, PartialMember] | None = None
+    if channel.guild_id is not None:
+        if author.member is not None:
+            if standing is not None and standing.user_id == author.user.id:
+                roles = core_access.role_ids(standing)
+            else:
+                roles = list(members.find_roles(call.tx, channel.guild_id, (author.user.id,)).get(author.user.id, ()))
+            member = members.partial_member(author.member, tuple(roles))
+        if mentioned.users:
+            members_by_user = views.partial_members(call, channel.guild_id, mentioned.users)
+        if invoker_id is not None and invoker is not None and invoker.member is not None:
+            role_ids = members.find_roles(call.tx, channel.guild_id, (invoker_id,)).get(invoker_id, ())
+            members_by_user = {**(members_by_user or {}), invoker_id: members.partial_member(invoker.member, role_ids)}
+    unredacted_for = visibility.reader_ids(call, row, mentioned.users)
+    view = views.build(wire.Message, related, row)
+    if nonce is not None:
+        view.nonce = nonce
+    if plain and channel.guild_id is not None:
+        encoded = json.encode(view)
+        body = views.encoded_dispatch(encoded, channel, member)
+        bare = _without_content(body, row)
+        call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
+        return view, encoded
+    payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
+    _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
+    if view.referenced_message or view.message_snapshots:
+        # Replying to or forwarding a message does not grant reading it.
+        view = views.redact_for_caller(related, row, view, channel.guild_id)
+    return view, None
+
+
+def store_and_publish_response(
+    call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: InteractionResponse, invoker: Author
+) -> CreatedMessage:
+    """Do the same as `store_and_publish` for a response that consists of content only.
+
+    All its data is loaded, so the message is encoded once and nothing is read back from the row."""
+    channel, interaction = access.channel, response.interaction
+    guild_id = access.guild_id
+    store.insert_response(call.tx, row)
+    related = views.RelatedData(call)
+    related.users |= {each.user.id: views.encoded_user(each.user) for each in (author, invoker)}
+    call.notify(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
+    view = views.build(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
+    unloaded = {user.user.id for user in (author, invoker) if user.member is not None}
+    standing = access.guild
+    roles: dict[int, tuple[RoleId, ...]] = {}
+    if standing is not None and standing.user_id in unloaded:
+        roles[standing.user_id] = tuple(core_access.role_ids(standing))
+        unloaded.discard(standing.user_id)
+    if response.invoker_role_ids is not None:
+        roles[invoker.user.id] = response.invoker_role_ids
+        unloaded.discard(invoker.user.id)
+    if unloaded:
+        roles |= members.find_roles(call.tx, guild_id, unloaded)
+    member: PartialMember | UnsetType = UNSET
+    if author.member is not None:
+        member = views.encoded_member(author.member, roles.get(author.user.id, ()))
+    if invoker.member is not None and view.interaction:
+        view.interaction.member = views.encoded_member(invoker.member, roles.get(invoker.user.id, ()))
+    body = views.encoded_dispatch(json.encode(view), channel, member)
+    if view.interaction:
+        # Only the event includes the member.
+        view.interaction.member = UNSET
+    bare, unredacted_for = _without_content(body, row), visibility.reader_ids(call, row, ())
+    call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
+    return view, None
+
+
+# Updates
+
+
+def set_pinned(call: Call, row: MessageRow, pinned_ms: int | None) -> wire.Message:
+    """Pin a message at a time in milliseconds, or unpin it with None."""
+    store.set_pinned(call.tx, row.channel_id, row.id, pinned_ms)
+    channel = _channel_of(call, row)
+    row = row._replace(pinned_ms=pinned_ms)
+    call.notify(MessagePinned(channel=channel, row=row))
+    return _publish_update(call, channel, row)
+
+
+def update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
+    """Store an updated message and publish it."""
+    store.update(call.tx, row)
+    if not row.ephemeral:
+        call.notify(MessageChanged(channel=channel, row=row))
+    return _publish_update(call, channel, row)
+
+
+def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Message:
+    related = views.RelatedData(call)
+    related.load((row,))
+    mentioned = json_columns.mentions(row)
+    members_by_user: dict[int, PartialMember] = {}
+    if channel.guild_id is not None and not row.ephemeral:
+        invoker_id = json_columns.invoker_id(row)
+        user_ids = [row.author_id, *mentioned, *(() if invoker_id is None else (invoker_id,))]
+        members_by_user = views.partial_members(call, channel.guild_id, user_ids)
+    payload = views.dispatched(related, channel, row, members_by_user.get(row.author_id, UNSET), members_by_user)
+    # spec/gateway.md#6: an update is never read aloud.
+    payload.tts = False
+    _emit(call, wire.MESSAGE_UPDATE, channel, row, related, payload, visibility.reader_ids(call, row, mentioned))
+    return views.message(call, row, guild_id=channel.guild_id)
+
+
+def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
+    known: ChannelAccess | None = call.access.get(("channel", row.channel_id))
+    channel = core_access.find_channel(call.tx, row.channel_id) if known is None else known.channel
+    if channel is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channel
+
+
+# Deletion
+
+
+def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+    """Delete a message; deleting another user's message is recorded in the audit log (spec/http.md#3.4)."""
+    channel = access.channel
+    if row.ephemeral:
+        store.delete_ephemeral(call.tx, row)
+        payload = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
+        call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
+        return
+    _remove(call, channel, (row,))
+    actor = call.find_actor
+    if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
+        _log_deletion(call, channel.guild_id, channel, row.author_id)
+    payload = wire.MessageDeleted(
+        id=MessageId(row.id),
+        channel_id=ChannelId(channel.id),
+        guild_id=UNSET if channel.guild_id is None else channel.guild_id,
+    )
+    call.tx.emit(wire.MESSAGE_DELETE, payload, audience(call, channel))
+
+
+def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
+    since = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
+    entry = store.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
+    if entry is not None:
+        store.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
+        return
+    audit.record(
+        call,
+        guild_id,
+        AuditLogAction.MESSAGE_DELETE,
+        target_id=author_id,
+        options={"channel_id": int(channel.id), "count": 1},
+    )
+
+
+def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -> None:
+    """Delete many messages of a channel; unknown and undeletable ones are skipped."""
+    channel = access.channel
+    found = store.find_many(call.tx, channel.id, message_ids)
+    rows = [found[each] for each in sorted(found) if found[each].type not in wire.UNDELETABLE_TYPES]
+    if not rows:
+        return
+    _delete_batch(call, channel, rows)
+    audit.record(
+        call,
+        access.guild_id,
+        AuditLogAction.MESSAGE_BULK_DELETE,
+        target_id=channel.id,
+        options={"count": len(rows)},
+    )
+
+
+def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
+    """Delete the messages that a user sent in a guild since a time in milliseconds."""
+    since = Snowflake.at(since_ms)
+    while rows := store.list_by_author_in_guild(call.tx, guild_id, user_id, since, store.BATCH_SIZE):
+        by_channel: dict[int, list[MessageRow]] = {}
+        for row in rows:
+            by_channel.setdefault(row.channel_id, []).append(row)
+        for group in by_channel.values():
+            _delete_batch(call, _channel_of(call, group[0]), group)
+        if len(rows) < store.BATCH_SIZE:
+            return
+
+
+def member_banned(call: Call, signal: MemberBanned) -> None:
+    """Delete a banned user's recent messages, as far back as the ban requests."""
+    if signal.delete_message_seconds > 0:
+        since_ms = call.now - signal.delete_message_seconds * 1000
+        delete_by_author_since(call, signal.guild_id, signal.user_id, since_ms)
+
+
+def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
+    _remove(call, channel, tuple(rows))
+    recipients = audience(call, channel)
+    for batch in batches(rows, BULK_EVENT_MAX):
+        payload = wire.MessagesDeleted(
+            ids=[MessageId(row.id) for row in batch],
+            channel_id=ChannelId(channel.id),
+            guild_id=UNSET if channel.guild_id is None else channel.guild_id,
+        )
+        call.tx.emit(wire.MESSAGE_DELETE_BULK, payload, recipients)
+
+
+def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
+    store.delete(call.tx, channel.id, rows)
+    jobs.schedule_file_deletion(call, rows)
+    call.notify(MessagesDeleted(channel=channel, rows=rows))
+
+
+# Publishing
+
+
+def audience(call: Call, channel: ChannelRef) -> Audience:
+    """Return the audience of events about a channel's messages."""
+    if channel.guild_id is None:
+        user_ids = [user_id for user_id, _ in store.recipients(call.tx, channel.id)]
+        # Users can restrict which OAuth2 sessions receive their direct messages.
+        families_by_user = rules.in_game_families(call, user_ids) if channel.type == ChannelType.DM else {}
+        return Audience.of_users(*user_ids, families_by_user=families_by_user)
+    if channel.is_private_thread:
+        return Audience(
+            guild_id=channel.guild_id,
+            channel_id=channel.overwrites_channel_id,
+            members=frozenset(store.thread_member_ids(call.tx, channel.id)),
+        )
+    return Audience(guild_id=channel.guild_id, channel_id=channel.overwrites_channel_id)
+
+
+def _emit(
+    call: Call,
+    event: Event[Any],
+    channel: ChannelRef,
+    row: MessageRow,
+    related: views.RelatedData,
+    payload: wire.DispatchedMessage,
+    unredacted_for: frozenset[int],
+) -> None:
+    """Publish a message, with a redacted version for sessions without the message content intent.
+
+    In private channels no session gets the redacted version."""
+    if row.ephemeral:
+        call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
+        return
+    if channel.guild_id is not None and views.has_only_content(payload):
+        body = json.encode(payload)
+        recipients = audience(call, channel)
+        call.tx.emit(event, body, recipients, redacted=_without_content(body, row), unredacted_for=unredacted_for)
+        return
+    bare = None if channel.guild_id is None else views.redacted(payload)
+    partial_views: visibility.PartialViews = ()
+    if bare is not None and (payload.referenced_message or payload.message_snapshots):
+        unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
+    metadata_views = None
+    if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
+        metadata_views = {0: views.with_metadata(payload, metadata)}
+    recipients = audience(call, channel)
+    if recipients.families_by_user and payload.activity:
+        # Activity invites are always delivered to the application's OAuth2 sessions.
+        recipients = msgspec.structs.replace(recipients, families_by_user={})
+    call.tx.emit(
+        event,
+        payload,
+        recipients,
+        redacted=bare,
+        unredacted_for=unredacted_for,
+        partial_payloads=partial_views,
+        oauth2_payloads=metadata_views,
+    )
+
+
+def _without_content(body: bytes, row: MessageRow) -> msgspec.Raw:
+    """Return the JSON of a message with empty content, which directly follows the type."""
+    content = b'"content":' + json.encode(row.content)
+    return msgspec.Raw(body.replace(content, b'"content":""', 1))

@@ -1,0 +1,271 @@
+"""Create user and system messages; `actions.py` stores and publishes them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import MessageId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.talk.messages import (
+    drafts,
+    json_columns,
+    mentions,
+    references,
+    row_building,
+    rules,
+    store,
+    views,
+)
+from hubbub.server.talk.messages.actions import CreatedMessage, store_and_publish, store_and_publish_response
+from hubbub.server.talk.messages.mentions import NO_MENTIONS, Mentions
+from hubbub.server.talk.messages.records import ApplicationOrigin, Author, Extra, InteractionResponse, MessageRow
+from hubbub.server.talk.messages.signals import MessageDrafted
+
+CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
+"""Flags that a crosspost copies from its source."""
+
+
+def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
+    """Create a message for a caller who may send here; a repeated nonce returns the earlier message.
+
+    The JSON encoded for the event is reused for the response if possible."""
+    nonce = row_building.parse_nonce(body)
+    message_id = call.new_id(MessageId)
+    if nonce is not None and row_building.is_nonce_enforced(call, body):
+        channel = access.channel
+        found = row_building.find_by_nonce(
+            call, channel.id, str(nonce), message_id, lambda id: store.find(call.tx, channel.id, id)
+        )
+        if found is not None:
+            view = views.message(call, found, guild_id=channel.guild_id)
+            view.nonce = nonce
+            return view
+    is_slowed = rules.is_slowmode_applied(call, access)
+    if is_slowed:
+        rules.require_slowmode_elapsed(call, access)
+    created, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
+    if is_slowed:
+        store.record_last_message(call.tx, access.channel.id, call.user_id, call.now)
+    return created if encoded is None else msgspec.Raw(encoded)
+
+
+def create(
+    call: Call,
+    access: ChannelAccess,
+    body: wire.CreateMessageContent,
+    *,
+    kind: int = 0,
+    message_id: MessageId | None = None,
+    author: Author | None = None,
+    response: InteractionResponse | None = None,
+    origin: ApplicationOrigin | None = None,
+) -> wire.Message:
+    """Create and publish a message; the caller checks `rules.require_send` first.
+
+    `response` marks an interaction response, `game` a message that an application sends for its user."""
+    if author is None:
+        author = rules.require_author(call, access.channel)
+    if message_id is None:
+        message_id = call.new_id(MessageId)
+    return _create(
+        call,
+        access,
+        body,
+        author,
+        kind=kind,
+        message_id=message_id,
+        response=response,
+        game=origin,
+    )[0]
+
+
+def _create(
+    call: Call,
+    access: ChannelAccess,
+    body: wire.CreateMessageContent,
+    author: Author,
+    *,
+    kind: int,
+    message_id: MessageId,
+    nonce: int | str | None = None,
+    response: InteractionResponse | None = None,
+    game: ApplicationOrigin | None = None,
+) -> CreatedMessage:
+    channel = access.channel
+    reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
+    if (
+        body.embeds
+        or body.components
+        or body.attachments
+        or body.poll
+        or body.flags
+        or body.sticker_ids
+        or body.shared_client_theme
+        or call.files
+    ):
+        draft = drafts.read_create(call, access, author, body)
+        content, flags = draft.content, draft.flags
+    else:
+        # The common case: content only.
+        draft = None
+        content, flags = drafts.clean_content(body.content or None), 0
+        if body.allowed_mentions:
+            form = errors.FormErrors()
+            mentions.check_allowed(body.allowed_mentions, form)
+            form.raise_if_any()
+    resolved = references.resolve(call, access, reference) if reference else None
+    may_be_empty = (response is not None and response.may_be_empty) or (game is not None and game.activity is not None)
+    if (resolved is None or resolved.snapshot is None) and not may_be_empty:
+        if draft is None:
+            if not content:
+                raise errors.EMPTY_MESSAGE()
+        elif draft.is_empty:
+            raise errors.EMPTY_MESSAGE()
+    replied_id = None if resolved is None or resolved.replied is None else resolved.replied.author_id
+    if "@" in content or replied_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
+        texts = (content,) if draft is None else draft.mention_texts()
+        mentioned = mentions.resolve(call, access, texts, body.allowed_mentions, replied_id)
+    else:
+        mentioned = NO_MENTIONS
+    if author.moderated or channel.linked_lobby is not None:
+        moderated_texts = [content] if draft is None else list(draft.readable_texts())
+        if resolved is not None and resolved.snapshot is not None:
+            moderated_texts.append(resolved.snapshot.content)
+        signal_draft(call, access, author, message_id, moderated_texts)
+    tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
+    row = MessageRow(
+        channel.id,
+        message_id or call.new_id(MessageId),
+        author.user.id,
+        resolved.kind if resolved else kind,
+        flags,
+        content,
+    )
+    is_plain = (
+        draft is None
+        and resolved is None
+        and mentioned is NO_MENTIONS
+        and not tts
+        and not channel.is_thread
+        and author.webhook_id is None
+        and game is None
+    )
+    if (
+        response is not None
+        and response.invoker is not None
+        and _is_plain_response(response)
+        and author.is_bot_response
+        and draft is None
+        and resolved is None
+        and mentioned is NO_MENTIONS
+        and not tts
+        and channel.guild_id is not None
+        and not channel.is_thread
+    ):
+        return store_and_publish_response(
+            call, access, row_building.plain_response(row, author, response), author, response, response.invoker
+        )
+    if not is_plain:
+        row = row_building.with_webhook(
+            row_building.with_content(call, channel, row, draft, resolved, mentioned, tts), author
+        )
+    if game is not None:
+        row = row_building.with_application(row, game)
+    if response is not None:
+        row = row_building.with_response(row, response)
+    related = views.RelatedData(call)
+    related.users[author.user.id] = users.user(author.user)
+    if resolved is not None and resolved.replied is not None:
+        related.referenced[resolved.replied.channel_id, resolved.replied.id] = resolved.replied
+    return store_and_publish(call, access, row, related, mentioned, author, plain=is_plain, nonce=nonce)
+
+
+def _is_plain_response(response: InteractionResponse) -> bool:
+    """Report whether a response is public, responds to a command, and refers to no user but the invoking one."""
+    interaction = response.interaction
+    return (
+        not response.flags
+        and response.reference is None
+        and interaction.name is not None
+        and interaction.target_user_id is None
+        and interaction.triggering is None
+    )
+
+
+def signal_draft(
+    call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
+) -> None:
+    """Signal a drafted message so that moderation can reject it; bots and webhooks are exempt (spec/http.md#3.10)."""
+    if access.guild is None or author.user.bot or author.webhook_id is not None:
+        return
+    text = "\n".join(filter(None, texts))
+    call.notify(MessageDrafted(access=access, message_id=MessageId(message_id), text=text, edited=edited))
+
+
+def create_system_message(
+    call: Call,
+    channel: ChannelRef,
+    kind: int,
+    author_id: int,
+    *,
+    content: str = "",
+    mentions: Sequence[int] = (),
+    everyone: bool = False,
+    reference: wire.MessageReference | None = None,
+    embeds: Sequence[Embed] = (),
+    call_info: wire.MessageCall | None = None,
+) -> wire.Message:
+    """Create and publish a system message; `about` is the call that it announces."""
+    author = rules.require_author(call, channel, author_id)
+    mentioned = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
+    row = MessageRow(
+        channel_id=channel.id,
+        id=call.new_id(MessageId),
+        author_id=author_id,
+        type=int(kind),
+        flags=0,
+        content=content,
+        mention_everyone=int(everyone),
+        mentions=row_building.encode_json(list(mentioned.users)),
+        reference=row_building.encode_json(reference),
+        embeds=row_building.encode_json(list(embeds)),
+        extra=None if call_info is None else row_building.encode_extra(Extra(call=call_info)),
+    )
+    related = views.RelatedData(call)
+    related.users[author.user.id] = users.user(author.user)
+    return store_and_publish(call, channel, row, related, mentioned, author)[0]
+
+
+def create_crosspost(
+    call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
+) -> wire.Message:
+    """Create and publish a crosspost.
+
+    User mentions are retained; role mentions and @everyone of the source guild are not."""
+    mentioned = Mentions(users=tuple(json_columns.mentions(source)))
+    references.mark_files_shared(call, source)
+    row = MessageRow(
+        channel_id=channel.id,
+        id=call.new_id(MessageId),
+        author_id=author.user.id,
+        type=MessageType.DEFAULT,
+        flags=source.flags & CROSSPOST_FLAGS | MessageFlags.IS_CROSSPOST,
+        content=source.content,
+        mentions=source.mentions,
+        attachments=source.attachments,
+        embeds=source.embeds,
+        components=source.components,
+        reference=row_building.encode_json(reference),
+        extra=None if source.attachments is None else row_building.encode_json(Extra(shared=True)),
+    )
+    related = views.RelatedData(call)
+    return store_and_publish(call, channel, row_building.with_webhook(row, author), related, mentioned, author)[0]

@@ -1,0 +1,41 @@
+"""Export of the messages that a user wrote."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId
+from hubbub.protocol.resources import harvests as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.talk.attachments import AttachmentSigner
+from hubbub.server.talk.messages import json_columns, store
+
+
+@handles(wire.LIST_HARVESTED_MESSAGES, long=True)
+def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
+    """List the current user's messages for a data export.
+
+    Includes messages from all channels, by ascending id."""
+    after = 0 if query.after is UNSET else int(query.after)
+    rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
+    guilds = store.guild_ids(call.tx, [row.channel_id for row in rows])
+    signer = AttachmentSigner(call)
+    exported = []
+    for row in rows:
+        guild_id = guilds.get(row.channel_id)
+        files = [
+            wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
+            for file in json_columns.attachments(row)
+        ]
+        exported.append(
+            wire.HarvestedMessage(
+                id=MessageId(row.id),
+                channel_id=ChannelId(row.channel_id),
+                guild_id=None if guild_id is None else GuildId(guild_id),
+                timestamp=json.timestamp(row.created_ms),
+                edited_timestamp=None if row.edited_ms is None else json.timestamp(row.edited_ms),
+                content=row.content,
+                attachments=files,
+            )
+        )
+    return exported

@@ -1,0 +1,411 @@
+"""Validate the content of message bodies; permissions to send are checked in `rules.py`."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ButtonStyle, PollLayoutType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import EmojiId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.attachments import (
+    ATTACHMENT_BYTES_MAX_BY_PREMIUM,
+    ATTACHMENT_BYTES_MAX_BY_TIER,
+    ATTACHMENTS_MAX,
+    AttachmentRequest,
+)
+from hubbub.protocol.resources.components import Component
+from hubbub.protocol.resources.embeds import Embed, EmbedRequest
+from hubbub.protocol.resources.emojis import PartialEmoji
+from hubbub.protocol.resources.polls import (
+    POLL_HOURS_DEFAULT,
+    CreatePoll,
+    Poll,
+    PollAnswer,
+    PollAnswerMediaRequest,
+    PollMedia,
+    PollResults,
+)
+from hubbub.protocol.resources.stickers import StickerItem
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call, Upload
+from hubbub.server.identity import applications
+from hubbub.server.places import emojis, stickers
+from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, from_upload
+from hubbub.server.talk.messages import components, embeds, json_columns, mentions
+from hubbub.server.talk.messages.component_fields import ComponentReferences
+from hubbub.server.talk.messages.records import Author, MessageRow
+from hubbub.server.talk.messages.signals import SkusReferenced
+
+MIB: Final = 1 << 20
+LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
+"""Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""
+
+# spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
+_LEGACY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
+
+
+class Draft(msgspec.Struct, kw_only=True):
+    """The validated content of a message."""
+
+    content: str = ""
+    flags: int = 0
+    embeds: list[Embed] = []
+    components: list[dict[str, Any]] = []
+    files: list[StoredAttachment] = []
+    stickers: list[StickerItem] = []
+    poll: Poll | None = None
+    theme: wire.SharedClientTheme | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Report whether the message has no content at all (spec/http.md#3.4)."""
+        if self.flags & MessageFlags.IS_COMPONENTS_V2:
+            return not self.components
+        return not (
+            self.content or self.embeds or self.components or self.files or self.stickers or self.poll or self.theme
+        )
+
+    def mention_texts(self) -> Iterator[str]:
+        """Iterate over the texts in which mentions are searched."""
+        yield self.content
+        if self.flags & MessageFlags.IS_COMPONENTS_V2:
+            yield from components.text_contents(self.components)
+
+    def readable_texts(self) -> Iterator[str]:
+        """Iterate over all texts that users will read."""
+        yield from self.mention_texts()
+        for embed in self.embeds:
+            yield from (embed.title or "", embed.description or "")
+            yield from (embed.author.name if embed.author else "", embed.footer.text if embed.footer else "")
+            for field in embed.fields or ():
+                yield from (field.name, field.value)
+        if self.poll is not None:
+            yield self.poll.question.text or ""
+            yield from (answer.poll_media.text or "" for answer in self.poll.answers)
+        for file in self.files:
+            yield from (file.filename, file.description or "")
+
+
+def clean_content(content: str | None) -> str:
+    """Return content for storage: trimmed, and without NUL characters, which PostgreSQL cannot store."""
+    return (content or "").replace("\x00", "").strip()
+
+
+def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessageContent) -> Draft:
+    """Validate the body of a new message; raise if a part is rejected."""
+    draft = Draft(content=clean_content(body.content or None), flags=_settable_flags(call, body.flags or 0))
+    is_voice_message = bool(draft.flags & MessageFlags.IS_VOICE_MESSAGE)
+    if call.files and not is_voice_message:
+        access.require(Permissions.ATTACH_FILES)
+    if is_voice_message and not access.can(Permissions.SEND_VOICE_MESSAGES):
+        raise errors.VOICE_MESSAGE_NOT_ALLOWED()
+    if body.poll:
+        access.require(Permissions.SEND_POLLS)
+    if body.sticker_ids:
+        draft.stickers = stickers.require_sendable(call, access, body.sticker_ids)
+    form = errors.FormErrors()
+    mentions.check_allowed(body.allowed_mentions, form)
+    if draft.flags & MessageFlags.IS_COMPONENTS_V2:
+        _reject_legacy_fields(body, form)
+    draft.embeds = _embeds(call, access, body.embeds or [], form)
+    references = _components(call, author, body.components or [], draft, form)
+    draft.files = _new_files(call, author, body.attachments or [], form)
+    _require_named_files(references, draft.files, form)
+    if body.poll:
+        draft.poll = _poll(call, access, body.poll, form)
+    draft.theme = body.shared_client_theme or None
+    form.raise_if_any()
+    embeds.mark_embedded_files(draft.embeds, draft.files)
+    if is_voice_message:
+        _require_voice_message(draft)
+    return draft
+
+
+def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
+    """Validate an edit by the author; return the resulting content."""
+    stored = json_columns.extra(row)
+    draft = Draft(
+        content=row.content,
+        flags=row.flags,
+        stickers=stored.sticker_items,
+        poll=stored.poll,
+        theme=stored.shared_client_theme,
+    )
+    if call.files:
+        access.require(Permissions.ATTACH_FILES)
+    form = errors.FormErrors()
+    mentions.check_allowed(body.allowed_mentions, form)
+    if body.flags is not UNSET:
+        draft.flags = edited_flags(call, row.flags, body.flags or 0)
+    if body.content is not UNSET:
+        draft.content = clean_content(body.content)
+    draft.embeds = json_columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
+    if draft.flags & MessageFlags.IS_COMPONENTS_V2:
+        for name, value in (
+            ("content", draft.content),
+            ("embeds", draft.embeds),
+            ("sticker_ids", draft.stickers),
+            ("poll", draft.poll),
+        ):
+            if value:
+                form.add((name,), *errors.components_v2_field(name))
+    references = ComponentReferences()
+    if body.components is UNSET:
+        draft.components = json_columns.components(row)
+    else:
+        references = _components(call, author, body.components or [], draft, form)
+    draft.files = _edited_files(call, author, row, body, form)
+    _require_named_files(references, draft.files, form)
+    form.raise_if_any()
+    if body.embeds is not UNSET:
+        # A file that is no longer used by an embed is listed as an attachment again.
+        for file in draft.files:
+            file.embedded = False
+    embeds.mark_embedded_files(draft.embeds, draft.files)
+    return draft
+
+
+def as_create_body(call: Call, body: wire.UpdateMessage) -> wire.CreateMessageContent:
+    """Return an edit of a deferred response as the body of a new message."""
+    return wire.CreateMessageContent(
+        content=body.content,
+        embeds=body.embeds,
+        allowed_mentions=body.allowed_mentions,
+        components=body.components,
+        attachments=body.attachments,
+        flags=edited_flags(call, 0, body.flags or 0),
+    )
+
+
+def edited_flags(call: Call, before: int, requested: int) -> int:
+    """Return the flags after an edit (spec/http.md#3.4).
+
+    SUPPRESS_EMBEDS can be set and cleared, IS_COMPONENTS_V2 only set."""
+    after = before & ~MessageFlags.SUPPRESS_EMBEDS | requested & MessageFlags.SUPPRESS_EMBEDS
+    return after | _settable_flags(call, requested) & MessageFlags.IS_COMPONENTS_V2
+
+
+def _settable_flags(call: Call, requested: int) -> int:
+    """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
+    flags = requested & MessageFlags.SETTABLE
+    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.active(call.now):
+        flags &= ~MessageFlags.IS_COMPONENTS_V2
+    return flags
+
+
+def _reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormErrors) -> None:
+    for name in _LEGACY_FIELDS:
+        if getattr(body, name):
+            form.add((name,), *errors.components_v2_field(name))
+
+
+def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors) -> list[Embed]:
+    if not requests:
+        return []
+    if not access.can(Permissions.EMBED_LINKS):
+        # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
+        if call.find_actor is None or call.actor.is_bot:
+            raise errors.MISSING_PERMISSIONS()
+        return []
+    return embeds.read(requests, form, now=call.now)
+
+
+def _components(
+    call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors
+) -> ComponentReferences:
+    """Validate and store the components; return what they refer to."""
+    references = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
+    require_emojis(call, references, form)
+    if references.skus and not changes.PREMIUM_BUTTONS.active(call.now):
+        for path, _ in references.skus:
+            styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
+            form.add((*path[:-1], "style"), *errors.choices(styles))
+    elif references.skus:
+        owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
+        application_id = author.application_id if owner is None else owner.id
+        signal = SkusReferenced(
+            application_id=application_id, sku_ids=tuple(sku for _, sku in references.skus), active=set()
+        )
+        call.notify(signal)
+        for path, sku_id in references.skus:
+            if sku_id not in signal.active:
+                form.add(path, *errors.component_sku())
+    draft.components = found
+    return references
+
+
+def require_emojis(call: Call, references: ComponentReferences, form: errors.FormErrors) -> None:
+    """Add an error for each unknown emoji in components, and complete the others."""
+    for path, emoji in references.emojis:
+        if "id" not in emoji:
+            if not emojis.is_unicode(emoji["name"]):
+                form.add((*path, "name"), *errors.button_emoji())
+            continue
+        row = emojis.find(call.tx, int(emoji["id"]))
+        if row is None:
+            form.add((*path, "id"), *errors.button_emoji())
+        else:
+            emoji["name"] = row.name
+            if row.animated:
+                emoji["animated"] = True
+
+
+def _require_named_files(
+    references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors
+) -> None:
+    """Add an error for each file that components refer to and that is missing or of the wrong type."""
+    known = {file.filename: file for file in files}
+    for path, name, must_be_image in references.files:
+        file = known.get(name)
+        if file is None or (must_be_image and not (file.content_type or "").startswith("image/")):
+            form.add(path, *errors.attachment_not_found())
+
+
+def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
+    """Return the maximum size of a file in bytes, for a sender or for an app responding to them.
+
+    Depends on the guild's premium tier, the sender's premium type and the operator's limits."""
+    guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
+    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
+        guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
+    max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
+    premium_max = max(
+        max_by_premium.get(author.user.premium_type, 0), max_by_premium.get(author.invoker_premium_type, 0)
+    )
+    http = call.config.http
+    return min(max(http.max_file_bytes, guild_max, premium_max), http.multipart_file_bytes_max)
+
+
+def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
+    # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
+    is_app = author.webhook_id is not None or bool(author.user.bot)
+    limits_each_file = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not is_app
+    size = upload.size if limits_each_file else sum(file.size for file in call.files)
+    if size > file_bytes_max(call, author):
+        raise errors.FILE_TOO_LARGE()
+    return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.active(call.now))
+
+
+def _uploads(call: Call) -> dict[int, Upload]:
+    """Return the uploads by the index used in attachment metadata.
+
+    A `file` part without an index gets the first free one."""
+    found: dict[int, Upload] = {upload.index: upload for upload in call.files if upload.index is not None}
+    for upload in call.files:
+        if upload.index is None:
+            index = 0
+            while index in found:
+                index += 1
+            found[index] = upload
+    return found
+
+
+def _new_files(
+    call: Call, author: Author, requests: list[AttachmentRequest], form: errors.FormErrors
+) -> list[StoredAttachment]:
+    """Return the files of a new message in the order of their metadata; files without metadata come last."""
+    uploads = _uploads(call)
+    files = []
+    for index, request in enumerate(requests):
+        upload = uploads.pop(int(request.id), None)
+        if upload is None:
+            form.add(("attachments", index, "id"), *errors.attachment_not_found())
+        else:
+            files.append(_store_upload(call, author, upload, request))
+    files += [_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items())]
+    _require_attachment_limit(call, files)
+    return files
+
+
+def _edited_files(
+    call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
+) -> list[StoredAttachment]:
+    """Return the files after an edit: exactly those listed, or without a list all old and new ones (spec/http.md#1.11)."""
+    uploads = _uploads(call)
+    old = {int(file.id): file for file in json_columns.attachments(row)}
+    if body.attachments is UNSET:
+        files = [*old.values(), *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items()))]
+        _require_attachment_limit(call, files)
+        return files
+    files = []
+    for index, request in enumerate(body.attachments or ()):
+        stored = old.pop(int(request.id), None)
+        if stored is not None:
+            if changes.ATTACHMENT_SPOILER.active(call.now):
+                apply_metadata(stored, request, spoiler_flag=True)
+            files.append(stored)
+        elif (upload := uploads.pop(int(request.id), None)) is not None:
+            files.append(_store_upload(call, author, upload, request))
+        else:
+            form.add(("attachments", index, "id"), *errors.attachment_not_found())
+    _require_attachment_limit(call, files)
+    return files
+
+
+def _require_attachment_limit(call: Call, files: list[StoredAttachment]) -> None:
+    if len(files) > ATTACHMENTS_MAX:
+        raise errors.MAX_ATTACHMENTS()
+    if files:
+        cdn_urls.get_key(call.tx)
+
+
+def _require_voice_message(draft: Draft) -> None:
+    """Raise unless there is one audio file with duration and waveform, and nothing else (spec/http.md#3.4)."""
+    if draft.content or draft.embeds or draft.components or draft.stickers or draft.poll or draft.theme:
+        raise errors.VOICE_MESSAGE_EXTRA_CONTENT()
+    if len(draft.files) != 1 or not (draft.files[0].content_type or "").startswith("audio/"):
+        raise errors.VOICE_MESSAGE_SINGLE_AUDIO()
+    if draft.files[0].duration_secs is None or draft.files[0].waveform is None:
+        raise errors.VOICE_MESSAGE_METADATA()
+
+
+def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
+    answers = []
+    for index, answer in enumerate(body.answers):
+        media = answer.poll_media
+        if not (media.text and media.text.strip()):
+            form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
+        answers.append(PollAnswer(answer_id=index + 1, poll_media=_poll_media(call, access, media)))
+    hours = body.duration or POLL_HOURS_DEFAULT
+    if hours != int(hours):
+        form.add(("poll", "duration"), *errors.not_number(hours))
+    return Poll(
+        question=PollMedia(text=body.question.text),
+        answers=answers,
+        expiry=json.timestamp(call.now + int(hours) * 3_600_000),
+        allow_multiselect=bool(body.allow_multiselect),
+        layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
+        results=PollResults(is_finalized=False, answer_counts=[]),
+    )
+
+
+def _poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
+    result = PollMedia(text=media.text or "")
+    if media.emoji:
+        if media.emoji.id:
+            result.emoji = _poll_emoji(call, access, media.emoji.id)
+        elif media.emoji.name:
+            if not emojis.is_unicode(media.emoji.name):
+                raise errors.POLL_CANNOT_USE_EMOJI()
+            result.emoji = PartialEmoji(id=None, name=media.emoji.name)
+    return result
+
+
+def _poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
+    """Return a custom emoji that the sender may use here; a webhook may use those of its guild."""
+    if call.find_actor is not None:
+        try:
+            return emojis.partial(emojis.require_use(call, access, emoji_id))
+        except errors.ApiError as error:
+            raise errors.POLL_CANNOT_USE_EMOJI() from error
+    row = emojis.find(call.tx, emoji_id)
+    if row is None or row.guild_id is None or row.guild_id != access.channel.guild_id:
+        raise errors.POLL_CANNOT_USE_EMOJI()
+    return emojis.partial(row)

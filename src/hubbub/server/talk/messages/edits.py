@@ -1,0 +1,112 @@
+"""Edits of message content and flags."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.talk.messages import drafts, json_columns, mentions, row_building, rules, store, views
+from hubbub.server.talk.messages.actions import update
+from hubbub.server.talk.messages.creation import signal_draft
+from hubbub.server.talk.messages.records import Author, MessageRow
+from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCrossposted
+
+
+def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> wire.Message:
+    """Edit the content of a message as its author."""
+    draft = drafts.read_edit(call, access, author, row, body)
+    if draft.is_empty and row.snapshots is None:
+        raise errors.EMPTY_MESSAGE()
+    after = row._replace(
+        content=draft.content,
+        flags=draft.flags,
+        attachments=row_building.encode_json(draft.files),
+        embeds=row_building.encode_json(draft.embeds),
+        components=row_building.encode_json(draft.components),
+    )
+    if body.content is not UNSET or body.components is not UNSET or body.allowed_mentions is not UNSET:
+        mentioned = mentions.resolve(
+            call, access, draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
+        )
+        after = after._replace(
+            mentions=row_building.encode_json(list(mentioned.users)),
+            mention_roles=row_building.encode_json(list(mentioned.roles)),
+            mention_everyone=int(mentioned.everyone),
+        )
+    if after == row:
+        return views.message(call, row, guild_id=access.channel.guild_id)
+    if after != row._replace(flags=after.flags):
+        if author.moderated:
+            signal_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
+        rules.count_edit(call, row)
+        # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
+        after = after._replace(edited_ms=call.now)
+    return update(call, access.channel, after)
+
+
+def complete_deferred(
+    call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.CreateMessageContent
+) -> wire.Message:
+    """Complete a deferred interaction response with its content."""
+    draft = drafts.read_create(call, access, author, body)
+    if draft.is_empty:
+        raise errors.EMPTY_MESSAGE()
+    mentioned = mentions.resolve(call, access, draft.mention_texts(), body.allowed_mentions)
+    extra = json_columns.extra(row)
+    # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
+    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
+    if row.ephemeral and extra.poll is not None:
+        raise errors.POLL_INVALID_CHANNEL_TYPE()
+    after = row._replace(
+        flags=row.flags & ~MessageFlags.LOADING | draft.flags,
+        content=draft.content,
+        attachments=row_building.encode_json(draft.files),
+        embeds=row_building.encode_json(draft.embeds),
+        components=row_building.encode_json(draft.components),
+        mentions=row_building.encode_json(list(mentioned.users)),
+        mention_roles=row_building.encode_json(list(mentioned.roles)),
+        mention_everyone=int(mentioned.everyone),
+        extra=row_building.encode_json(extra),
+    )
+    if not row.ephemeral:
+        call.notify(DeferredMessageCompleted(channel=access.channel, row=after))
+    return update(call, access.channel, after)
+
+
+def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
+    """Return the replied-to author that a reply continues to notify through an edit, or None."""
+    if row.type != MessageType.REPLY or row.reference is None:
+        return None
+    reference = json.decode(row.reference, wire.MessageReference)
+    replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
+    if replied is None:
+        return None
+    if not body.allowed_mentions and replied.author_id not in json_columns.mentions(row):
+        return None
+    return replied.author_id
+
+
+def suppress_embeds(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
+    """Set or clear SUPPRESS_EMBEDS on another user's message."""
+    new_flags = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
+    if new_flags == row.flags:
+        return views.message(call, row, guild_id=access.channel.guild_id)
+    return update(call, access.channel, row._replace(flags=new_flags))
+
+
+def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Message:
+    """Mark a message as crossposted and signal it, so that it is copied to the following channels."""
+    row = row._replace(flags=row.flags | MessageFlags.CROSSPOSTED)
+    view = update(call, access.channel, row)
+    call.notify(MessageCrossposted(channel=access.channel, row=row))
+    return view
+
+
+def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
+    """Set and clear flags of a message."""
+    row = store.get(call.tx, channel.id, message_id)
+    return update(call, channel, row._replace(flags=row.flags & ~off | on))

@@ -1,0 +1,168 @@
+"""Validate embeds and convert requests to stored embeds."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources.embeds import (
+    EMBED_FIELDS_MAX,
+    EMBED_TEXT_MAX,
+    Embed,
+    EmbedAuthor,
+    EmbedAuthorRequest,
+    EmbedField,
+    EmbedFieldRequest,
+    EmbedFooter,
+    EmbedFooterRequest,
+    EmbedMedia,
+    EmbedMediaRequest,
+    EmbedRequest,
+)
+from hubbub.server.talk.attachments import StoredAttachment, clean_filename
+
+ATTACHMENT: Final = "attachment://"
+# spec/http.md#1.11: only these file types may be referenced by attachment:// in embeds.
+_IMAGE_EXTENSIONS: Final = ("jpg", "jpeg", "png", "webp", "gif")
+
+FieldPath = tuple[str | int, ...]
+
+
+def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
+    """Validate and convert requested embeds; errors are added to the form."""
+    for index, request in enumerate(requests):
+        _limit_fields(request, form, ("embeds", index, "fields"), now)
+    found = [_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
+    if sum(_length(embed) for embed in found) > EMBED_TEXT_MAX:
+        form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
+    return found
+
+
+def mark_embedded_files(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
+    """Mark the files that embeds use; the message then does not list them as attachments."""
+    by_name = {file.filename: file for file in files}
+    for embed in embeds:
+        for media in (embed.image, embed.thumbnail):
+            if media and media.url:
+                media.url = _mark_embedded_url(media.url, by_name)
+        for element in (embed.author, embed.footer):
+            if element and element.icon_url:
+                element.icon_url = _mark_embedded_url(element.icon_url, by_name)
+
+
+def _mark_embedded_url(url: str, by_name: dict[str, StoredAttachment]) -> str:
+    if not url.startswith(ATTACHMENT):
+        return url
+    name = clean_filename(url.removeprefix(ATTACHMENT))
+    file = by_name.get(name)
+    if file is not None and name.rpartition(".")[2].lower() in _IMAGE_EXTENSIONS:
+        file.embedded = True
+    return ATTACHMENT + name
+
+
+def _embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> Embed:
+    embed = Embed(
+        title=_text(request.title),
+        description=_text(request.description),
+        url=_url(request.url, form, (*path, "url")),
+        timestamp=json.timestamp(json.milliseconds(request.timestamp)) if request.timestamp else UNSET,
+        color=UNSET if request.color is None else request.color,
+        footer=_footer(request.footer, form, (*path, "footer")),
+        image=_media(request.image, form, (*path, "image")),
+        thumbnail=_media(request.thumbnail, form, (*path, "thumbnail")),
+        author=_author(request.author, form, (*path, "author")),
+    )
+    if request.fields:
+        embed.fields = [_field(field, form, (*path, "fields", index)) for index, field in enumerate(request.fields)]
+    has_text = embed.title or embed.description or embed.fields or embed.author or embed.footer
+    if not (has_text or embed.image or embed.thumbnail):
+        form.add((*path, "description"), *errors.required())
+    return embed
+
+
+def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPath, now: int) -> None:
+    """Reject too many fields; before embed_fields_refused the surplus was dropped."""
+    if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
+        return
+    if changes.EMBED_FIELDS_REFUSED.active(now):
+        form.add(path, *errors.bad_length(0, EMBED_FIELDS_MAX))
+    request.fields = request.fields[:EMBED_FIELDS_MAX]
+
+
+def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: FieldPath) -> EmbedField:
+    name, value = request.name.strip(), request.value.strip()
+    if not name:
+        form.add((*path, "name"), *errors.required())
+    if not value:
+        form.add((*path, "value"), *errors.required())
+    return EmbedField(name=name, value=value, inline=bool(request.inline))
+
+
+def _author(
+    request: EmbedAuthorRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
+) -> EmbedAuthor | UnsetType:
+    if not request or not (name := _text(request.name)):
+        return UNSET
+    return EmbedAuthor(
+        name=name,
+        url=_url(request.url, form, (*path, "url")),
+        icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True),
+    )
+
+
+def _footer(
+    request: EmbedFooterRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
+) -> EmbedFooter | UnsetType:
+    if not request or not (text := _text(request.text)):
+        return UNSET
+    return EmbedFooter(text=text, icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True))
+
+
+def _media(
+    request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
+) -> EmbedMedia | UnsetType:
+    if not request or not (url := _url(request.url, form, (*path, "url"), media=True)):
+        return UNSET
+    return EmbedMedia(url=url, description=_text(request.description))
+
+
+def _text(value: str | None | UnsetType) -> str | UnsetType:
+    return (value.strip() or UNSET) if value else UNSET
+
+
+def _url(
+    value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, media: bool = False
+) -> str | UnsetType:
+    url = _text(value)
+    if not url:
+        return UNSET
+    allowed = ("http", "https", "attachment") if media else ("http", "https")
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        form.add(path, *errors.bad_url())
+        return UNSET
+    if not parts.scheme or not parts.netloc:
+        form.add(path, *errors.bad_url())
+    elif parts.scheme not in allowed:
+        form.add(path, *errors.bad_scheme(parts.scheme, allowed))
+    return url
+
+
+def _length(embed: Embed) -> int:
+    return sum(len(text) for text in _texts(embed))
+
+
+def _texts(embed: Embed) -> Iterator[str]:
+    yield embed.title or ""
+    yield embed.description or ""
+    if embed.footer:
+        yield embed.footer.text
+    if embed.author:
+        yield embed.author.name
+    for field in embed.fields or ():
+        yield field.name
+        yield field.value

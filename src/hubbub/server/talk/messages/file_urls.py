@@ -1,0 +1,85 @@
+"""Resolve references to uploaded files in embeds and components to URLs."""
+
+from typing import Any, NamedTuple
+
+from hubbub.protocol.resources.embeds import Embed, EmbedMedia
+from hubbub.server.talk.attachments import AttachmentSigner, StoredAttachment
+from hubbub.server.talk.messages.related_data import RelatedData
+
+
+class _FileUrls(NamedTuple):
+    """URLs of a message's files by the attachment URLs that refer to them."""
+
+    signer: AttachmentSigner
+    channel_id: int
+    ephemeral: bool
+    by_name: dict[str, StoredAttachment]
+
+    def of(self, file: StoredAttachment) -> tuple[str, str]:
+        """Return the URL of a file, and its proxied URL."""
+        url = self.signer.url(self.channel_id, file, ephemeral=self.ephemeral)
+        return url, self.signer.proxy_url(url)
+
+
+def resolve_in_embeds(
+    related: RelatedData, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
+) -> list[Embed]:
+    """Replace references to uploaded files in embeds with URLs."""
+    by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
+    if not by_name:
+        return found
+    urls = _FileUrls(related.get_signer(), channel_id, ephemeral, by_name)
+    for embed in found:
+        for media in (embed.image, embed.thumbnail):
+            if media and media.url and (file := by_name.get(media.url)):
+                _fill_media(media, file, urls)
+        for element in (embed.author, embed.footer):
+            if element and element.icon_url and (file := by_name.get(element.icon_url)):
+                element.icon_url, element.proxy_icon_url = urls.of(file)
+    return found
+
+
+def _fill_media(media: EmbedMedia, file: StoredAttachment, urls: _FileUrls) -> None:
+    media.url, media.proxy_url = urls.of(file)
+    if file.width is not None and file.height is not None:
+        media.width, media.height = file.width, file.height
+    if file.content_type is not None:
+        media.content_type = file.content_type
+
+
+def resolve_in_components(
+    related: RelatedData,
+    channel_id: int,
+    found: list[dict[str, Any]],
+    files: list[StoredAttachment],
+    *,
+    ephemeral: bool = False,
+) -> list[dict[str, Any]]:
+    """Replace references to uploaded files in components with URLs."""
+    if found and files:
+        by_name = {f"attachment://{each.filename}": each for each in files}
+        urls = _FileUrls(related.get_signer(), channel_id, ephemeral, by_name)
+        for component in found:
+            _resolve_node(component, urls)
+    return found
+
+
+def _resolve_node(node: Any, urls: _FileUrls) -> None:
+    by_name = urls.by_name
+    if isinstance(node, list):
+        for each in node:
+            _resolve_node(each, urls)
+    elif isinstance(node, dict):
+        url = node.get("url")
+        if isinstance(url, str) and (file := by_name.get(url)):
+            node["url"], node["proxy_url"] = urls.of(file)
+            node["id"] = node["attachment_id"] = str(int(file.id))
+            if file.content_type is not None:
+                node["content_type"] = file.content_type
+            if file.width is not None and file.height is not None:
+                node["width"], node["height"] = file.width, file.height
+        elif isinstance(inner := node.get("file"), dict) and (file := by_name.get(str(inner.get("url")))):
+            node["name"], node["size"] = file.filename, file.size
+        for each in list(node.values()):
+            if isinstance(each, dict | list):
+                _resolve_node(each, urls)

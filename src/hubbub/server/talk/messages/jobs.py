@@ -1,0 +1,69 @@
+"""Jobs of the messages slice: deletion of messages and files."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.batches import batches
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.talk.messages import json_columns, store
+from hubbub.server.talk.messages.records import MessageRow
+
+DELETE_CHANNEL_MESSAGES: Final = "messages.forget_channel"
+DELETE_FILES: Final = "messages.forget_files"
+MESSAGES_BATCH_SIZE: Final = 500
+"""Number of messages deleted in one transaction, so that a large channel does not block other writes."""
+FILES_BATCH_SIZE: Final = 100
+"""Number of files deleted in one job."""
+FILE_GRACE_MS: Final = cdn_urls.VALID_SECONDS * 1000
+"""Time that files outlive their message: the validity of their signed URLs."""
+
+
+class ChannelMessagesDeletion(msgspec.Struct, kw_only=True):
+    """Job payload: the channel to delete messages of."""
+
+    channel_id: int
+
+
+class FilesDeletion(msgspec.Struct, kw_only=True):
+    """Job payload: the attachments to delete files of."""
+
+    attachment_ids: list[int]
+
+
+def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Schedule the deletion of messages in deleted channels."""
+    for channel_id in signal.channel_ids:
+        call.tx.enqueue(DELETE_CHANNEL_MESSAGES, ChannelMessagesDeletion(channel_id=channel_id))
+
+
+def delete_channel_messages(call: Call, job: Job) -> None:
+    """Delete a batch of messages of a deleted channel, and reschedule while there are more."""
+    payload = job.decode(ChannelMessagesDeletion)
+    deleted = store.delete_of_channel(call.tx, payload.channel_id, MESSAGES_BATCH_SIZE)
+    schedule_file_deletion(call, deleted)
+    if len(deleted) == MESSAGES_BATCH_SIZE:
+        call.tx.enqueue(DELETE_CHANNEL_MESSAGES, payload)
+
+
+def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
+    """Schedule the deletion of deleted messages' files, except files shared with a forward or a crosspost."""
+    file_ids = [
+        int(file.id)
+        for row in rows
+        if row.attachments is not None and not json_columns.extra(row).shared
+        for file in json_columns.attachments(row)
+    ]
+    for batch in batches(file_ids, FILES_BATCH_SIZE):
+        call.tx.enqueue(DELETE_FILES, FilesDeletion(attachment_ids=batch), due_ms=call.now + FILE_GRACE_MS)
+
+
+async def delete_files(work: AsyncOperation, job: Job) -> None:
+    """Delete files of deleted messages; the job is idempotent."""
+    for attachment_id in job.decode(FilesDeletion).attachment_ids:
+        await work.files.delete(cdn_urls.attachment_key(attachment_id))

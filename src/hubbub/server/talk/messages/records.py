@@ -1,0 +1,233 @@
+"""Stored messages, and the inputs for creating them."""
+
+from typing import NamedTuple
+
+import msgspec
+
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake, UserId
+from hubbub.protocol.resources.components import Component
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.protocol.resources.messages import (
+    MessageActivity,
+    MessageApplication,
+    MessageCall,
+    MessageReference,
+    SharedClientTheme,
+)
+from hubbub.protocol.resources.polls import Poll
+from hubbub.protocol.resources.stickers import StickerItem
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.talk.attachments import StoredAttachment
+
+
+class MessageRow(NamedTuple):
+    """A row of the messages table.
+
+    Columns that most messages lack are None; JSON is decoded only when needed."""
+
+    channel_id: int
+    id: int
+    author_id: int
+    type: int
+    flags: int
+    content: str
+    tts: int = 0
+    edited_ms: int | None = None
+    pinned_ms: int | None = None
+    mention_everyone: int = 0
+    mentions: str | None = None
+    """JSON list of mentioned user ids."""
+    mention_roles: str | None = None
+    """JSON list of mentioned role ids."""
+    attachments: str | None = None
+    """JSON list of StoredAttachment."""
+    embeds: str | None = None
+    """JSON list of Embed; `attachment://` URLs are resolved when the message is shown."""
+    components: str | None = None
+    """JSON list of components as sent, each with an id."""
+    reference: str | None = None
+    """JSON of a MessageReference."""
+    snapshots: str | None = None
+    """JSON list of StoredSnapshot."""
+    webhook_id: int | None = None
+    application_id: int | None = None
+    reacted: int = 0
+    """Whether the message has reactions to load."""
+    extra: str | None = None
+    """JSON of an Extra."""
+
+    @property
+    def created_ms(self) -> int:
+        """Return the creation time in Unix milliseconds."""
+        return Snowflake(self.id).created_ms
+
+    @property
+    def has_poll(self) -> bool:
+        """Report whether the message has a poll, whose votes must be loaded."""
+        return self.extra is not None and '"poll":' in self.extra
+
+    @property
+    def is_user_authored(self) -> bool:
+        """Report whether the author is a user, including bots.
+
+        A webhook's name and avatar are stored with the message instead."""
+        return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
+
+    @property
+    def ephemeral(self) -> bool:
+        """Report whether the message is ephemeral; it is then stored in its own table."""
+        return bool(self.flags & MessageFlags.EPHEMERAL)
+
+
+class HistoryRow(NamedTuple):
+    """A history row, sufficient to show a message that consists of content only."""
+
+    id: int
+    author_id: int
+    content: str
+    is_plain: int
+    """Whether the message consists of content only."""
+
+
+class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A forwarded message as it was.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    channel_id: ChannelId
+    """Original channel, used for attachment URLs."""
+    message_id: MessageId
+    author_id: UserId
+    """Original author; never shown, decides which apps may read it."""
+    type: int = 0
+    flags: int = 0
+    content: str = ""
+    edited_ms: int | None = None
+    mentions: list[UserId] = []
+    mention_roles: list[RoleId] = []
+    attachments: list[StoredAttachment] = []
+    embeds: list[Embed] = []
+    components: list[Component] = []
+    sticker_items: list[StickerItem] = []
+
+
+class WebhookIdentity(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The name and avatar that a webhook used for a message.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    username: str
+    avatar: str | None = None
+
+
+class StoredInteraction(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """The interaction that a message responds to.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    id: Snowflake
+    type: int
+    user_id: UserId
+    owners: dict[str, Snowflake] = {}
+    name: str | None = None
+    """Name of the command with its subcommands; set only on responses to commands."""
+    original_id: MessageId | None = None
+    """The original response; set on follow-ups."""
+    target_user_id: UserId | None = None
+    target_message_id: MessageId | None = None
+    interacted_message_id: MessageId | None = None
+    triggering: "StoredInteraction | None" = None
+    """The interaction that opened the submitted modal."""
+
+
+class InteractionResponse(NamedTuple):
+    """Properties of a new message that is an interaction response."""
+
+    interaction: StoredInteraction
+    kind: int = 0
+    reference: MessageReference | None = None
+    flags: int = 0
+    """LOADING for a deferred response, EPHEMERAL for one visible only to `seen_by`."""
+    seen_by: tuple[int, ...] = ()
+    invoker: "Author | None" = None
+    """The invoking user, or None if not loaded."""
+    invoker_role_ids: tuple[RoleId, ...] | None = None
+    """The invoking user's roles, or None if not loaded."""
+
+    @property
+    def may_be_empty(self) -> bool:
+        """Report whether the message may be empty because it is deferred or its type implies its content."""
+        return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
+
+
+class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Rarely used fields of a message.
+
+    Stored as JSON: add fields with a default, never rename."""
+
+    position: int | None = None
+    """Approximate position in the thread."""
+    sticker_items: list[StickerItem] = []
+    poll: Poll | None = None
+    shared_client_theme: SharedClientTheme | None = None
+    author: WebhookIdentity | None = None
+    """Name and avatar of a webhook message; its author id is the webhook id."""
+    interaction: StoredInteraction | None = None
+    """Set on interaction responses."""
+    seen_by: list[UserId] = []
+    """Users who can see an ephemeral message."""
+    metadata: dict[str, str] = {}
+    """Metadata set by the sending application, delivered to OAuth2 sessions."""
+    activity: MessageActivity | None = None
+    """The activity that the message invites to."""
+    application: MessageApplication | None = None
+    """The application of that activity."""
+    call: MessageCall | None = None
+    """The call that a system message is about."""
+    shared: bool = False
+    """Whether other messages use its files, so that these remain when it is deleted."""
+
+
+class ApplicationOrigin(NamedTuple):
+    """Properties of a new message that an application sends for its user."""
+
+    application_id: int
+    metadata: dict[str, str] = {}
+    activity: MessageActivity | None = None
+    application: MessageApplication | None = None
+
+
+class Author(NamedTuple):
+    """The author of a new message, and the guild settings that apply to them."""
+
+    user: users.UserRow
+    """User columns as far as `users.PUBLIC_FIELDS`; likewise for `member`."""
+    member: members.MemberRow | None
+    verification_level: int
+    premium_tier: int
+    webhook_id: int | None = None
+    """The webhook's id; if it equals the user's id, name and avatar are stored with the message."""
+    application_id: int | None = None
+    """The application that owns the webhook."""
+    moderated: int = 0
+    """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
+    is_bot_response: bool = False
+    """For interaction responses: whether the app's bot is the author, whatever the webhook id."""
+    invoker_premium_type: int = 0
+    """For interaction responses: the invoking user's premium type, which sets the file size limit (spec/http.md#1.11)."""
+
+
+class ReactionCountRow(NamedTuple):
+    """The count of one emoji's reactions on one message."""
+
+    message_id: int
+    emoji_id: int | None
+    emoji_name: str
+    animated: int
+    normal: int
+    burst: int
+    mine: int
+    mine_burst: int

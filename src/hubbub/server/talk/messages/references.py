@@ -1,0 +1,94 @@
+"""Resolve message references: the replied-to message, or a snapshot of the forwarded one."""
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageReferenceType, MessageType
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core import access as core_access
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.talk.messages import json_columns, rules, store
+from hubbub.server.talk.messages.records import MessageRow, StoredSnapshot
+
+
+class ResolvedReference(msgspec.Struct):
+    """The message that a new message replies to or forwards."""
+
+    kind: int
+    reference: wire.MessageReference
+    replied: MessageRow | None = None
+    snapshot: StoredSnapshot | None = None
+
+
+def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
+    """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
+    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
+        return _forward(call, access, body)
+    rules.require_repliable(access, body)
+    row = store.find(call.tx, access.channel.id, body.message_id)
+    if row is None:
+        if body.fail_if_not_exists is False:
+            return None
+        raise errors.invalid("message_reference", *errors.reply_unknown_message())
+    if row.type not in rules.USER_MESSAGE_TYPES:
+        raise errors.invalid("message_reference", *errors.reply_system_message())
+    return ResolvedReference(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
+
+
+def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
+    return wire.MessageReference(
+        type=kind,
+        channel_id=ChannelId(channel.id),
+        message_id=MessageId(message_id),
+        guild_id=UNSET if channel.guild_id is None else GuildId(channel.guild_id),
+    )
+
+
+def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference:
+    """Return a snapshot of a message that the caller may read."""
+    source_access = core_access.require_channel(
+        call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY
+    )
+    rules.require_history(call, source_access)
+    source = source_access.channel
+    row = store.get(call.tx, source.id, body.message_id)
+    rules.require_forwardable(call, source, row)
+    rules.require_forward_quota(call)
+    mark_files_shared(call, row)
+    snapshots = json_columns.snapshots(row)
+    # Forwarding a forward copies its snapshot; snapshots are never nested.
+    snapshot = snapshots[0] if snapshots else _snapshot(row)
+    return ResolvedReference(
+        MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot
+    )
+
+
+def mark_files_shared(call: Call, row: MessageRow) -> None:
+    """Mark the files of a message as shared, so that they remain when it is deleted."""
+    extra = json_columns.extra(row)
+    if row.attachments is not None and not extra.shared:
+        extra.shared = True
+        store.set_extra(call.tx, row, extra)
+
+
+def _snapshot(row: MessageRow) -> StoredSnapshot:
+    return StoredSnapshot(
+        channel_id=ChannelId(row.channel_id),
+        message_id=MessageId(row.id),
+        author_id=UserId(row.author_id),
+        type=row.type,
+        flags=row.flags,
+        content=row.content,
+        edited_ms=row.edited_ms,
+        mentions=json_columns.mentions(row),
+        mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
+        attachments=json_columns.attachments(row),
+        embeds=json_columns.embeds(row),
+        components=json_columns.components(row),
+        sticker_items=json_columns.extra(row).sticker_items,
+    )

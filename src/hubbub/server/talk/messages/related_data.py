@@ -1,0 +1,136 @@
+"""Data related to messages that their rows do not contain: users, reactions, votes, threads and referenced messages."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import EmojiId, UserId
+from hubbub.protocol.resources.channels import Thread
+from hubbub.protocol.resources.emojis import PartialEmoji
+from hubbub.protocol.resources.polls import PollAnswerCount
+from hubbub.protocol.resources.reactions import Reaction, ReactionCountDetails
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.places import channels
+from hubbub.server.talk.attachments import AttachmentSigner
+from hubbub.server.talk.messages import json_columns, store
+from hubbub.server.talk.messages.records import MessageRow, ReactionCountRow, StoredInteraction
+
+REFERENCE_SHOWING_TYPES: Final = frozenset({MessageType.REPLY, MessageType.THREAD_STARTER_MESSAGE})
+"""Message types that show their referenced message: replies and thread starter messages."""
+PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[10:]
+"""Trailing columns of a message that consists of content only."""
+
+
+class RelatedData:
+    """Data that messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
+
+    __slots__ = ("call", "polls", "reactions", "referenced", "signer", "threads", "users")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.users: dict[int, User] = {}
+        self.reactions: dict[int, list[Reaction]] = {}
+        self.polls: dict[int, list[PollAnswerCount]] = {}
+        self.referenced: dict[tuple[int, int], MessageRow] = {}
+        self.threads: dict[int, Thread] = {}
+        self.signer: AttachmentSigner | None = None
+
+    def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
+        """Load the data of these messages; `viewer_id` decides which reactions and votes are `me`."""
+        user_ids: set[int] = set()
+        referenced_ids: dict[int, list[int]] = {}
+        reacted: list[int] = []
+        polled: list[int] = []
+        threads: list[int] = []
+        for row in rows:
+            if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
+                # For interaction responses author_id, webhook_id and application_id are equal.
+                user_ids.add(row.author_id)
+            if row[10:] == PLAIN_COLUMNS and not row.flags:
+                continue
+            if row.mentions is not None:
+                user_ids.update(json_columns.mentions(row))
+            if row.reacted:
+                reacted.append(row.id)
+            if row.has_poll:
+                polled.append(row.id)
+            user_ids.update(_interaction_user_ids(json_columns.interaction(row)))
+            if row.flags & MessageFlags.HAS_THREAD:
+                threads.append(row.id)
+            if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
+                if reference.message_id is not UNSET:
+                    referenced_ids.setdefault(reference.channel_id, []).append(reference.message_id)
+            for snapshot in json_columns.snapshots(row):
+                user_ids.update(snapshot.mentions)
+        tx = self.call.tx
+        for channel_id, ids in referenced_ids.items():
+            missing = [each for each in ids if (channel_id, each) not in self.referenced]
+            for found in store.find_many(tx, channel_id, missing).values() if missing else ():
+                self.referenced[channel_id, found.id] = found
+        for found in self.referenced.values():
+            user_ids.add(found.author_id)
+            user_ids.update(_interaction_user_ids(json_columns.interaction(found)))
+            if found.mentions is not None:
+                user_ids.update(json_columns.mentions(found))
+            if found.has_poll:
+                polled.append(found.id)
+        self.load_users(user_ids)
+        if reacted:
+            for message_id, counted in store.reactions(tx, reacted, viewer_id).items():
+                self.reactions[message_id] = [_reaction(each) for each in counted]
+        if polled:
+            self.polls.update(store.poll_counts(tx, polled, viewer_id))
+        if threads:
+            for thread_id, thread in channels.find_many(tx, threads).items():
+                self.threads[thread_id] = channels.thread(thread)
+
+    def add_users(self, *rows: users.UserRow) -> None:
+        """Add users that are already loaded."""
+        for row in rows:
+            self.users[row.id] = users.user(row)
+
+    def load_users(self, user_ids: Iterable[int]) -> None:
+        """Load users that are not loaded yet."""
+        missing = [each for each in user_ids if each not in self.users]
+        if missing:
+            for user_id, row in users.find_many(self.call.tx, missing).items():
+                self.users[user_id] = users.user(row)
+
+    def user(self, user_id: int) -> User:
+        """Return a user, or a placeholder for a deleted one."""
+        found = self.users.get(user_id)
+        return User(id=UserId(user_id), username="Deleted User") if found is None else found
+
+    def get_signer(self) -> AttachmentSigner:
+        """Return the signer of file URLs, created on first use."""
+        if self.signer is None:
+            self.signer = AttachmentSigner(self.call)
+        return self.signer
+
+
+def _interaction_user_ids(interaction: StoredInteraction | None) -> Iterable[int]:
+    while interaction is not None:
+        yield interaction.user_id
+        if interaction.target_user_id is not None:
+            yield interaction.target_user_id
+        interaction = interaction.triggering
+
+
+def _reaction(row: ReactionCountRow) -> Reaction:
+    return Reaction(
+        emoji=PartialEmoji(
+            id=None if row.emoji_id is None else EmojiId(row.emoji_id),
+            name=row.emoji_name,
+            animated=True if row.animated else UNSET,
+        ),
+        count=row.normal + row.burst,
+        count_details=ReactionCountDetails(normal=row.normal, burst=row.burst),
+        me=bool(row.mine),
+        me_burst=bool(row.mine_burst),
+        burst_colors=[],
+    )

@@ -1,0 +1,162 @@
+"""Build message rows from validated content, and handle nonces."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.talk.messages import json_columns, store
+from hubbub.server.talk.messages.drafts import Draft
+from hubbub.server.talk.messages.mentions import Mentions
+from hubbub.server.talk.messages.records import (
+    ApplicationOrigin,
+    Author,
+    Extra,
+    InteractionResponse,
+    MessageRow,
+    WebhookIdentity,
+)
+from hubbub.server.talk.messages.references import ResolvedReference
+
+RowT = TypeVar("RowT")
+
+NONCE_WINDOW_MS: Final = round(wire.NONCE_WINDOW.total_seconds() * 1000)
+
+
+def with_content(
+    call: Call,
+    channel: ChannelRef,
+    row: MessageRow,
+    draft: Draft | None,
+    reference: ResolvedReference | None,
+    mentioned: Mentions,
+    tts: bool,
+) -> MessageRow:
+    """Return the row with everything beyond its plain content."""
+    extra = Extra()
+    if channel.is_thread:
+        extra.position = store.thread_position(call.tx, channel.id)
+    if draft is not None:
+        extra.sticker_items, extra.poll, extra.shared_client_theme = draft.stickers, draft.poll, draft.theme
+        row = row._replace(
+            attachments=encode_json(draft.files),
+            embeds=encode_json(draft.embeds),
+            components=encode_json(draft.components),
+        )
+    if reference is not None:
+        row = row._replace(reference=encode_json(reference.reference))
+        if reference.snapshot is not None:
+            row = row._replace(snapshots=encode_json([reference.snapshot]), flags=row.flags | MessageFlags.HAS_SNAPSHOT)
+    return row._replace(
+        tts=int(tts),
+        mention_everyone=int(mentioned.everyone),
+        mentions=encode_json(list(mentioned.users)),
+        mention_roles=encode_json(list(mentioned.roles)),
+        extra=None if extra == Extra() else encode_json(extra),
+    )
+
+
+def with_webhook(row: MessageRow, author: Author) -> MessageRow:
+    """Return the row with its webhook; a webhook's name and avatar are stored with each message."""
+    if author.webhook_id is None:
+        return row
+    row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
+    if author.webhook_id != author.user.id or author.is_bot_response:
+        return row
+    extra = json_columns.extra(row)
+    extra.author = WebhookIdentity(username=author.user.username, avatar=author.user.avatar)
+    return row._replace(extra=encode_json(extra))
+
+
+def with_application(row: MessageRow, game: ApplicationOrigin) -> MessageRow:
+    """Return the row of a message that an application sends for its user."""
+    extra = json_columns.extra(row)
+    extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
+    return row._replace(
+        flags=row.flags | MessageFlags.SENT_BY_SOCIAL_LAYER_INTEGRATION,
+        application_id=game.application_id,
+        extra=None if extra == Extra() else encode_json(extra),
+    )
+
+
+def with_response(row: MessageRow, response: InteractionResponse) -> MessageRow:
+    """Return the row of an interaction response."""
+    extra = json_columns.extra(row)
+    extra.interaction = response.interaction
+    if response.flags & MessageFlags.EPHEMERAL:
+        if extra.poll is not None:
+            # Votes on an ephemeral poll could not be published (decisions/0030).
+            raise errors.POLL_INVALID_CHANNEL_TYPE()
+        extra.seen_by = [UserId(each) for each in response.seen_by]
+    return row._replace(
+        type=response.kind,
+        flags=row.flags | response.flags,
+        reference=encode_json(response.reference),
+        extra=encode_json(extra),
+    )
+
+
+def plain_response(row: MessageRow, author: Author, response: InteractionResponse) -> MessageRow:
+    """Return the row of a public interaction response that consists of content only."""
+    return row._replace(
+        type=response.kind,
+        webhook_id=author.webhook_id,
+        application_id=author.application_id,
+        extra=encode_extra(Extra(interaction=response.interaction)),
+    )
+
+
+def encode_extra(extra: Extra) -> str:
+    """Encode the rarely used fields for storage."""
+    return json.encode(extra).decode()
+
+
+def encode_json(value: Any) -> str | None:
+    """Encode a value as JSON; None if it is empty."""
+    return json.encode(value).decode() if value else None
+
+
+# Nonces
+
+
+def parse_nonce(body: wire.CreateMessage) -> int | str | None:
+    """Return the nonce of a body, or None; raise if it is invalid."""
+    nonce = body.nonce
+    if nonce is UNSET or nonce is None or nonce == "":
+        return None
+    if not isinstance(nonce, int | str) or isinstance(nonce, bool):
+        raise errors.invalid("nonce", *errors.nonce_type())
+    if len(str(nonce)) > wire.NONCE_MAX:
+        raise errors.invalid("nonce", *errors.nonce_length(wire.NONCE_MAX))
+    return nonce
+
+
+def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
+    """Report whether a repeated nonce must return the earlier message."""
+    if body.enforce_nonce is UNSET or body.enforce_nonce is None:
+        return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
+    return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
+
+
+def find_by_nonce(
+    call: Call, channel_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
+) -> RowT | None:
+    """Return the message that used this nonce in a channel or lobby within the window, or None.
+
+    If there is none, the nonce is recorded for the new message."""
+    key = (call.user_id, channel_id, nonce)
+    earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
+    if earlier_id is None:
+        return None
+    row = find(earlier_id)
+    if row is None:
+        # The earlier message was deleted, so the repeated one counts as new.
+        store.replace_nonce(call.tx, *key, message_id, call.now)
+    return row

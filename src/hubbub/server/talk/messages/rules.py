@@ -1,0 +1,267 @@
+"""Rules for sending, reading, editing and deleting messages."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType, InGameMessages, MessageType, VerificationLevel
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core import access as core_access
+from hubbub.server.core import quotas
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import relationships, user_settings
+from hubbub.server.talk.messages import json_columns, store, views
+from hubbub.server.talk.messages.records import Author, MessageRow
+from hubbub.server.talk.messages.signals import DirectMessageDrafted
+
+MESSAGE_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.DM,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GROUP_DM,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.ANNOUNCEMENT_THREAD,
+        ChannelType.PUBLIC_THREAD,
+        ChannelType.PRIVATE_THREAD,
+        ChannelType.GUILD_STAGE_VOICE,
+    }
+)
+FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
+
+# spec/http.md#1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
+USER_MESSAGE_TYPES: Final = frozenset(
+    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
+)
+
+ACCOUNT_AGE_MIN_MS: Final = 5 * 60_000
+"""Minimum account age in milliseconds for verification level MEDIUM and above."""
+MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
+"""Minimum membership age in milliseconds for verification level HIGH and above."""
+
+FORWARDED_BYTES_MAX: Final = 100 << 20
+FORWARDED_BYTES_WINDOW_MS: Final = 60_000
+"""Window of the limit on forwarded attachment bytes (spec/http.md#1.14)."""
+
+
+def require_send(call: Call, access: ChannelAccess) -> Author:
+    """Return the caller as an author; raise unless they may send messages in the channel."""
+    channel = access.channel
+    if channel.type not in MESSAGE_CHANNEL_TYPES:
+        raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUM_TYPES else errors.CANNOT_SEND_IN_CHANNEL)()
+    # In threads, this bit already represents SEND_MESSAGES_IN_THREADS.
+    if not access.allowed & Permissions.SEND_MESSAGES:
+        raise errors.MISSING_PERMISSIONS()
+    author = require_author(call, channel)
+    if channel.guild_id is None:
+        _require_reachable(call, channel)
+    else:
+        if channel.locked and not access.can(Permissions.MANAGE_THREADS):
+            raise errors.THREAD_LOCKED()
+        if author.verification_level:
+            _require_verified(call, access, author)
+    return author
+
+
+def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
+    """Return a user as a message author, with their membership; raise UNKNOWN_USER."""
+    author = store.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
+    if author is None:
+        raise errors.UNKNOWN_USER()
+    return author
+
+
+def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None:
+    """Raise unless a member without roles meets the guild's verification level."""
+    if author.user.bot or access.guild is None or len(access.guild.roles) > 1 or access.guild.is_owner:
+        return
+    level = author.verification_level
+    joined_ms = call.now if author.member is None else author.member.joined_ms
+    is_verified = bool(author.user.verified)
+    if level >= VerificationLevel.MEDIUM:
+        is_verified = is_verified and call.now - Snowflake(author.user.id).created_ms >= ACCOUNT_AGE_MIN_MS
+    if level >= VerificationLevel.HIGH:
+        is_verified = is_verified and call.now - joined_ms >= MEMBERSHIP_AGE_MIN_MS
+    if not is_verified:
+        raise errors.VERIFICATION_LEVEL_TOO_HIGH()
+
+
+def _require_reachable(call: Call, channel: ChannelRef) -> None:
+    """Raise unless the recipients of a direct message can be messaged.
+
+    Bots need a mutual guild and cannot message bots; listeners of DirectMessageDrafted add more rules."""
+    if channel.type != ChannelType.DM:
+        return
+    for user_id, bot in store.recipients(call.tx, channel.id):
+        if user_id == call.user_id:
+            continue
+        if call.actor.is_bot:
+            if bot:
+                raise errors.CANNOT_MESSAGE_USER()
+            if not store.have_mutual_guild(call.tx, call.user_id, user_id):
+                raise errors.NO_MUTUAL_GUILDS()
+        call.notify(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
+
+
+def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
+    """Return the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
+
+    Users who receive them in all applications are absent."""
+    families: dict[int, frozenset[int]] = {}
+    for user_id, settings in user_settings.find_many(call.tx, user_ids).items():
+        setting = settings.slayer_sdk_receive_dms_in_game
+        if setting == InGameMessages.NONE:
+            families[user_id] = frozenset()
+        elif setting == InGameMessages.USERS_WITH_GAME:
+            other = next((each for each in user_ids if each != user_id), user_id)
+            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other,)).families(other))
+    return families
+
+
+def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
+    """Report whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
+    if not access.channel.rate_limit_per_user or call.actor.is_bot:
+        return False
+    bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) else 0
+    if not changes.PERMISSION_SPLITS.active(call.now):
+        bits |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
+    return not access.allowed & bits
+
+
+def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
+    """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
+    last_ms = store.last_message_ms(call.tx, access.channel.id, call.user_id)
+    if last_ms is None or last_ms > call.now:
+        return
+    left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now
+    if left_ms > 0:
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=left_ms / 1000, **{"global": False})
+
+
+def require_history(call: Call, access: ChannelAccess) -> bool:
+    """Report whether the caller may read the channel's history.
+
+    Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
+    if access.channel.type not in MESSAGE_CHANNEL_TYPES:
+        raise errors.CANNOT_SEND_IN_CHANNEL()
+    if access.channel.is_voice:
+        access.require(Permissions.CONNECT)
+    return access.can(Permissions.READ_MESSAGE_HISTORY)
+
+
+def can_read_history(access: ChannelAccess) -> bool:
+    """Report whether the caller may read the channel's history; False where `require_history` raises."""
+    bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
+    return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(bits)
+
+
+def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
+    """Raise unless the caller may reply to a message of this channel."""
+    if not access.can(Permissions.READ_MESSAGE_HISTORY):
+        raise errors.REPLY_NEEDS_READ_MESSAGE_HISTORY()
+    if reference.channel_id and reference.channel_id != access.channel.id:
+        raise errors.invalid("message_reference", *errors.reply_other_channel())
+
+
+def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None:
+    """Raise unless the caller may forward the message."""
+    if row.type not in wire.FORWARDABLE_TYPES or json_columns.extra(row).poll is not None:
+        raise errors.INVALID_MESSAGE_TYPE()
+    # Forwarding a forward copies its snapshot, so the snapshot must be readable.
+    parts = json_columns.snapshots(row) or (row,)
+    if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
+        views.can_read(call.actor, each, source.guild_id) for each in parts
+    ):
+        raise errors.FORWARD_NEEDS_READABLE_CONTENT()
+
+
+def require_forward_quota(call: Call) -> None:
+    """Raise RATE_LIMITED if the caller forwarded too many messages or bytes recently."""
+    if call.config.rate_limits != "real":
+        return
+    window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
+    forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_WINDOW_MS))
+    recent = [each for each, _ in forwards if Snowflake(each).created_ms > call.now - window_ms]
+    if len(recent) >= wire.FORWARD_LIMIT.calls:
+        _raise_rate_limited(Snowflake(recent[0]).created_ms + window_ms - call.now)
+    if sum(json_columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
+        _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now)
+
+
+def _raise_rate_limited(left_ms: int) -> None:
+    raise errors.RATE_LIMITED(retry_after=max(1, left_ms) / 1000, **{"global": False})
+
+
+def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
+    """Report whether the caller edits as the author.
+
+    Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
+    require_unarchived(access)
+    if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+    only_flags = body.flags is not UNSET and not _changes_content(call, body)
+    if row.author_id != call.user_id:
+        if not only_flags:
+            raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
+        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+        return False
+    if row.type not in USER_MESSAGE_TYPES:
+        raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
+    if body.sticker_ids:
+        raise errors.CANNOT_EDIT_STICKERS()
+    if _changes_content(call, body):
+        if row.flags & MessageFlags.IS_VOICE_MESSAGE:
+            raise errors.VOICE_MESSAGE_CANNOT_EDIT()
+        if row.extra is not None and json_columns.extra(row).poll is not None:
+            raise errors.POLL_CANNOT_EDIT()
+    return True
+
+
+def count_edit(call: Call, row: MessageRow) -> None:
+    """Count an edit against the limits of old messages (30046) and of crossposted ones (20022)."""
+    if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
+        quotas.consume(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
+    if row.flags & MessageFlags.CROSSPOSTED:
+        quotas.consume(call, "published edit", row.channel_id, wire.ANNOUNCEMENT_EDIT_LIMIT, user_id=call.user_id)
+
+
+def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
+    return bool(call.files) or any(
+        getattr(body, name) is not UNSET
+        for name in ("content", "embeds", "components", "attachments", "allowed_mentions")
+    )
+
+
+def require_unarchived(access: ChannelAccess) -> None:
+    """Raise THREAD_ARCHIVED in an archived thread, whose messages cannot change (spec/http.md#3.3)."""
+    if access.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+    """Raise unless the caller may delete the message."""
+    if row.author_id != call.user_id or row.type == MessageType.AUTO_MODERATION_ACTION:
+        if access.guild is None:
+            raise errors.CANNOT_EXECUTE_ON_DM()
+        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+    if row.type in wire.UNDELETABLE_TYPES:
+        raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
+    require_unarchived(access)
+
+
+def require_crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> None:
+    """Raise unless the caller may crosspost the message."""
+    if access.channel.type != ChannelType.GUILD_ANNOUNCEMENT:
+        raise errors.WRONG_CHANNEL_TYPE()
+    if row.author_id != call.user_id:
+        core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
+    if row.type != MessageType.DEFAULT or row.flags & MessageFlags.IS_CROSSPOST:
+        raise errors.INVALID_MESSAGE_TYPE()
+    if row.flags & MessageFlags.CROSSPOSTED:
+        raise errors.ALREADY_CROSSPOSTED()

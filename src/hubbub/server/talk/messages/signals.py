@@ -1,0 +1,82 @@
+"""Signals of the messages slice, raised inside the transaction before the events."""
+
+import msgspec
+
+from hubbub.protocol.ids import MessageId, RoleId, UserId
+from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.talk.messages.records import MessageRow
+
+
+class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in a moderated guild is about to be created or edited.
+
+    Nothing is stored yet; a listener may raise to reject it."""
+
+    access: ChannelAccess
+    message_id: MessageId
+    text: str
+    """All readable text of the message."""
+    edited: bool = False
+
+
+class DirectMessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
+    """A direct message is about to be created.
+
+    Nothing is stored yet; a listener may raise to reject it."""
+
+    channel: ChannelRef
+    recipient_id: UserId
+
+
+class SkusReferenced(msgspec.Struct, kw_only=True):
+    """A message is about to include premium buttons; the listener adds the sellable SKUs to `active`."""
+
+    application_id: int | None
+    sku_ids: tuple[int, ...]
+    active: set[int]
+
+
+class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
+    """A message was stored; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+    mentions: tuple[UserId, ...] = ()
+    """Ids of the users that the message notifies."""
+    mention_roles: tuple[RoleId, ...] = ()
+
+
+class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """A message's content or flags changed; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class DeferredMessageCompleted(msgspec.Struct, frozen=True, kw_only=True):
+    """A deferred interaction response was completed; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class MessageCrossposted(msgspec.Struct, frozen=True, kw_only=True):
+    """A message was published to the following channels; its event is already emitted."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class MessagePinned(msgspec.Struct, frozen=True, kw_only=True):
+    """A message was pinned or unpinned; its event follows."""
+
+    channel: ChannelRef
+    row: MessageRow
+
+
+class MessagesDeleted(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages of a channel were deleted; their event follows."""
+
+    channel: ChannelRef
+    rows: tuple[MessageRow, ...]
+    """The rows before deletion."""

@@ -1,0 +1,473 @@
+"""SQL for messages and related tables: nonces, slowmode, reaction and vote counts.
+
+A message is found by channel and id, and a channel's history is one range of that key, so no query here gets slower as
+the number of messages grows."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import errors, wire
+from hubbub.protocol.resources.polls import PollAnswerCount
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.talk.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
+
+BATCH_SIZE: Final = 500
+"""Number of ids in one IN list."""
+
+
+COLUMNS: Final = ", ".join(MessageRow._fields)
+_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
+_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACEHOLDERS})"
+# Most messages consist of content only; all other columns have defaults.
+_INSERT_PLAIN: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
+)
+_INSERT_RESPONSE: Final = (
+    "INSERT INTO messages (channel_id, id, author_id, type, flags, content, webhook_id, application_id, extra) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+)
+_SELECT: Final = f"SELECT {COLUMNS} FROM messages WHERE channel_id = ?"
+_IS_PLAIN: Final = " AND ".join(
+    f"{name} IS NULL" if value is None else f"{name} = {value}"
+    for name, value in MessageRow(0, 0, 0, 0, 0, "")._asdict().items()
+    if name not in ("channel_id", "id", "author_id", "content")
+)
+# With fifty rows, each column costs as much as a small statement, and a history is mostly plain content.
+_SELECT_HISTORY: Final = (
+    f"SELECT id, author_id, content, CASE WHEN {_IS_PLAIN} THEN 1 ELSE 0 END FROM messages WHERE channel_id = ?"
+)
+
+_USER_WIDTH: Final = len(users.PUBLIC_FIELDS)
+AUTHOR_WIDTH: Final = _USER_WIDTH + len(members.VIEW_COLUMNS)
+AUTHOR_GUILD_COLUMNS: Final = "g.verification_level, g.premium_tier, g.moderated"
+"""Guild columns that `read_author` needs."""
+
+
+def author_columns(user: str = "u", member: str = "m") -> str:
+    """Return the user and member columns that `read_author` needs, with these table aliases."""
+    return ", ".join(
+        [*(f"{user}.{name}" for name in users.PUBLIC_FIELDS), *(f"{member}.{name}" for name in members.VIEW_COLUMNS)]
+    )
+
+
+_SELECT_AUTHOR: Final = (
+    f"SELECT {author_columns()}, {AUTHOR_GUILD_COLUMNS} "
+    "FROM users u LEFT JOIN members m ON m.guild_id = ? AND m.user_id = u.id LEFT JOIN guilds g ON g.id = ? WHERE u.id "
+)
+
+
+def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
+    """Return a user with their membership in one query, or None."""
+    row = tx.one(f"{_SELECT_AUTHOR}= ?", guild_id, guild_id, user_id)
+    return None if row is None else read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:])
+
+
+def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
+    """Return two users with their memberships in one query, each or None."""
+    rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
+    found = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
+    return found.get(one_id), found.get(other_id)
+
+
+def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
+    """Build an author from the columns of `author_columns` and `AUTHOR_GUILD_COLUMNS`."""
+    return Author(
+        users.UserRow(*row[:_USER_WIDTH]),
+        None if row[_USER_WIDTH] is None else members.MemberRow(*row[_USER_WIDTH:]),
+        guild[0] or 0,
+        guild[1] or 0,
+        moderated=guild[2] or 0,
+    )
+
+
+def find(tx: Tx, channel_id: int, message_id: int) -> MessageRow | None:
+    """Return the message, or None."""
+    row = tx.one(f"{_SELECT} AND id = ?", channel_id, message_id)
+    return None if row is None else MessageRow._make(row)
+
+
+def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
+    """Return the message; raise UNKNOWN_MESSAGE."""
+    row = find(tx, channel_id, message_id)
+    if row is None:
+        raise errors.UNKNOWN_MESSAGE()
+    return row
+
+
+def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
+    """Return those messages of a channel that exist, by id."""
+    ids = list(dict.fromkeys(message_ids))
+    found: dict[int, MessageRow] = {}
+    for batch in batches(ids):
+        for row in tx.all(f"{_SELECT} AND id IN ({placeholders(batch)})", channel_id, *batch):
+            found[row[1]] = MessageRow._make(row)
+    return found
+
+
+def reassign_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int) -> None:
+    """Change the author of one account's messages in a channel to another account."""
+    tx.run(
+        "UPDATE messages SET author_id = ? WHERE channel_id = ? AND author_id = ?", new_author_id, channel_id, author_id
+    )
+
+
+def list_newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+    """Return a channel's newest messages, newest first."""
+    return [MessageRow._make(row) for row in tx.all(f"{_SELECT} ORDER BY id DESC LIMIT ?", channel_id, limit)]
+
+
+def list_after(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
+    """Return the messages that directly follow an id, newest first."""
+    rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows.reverse()
+    return [MessageRow._make(row) for row in rows]
+
+
+def history_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[HistoryRow]:
+    """Return a channel's newest history rows, optionally before an id, newest first."""
+    if before is None:
+        rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
+    else:
+        rows = tx.all(f"{_SELECT_HISTORY} AND id < ? ORDER BY id DESC LIMIT ?", channel_id, before, limit)
+    return list(map(HistoryRow._make, rows))
+
+
+def history_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[HistoryRow]:
+    """Return the history rows that directly follow an id, newest first."""
+    rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
+    rows.reverse()
+    return list(map(HistoryRow._make, rows))
+
+
+def insert(tx: Tx, row: MessageRow) -> None:
+    """Insert a message."""
+    tx.run(_INSERT, *row)
+
+
+def insert_response(tx: Tx, row: MessageRow) -> None:
+    """Insert an interaction response that consists of content only."""
+    tx.run(_INSERT_RESPONSE, *row[:6], row.webhook_id, row.application_id, row.extra)
+
+
+def insert_plain(tx: Tx, row: MessageRow) -> None:
+    """Insert a message that consists of content only."""
+    tx.run(_INSERT_PLAIN, *row[:6])
+
+
+def update(tx: Tx, row: MessageRow) -> None:
+    """Update the columns that an edit may change."""
+    table = "ephemeral_messages" if row.ephemeral else "messages"
+    tx.run(
+        f"UPDATE {table} SET flags = ?, content = ?, edited_ms = ?, mention_everyone = ?, mentions = ?, mention_roles = ?, "
+        "attachments = ?, embeds = ?, components = ?, extra = ? WHERE channel_id = ? AND id = ?",
+        row.flags,
+        row.content,
+        row.edited_ms,
+        row.mention_everyone,
+        row.mentions,
+        row.mention_roles,
+        row.attachments,
+        row.embeds,
+        row.components,
+        row.extra,
+        row.channel_id,
+        row.id,
+    )
+
+
+def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> MessageRow | None:
+    """Return an ephemeral message that has not expired, or None."""
+    row = tx.one(
+        f"SELECT {COLUMNS} FROM ephemeral_messages WHERE channel_id = ? AND id = ? AND expires_ms > ?",
+        channel_id,
+        message_id,
+        now,
+    )
+    return None if row is None else MessageRow._make(row)
+
+
+def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None:
+    """Insert an ephemeral message.
+
+    Each insert deletes up to two expired ones, so that these do not accumulate."""
+    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_PLACEHOLDERS}, ?)", *row, expires_ms)
+    for channel_id, message_id in tx.all(
+        "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now
+    ):
+        tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", channel_id, message_id)
+
+
+def extend_ephemeral(tx: Tx, row: MessageRow, expires_ms: int) -> None:
+    """Set a new expiry time of an ephemeral message."""
+    tx.run(
+        "UPDATE ephemeral_messages SET expires_ms = ? WHERE channel_id = ? AND id = ?",
+        expires_ms,
+        row.channel_id,
+        row.id,
+    )
+
+
+def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
+    """Delete an ephemeral message."""
+    tx.run("DELETE FROM ephemeral_messages WHERE channel_id = ? AND id = ?", row.channel_id, row.id)
+
+
+def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
+    """Update the rarely used fields of a message."""
+    extra_json = wire.encode(extra).decode()
+    tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", extra_json, row.channel_id, row.id)
+
+
+def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
+    """Set or clear the pin time, in milliseconds."""
+    tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
+
+
+def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None:
+    """Set whether a message has reactions."""
+    tx.run(
+        "UPDATE messages SET reacted = ? WHERE channel_id = ? AND id = ? AND reacted <> ?",
+        int(reacted),
+        channel_id,
+        message_id,
+        int(reacted),
+    )
+
+
+def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
+    """Delete messages with their reactions and votes."""
+    for batch in batches(rows):
+        ids = [row.id for row in batch]
+        tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(ids)})", channel_id, *ids)
+        reacted = [row.id for row in batch if row.reacted]
+        if reacted:
+            tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(reacted)})", *reacted)
+        polled = [row.id for row in batch if row.has_poll]
+        for table in ("poll_votes", "poll_counts") if polled else ():
+            tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(polled)})", *polled)
+
+
+def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
+    """Return a user's messages in a guild from an id on, oldest first."""
+    columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
+    rows = tx.all(
+        f"SELECT {columns} FROM messages m JOIN channels c ON c.id = m.channel_id "
+        "WHERE m.author_id = ? AND m.id >= ? AND c.guild_id = ? ORDER BY m.id LIMIT ?",
+        author_id,
+        since_id,
+        guild_id,
+        limit,
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
+    """Return a user's messages in all channels after an id, oldest first."""
+    columns = ", ".join(MessageRow._fields)
+    rows = tx.all(
+        f"SELECT {columns} FROM messages WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?", author_id, after_id, limit
+    )
+    return [MessageRow._make(row) for row in rows]
+
+
+def guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
+    """Return the guild ids of existing channels by channel id; None for private channels."""
+    ids = sorted(set(channel_ids))
+    if not ids:
+        return {}
+    return dict(tx.all(f"SELECT id, guild_id FROM channels WHERE id IN ({placeholders(ids)})", *ids))
+
+
+def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
+    """Return ids and snapshots of messages that a user forwarded from an id on, oldest first."""
+    return [
+        (row[0], row[1])
+        for row in tx.all(
+            "SELECT id, snapshots FROM messages WHERE author_id = ? AND id >= ? AND snapshots IS NOT NULL ORDER BY id",
+            author_id,
+            since_id,
+        )
+    ]
+
+
+def delete_of_channel(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
+    """Delete the newest messages of a deleted channel; return them."""
+    rows = list_newest(tx, channel_id, limit)
+    delete(tx, channel_id, rows)
+    return rows
+
+
+def thread_position(tx: Tx, thread_id: int) -> int:
+    """Return the number of messages ever sent in a thread."""
+    return int(tx.value("SELECT total_message_sent FROM channels WHERE id = ?", thread_id) or 0)
+
+
+def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
+    """Return the recipients of a private channel, and whether each is a bot."""
+    return [
+        (row[0], row[1])
+        for row in tx.all(
+            "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id WHERE r.channel_id = ?",
+            channel_id,
+        )
+    ]
+
+
+def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
+    """Report whether two users have a mutual guild."""
+    return (
+        tx.value(
+            "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",
+            one,
+            other,
+        )
+        is not None
+    )
+
+
+def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
+    """Return the user ids of a thread's members."""
+    return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
+
+
+def existing_user_ids(tx: Tx, user_ids: Sequence[int]) -> set[int]:
+    """Return those users that exist."""
+    return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
+
+
+def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
+    """Return those roles that may be mentioned; all of the guild's if `everyone` is set."""
+    rows = tx.all(
+        f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
+        guild_id,
+        *role_ids,
+    )
+    return {row[0] for row in rows if everyone or row[1]}
+
+
+def claim_nonce(
+    tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
+) -> int | None:
+    """Record a nonce; return the id of the message that used it within the window, or None."""
+    if now & 15 == 0:
+        # Expired nonces are deleted occasionally; the query below checks their age.
+        tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
+    if tx.run(
+        "INSERT INTO message_nonces (author_id, channel_id, nonce, message_id, created_ms) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (author_id, channel_id, nonce) DO NOTHING",
+        author_id,
+        channel_id,
+        nonce,
+        message_id,
+        now,
+    ):
+        return None
+    key = (author_id, channel_id, nonce)
+    row = tx.one(
+        "SELECT message_id, created_ms FROM message_nonces WHERE author_id = ? AND channel_id = ? AND nonce = ?", *key
+    )
+    # If the clock was set back, nonces may have a time in the future.
+    if row is not None and now - window_ms < row[1] <= now:
+        return int(row[0])
+    replace_nonce(tx, author_id, channel_id, nonce, message_id, now)
+    return None
+
+
+def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int) -> None:
+    """Assign a nonce to another message."""
+    tx.run(
+        "UPDATE message_nonces SET message_id = ?, created_ms = ? WHERE author_id = ? AND channel_id = ? AND nonce = ?",
+        message_id,
+        now,
+        author_id,
+        channel_id,
+        nonce,
+    )
+
+
+def last_message_ms(tx: Tx, channel_id: int, user_id: int) -> int | None:
+    """Return when a user last sent a message in a channel with slowmode, or None."""
+    found: int | None = tx.value(
+        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'message'", channel_id, user_id
+    )
+    return found
+
+
+def record_last_message(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
+    """Record when a user sent a message in a channel with slowmode."""
+    tx.run(
+        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'message', ?) "
+        "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        channel_id,
+        user_id,
+        now,
+    )
+
+
+def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
+    """Return reaction counts of messages by emoji, in the order of their first reaction."""
+    found: dict[int, list[ReactionCountRow]] = {}
+    for batch in batches(message_ids):
+        rows = tx.all(
+            "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
+            "MAX(CASE WHEN user_id = ? AND burst = 0 THEN 1 ELSE 0 END), "
+            "MAX(CASE WHEN user_id = ? AND burst = 1 THEN 1 ELSE 0 END) "
+            f"FROM reactions WHERE message_id IN ({placeholders(batch)}) "
+            "GROUP BY message_id, emoji ORDER BY MIN(created_ms), emoji",
+            viewer_id,
+            viewer_id,
+            *batch,
+        )
+        for row in rows:
+            found.setdefault(row[0], []).append(ReactionCountRow._make(row))
+    return found
+
+
+def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
+    """Return vote counts of polls by answer; answers without votes are omitted.
+
+    `viewer_id` decides which votes are `me_voted`."""
+    found: dict[int, list[PollAnswerCount]] = {}
+    for batch in batches(message_ids):
+        rows = tx.all(
+            "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
+            "ON v.message_id = c.message_id AND v.user_id = ? AND v.answer_id = c.answer_id "
+            f"WHERE c.message_id IN ({placeholders(batch)}) AND c.votes > 0 ORDER BY c.answer_id",
+            viewer_id,
+            *batch,
+        )
+        for message_id, answer_id, votes, voter in rows:
+            count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter is not None)
+            found.setdefault(message_id, []).append(count)
+    return found
+
+
+def find_deletion(
+    tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
+) -> tuple[int, int] | None:
+    """Return id and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
+
+    The moderator and the reason must also match."""
+    for entry_id, options, entry_reason in tx.all(
+        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
+        "AND target_id = ? ORDER BY id DESC",
+        guild_id,
+        since_id,
+        actor_id,
+        author_id,
+    ):
+        stored: dict[str, str] = msgspec.json.decode(options)
+        if stored.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
+            return entry_id, int(stored["count"])
+    return None
+
+
+def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
+    """Update the count of an audit log entry for deletions."""
+    options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
+    tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

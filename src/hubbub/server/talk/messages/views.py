@@ -1,0 +1,449 @@
+"""Build the wire models of messages, for responses and for events; related data is loaded in batches.
+
+Only this module removes the content that bots without the message content intent may not read (spec/http.md#3.4)."""
+
+import copy
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import repeat
+from typing import Final, TypeVar, cast
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import changes
+from hubbub.protocol import wire as json
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags
+from hubbub.protocol.ids import (
+    EPOCH_MS,
+    ApplicationId,
+    ChannelId,
+    GuildId,
+    MessageId,
+    RoleId,
+    Snowflake,
+    UserId,
+    WebhookId,
+)
+from hubbub.protocol.resources import messages as wire
+from hubbub.protocol.resources.members import PartialMember
+from hubbub.protocol.resources.users import User
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Actor, Call
+from hubbub.server.identity import users
+from hubbub.server.places import members
+from hubbub.server.talk.messages import file_urls, json_columns
+from hubbub.server.talk.messages.json_columns import attachments, components, embeds, extra, mentions, snapshots
+from hubbub.server.talk.messages.records import (
+    Extra,
+    MessageRow,
+    StoredInteraction,
+    StoredSnapshot,
+    WebhookIdentity,
+)
+from hubbub.server.talk.messages.related_data import PLAIN_COLUMNS, REFERENCE_SHOWING_TYPES, RelatedData
+
+__all__ = [
+    "CONTENT_INTENT_FLAGS",
+    "WEBHOOK_DISCRIMINATOR",
+    "RelatedData",
+    "attachments",
+    "components",
+    "dispatched",
+    "embeds",
+    "extra",
+    "mentions",
+    "message",
+    "messages",
+    "build",
+    "owners_view",
+    "snapshots",
+]
+"""The interface for other slices, including re-exported functions."""
+
+M = TypeVar("M", bound=wire.Message)
+
+MessagePart = MessageRow | StoredSnapshot
+
+CONTENT_INTENT_FLAGS: Final = (
+    ApplicationFlags.GATEWAY_MESSAGE_CONTENT | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+)
+
+WEBHOOK_DISCRIMINATOR: Final = "0000"
+
+_PLAIN_LIST: Final = list(PLAIN_COLUMNS)
+
+
+class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
+    """A direct message with the metadata that OAuth2 sessions receive."""
+
+    metadata: dict[str, str]
+
+
+def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
+    """Return messages of one guild or private channel as the caller may read them, in the given order.
+
+    Without a caller, in a job, nothing is redacted."""
+    related = RelatedData(call)
+    actor = call.find_actor
+    related.load(rows, 0 if actor is None else actor.user_id)
+    return [redact_for_caller(related, row, build(wire.Message, related, row), guild_id) for row in rows]
+
+
+def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Message:
+    """Return one message as the caller may read it."""
+    return messages(call, (row,), guild_id=guild_id)[0]
+
+
+def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
+    """Report whether a caller may read all content.
+
+    Users may, as may bots with the intent or in private channels, and jobs, which have no caller."""
+    return (
+        actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & CONTENT_INTENT_FLAGS)
+    )
+
+
+def can_read(actor: Actor, part: MessagePart, guild_id: int | None) -> bool:
+    """Report whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
+    return can_read_all(actor, guild_id) or concerns_bot(part, actor.user_id, actor.application_id)
+
+
+def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> bool:
+    """Report whether a bot or its application wrote a message or snapshot, or is mentioned in it."""
+    if part.author_id == bot_id:
+        return True
+    if isinstance(part, StoredSnapshot):
+        return bot_id in part.mentions
+    if part.application_id is not None and part.application_id == application_id:
+        return True
+    return part.mentions is not None and bot_id in mentions(part)
+
+
+def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
+    """Return the parts that are redacted separately (spec/gateway.md#5.2).
+
+    These are the message, its forwards and its referenced message."""
+    found: list[MessagePart] = [row, *snapshots(row)]
+    if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
+        referenced = related.referenced.get((reference.channel_id, reference.message_id or 0))
+        if referenced is not None:
+            found += (referenced, *snapshots(referenced))
+    return found
+
+
+def redact_parts(message: M, readable_parts: Iterator[bool]) -> M:
+    """Return a copy of a message without its unreadable parts.
+
+    `readable_parts` yields for each of `parts` whether the reader may read it."""
+    redacted_message = copy.copy(message)
+    if not next(readable_parts):
+        strip_content(redacted_message)
+    if message.message_snapshots:
+        redacted_message.message_snapshots = [
+            each if next(readable_parts) else _redacted_snapshot(each) for each in message.message_snapshots
+        ]
+    if message.referenced_message:
+        redacted_message.referenced_message = redact_parts(message.referenced_message, readable_parts)
+    return redacted_message
+
+
+def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
+    content = copy.copy(snapshot.message)
+    strip_content(content)
+    return wire.MessageSnapshot(message=content)
+
+
+def redact_for_caller(related: RelatedData, row: MessageRow, view: M, guild_id: int | None) -> M:
+    """Return a message as the caller may read it."""
+    actor = related.call.find_actor
+    if actor is None or can_read_all(actor, guild_id):
+        return view
+    return redact_parts(view, (can_read(actor, part, guild_id) for part in parts(related, row)))
+
+
+def strip_content(content: wire.MessageContent) -> None:
+    """Remove the fields that require the message content intent (spec/gateway.md#5.2)."""
+    content.content = ""
+    content.embeds = []
+    content.attachments = []
+    content.components = []
+    if isinstance(content, wire.Message):
+        content.poll = UNSET
+
+
+def dispatched(
+    related: RelatedData,
+    channel: ChannelRef,
+    row: MessageRow,
+    member: PartialMember | UnsetType = UNSET,
+    members_by_user: dict[int, PartialMember] | None = None,
+) -> wire.DispatchedMessage:
+    """Return the event payload of a message.
+
+    `member` is the author's membership, `members_by_user` has those of mentioned users."""
+    return add_dispatch_fields(build(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
+
+
+def to_dispatched(message: wire.Message) -> wire.DispatchedMessage:
+    """Convert a message to an event payload, which is cheaper than building it from the row."""
+    payload = wire.DispatchedMessage(**{name: getattr(message, name) for name in message.__struct_fields__})
+    if message.interaction:
+        # The event payload also includes the member.
+        payload.interaction = copy.copy(message.interaction)
+    return payload
+
+
+def add_dispatch_fields(
+    payload: wire.DispatchedMessage,
+    channel: ChannelRef,
+    row: MessageRow,
+    member: PartialMember | UnsetType = UNSET,
+    members_by_user: dict[int, PartialMember] | None = None,
+) -> wire.DispatchedMessage:
+    """Add the event-only fields to a payload in place, and return it."""
+    payload.channel_type = channel.type
+    # spec/gateway.md#10: the event of an ephemeral message has neither guild nor member.
+    if channel.guild_id is not None and not row.ephemeral:
+        payload.guild_id = channel.guild_id
+        payload.member = member
+        if payload.mentions and members_by_user:
+            payload.mentions = [_mentioned_user(user, members_by_user) for user in payload.mentions]
+        if payload.interaction and members_by_user and payload.interaction.user.id in members_by_user:
+            payload.interaction.member = members_by_user[payload.interaction.user.id]
+    return payload
+
+
+def with_metadata(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> MessageWithMetadata:
+    """Return the payload with the metadata of the sending application."""
+    return MessageWithMetadata(
+        **{name: getattr(payload, name) for name in payload.__struct_fields__}, metadata=metadata
+    )
+
+
+# The same apps and users recur in responses and their payloads depend on the rows alone, so the encoded form is cached.
+
+
+@lru_cache(maxsize=1024)
+def encoded_user(row: users.UserRow) -> User:
+    """Return a user in encoded form; its fields cannot be read."""
+    return cast("User", msgspec.Raw(json.encode(users.user(row))))
+
+
+@lru_cache(maxsize=1024)
+def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> PartialMember:
+    """Return a partial member in encoded form; its fields cannot be read."""
+    return cast("PartialMember", msgspec.Raw(json.encode(members.partial_member(row, roles))))
+
+
+def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
+    """Build the payload of `dispatched` from a message's JSON, for a guild message without mentions."""
+    member_field = b"" if member is UNSET else b',"member":' + json.encode(member)
+    return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (
+        encoded[:-1],
+        channel.guild_id or 0,
+        member_field,
+        channel.type,
+    )
+
+
+def has_only_content(payload: wire.DispatchedMessage) -> bool:
+    """Report whether content is the only field of the message that requires the message content intent."""
+    return bool(payload.content) and not (
+        payload.embeds
+        or payload.attachments
+        or payload.components
+        or payload.poll
+        or payload.referenced_message
+        or payload.message_snapshots
+    )
+
+
+def redacted(payload: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
+    """Return the payload for sessions without the message content intent, or None if it is the same."""
+    if not (
+        payload.content
+        or payload.embeds
+        or payload.attachments
+        or payload.components
+        or payload.poll
+        or payload.referenced_message
+        or payload.message_snapshots
+    ):
+        return None
+    return redact_parts(payload, repeat(False))
+
+
+def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
+    """Return partial members by user id."""
+    if not user_ids:
+        return {}
+    roles = members.find_roles(call.tx, guild_id, user_ids)
+    rows = members.find_rows(call.tx, guild_id, user_ids)
+    return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
+
+
+def build(
+    kind: type[M],
+    related: RelatedData,
+    row: MessageRow,
+    *,
+    include_referenced: bool = True,
+    decoded_extra: Extra | None = None,
+) -> M:
+    """Build a message.
+
+    `references` includes the referenced message; `kept` is the decoded extra, if already available."""
+    channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
+    author = related.users.get(author_id)
+    view = kind(
+        type=type_,
+        content=content,
+        embeds=[],
+        attachments=[],
+        components=[],
+        timestamp=json.timestamp((message_id >> 22) + EPOCH_MS),
+        edited_timestamp=None if edited_ms is None else json.timestamp(edited_ms),
+        flags=flags,
+        mentions=[],
+        mention_roles=[],
+        id=MessageId(message_id),
+        channel_id=ChannelId(channel_id),
+        author=related.user(author_id) if author is None else author,
+        tts=bool(tts),
+        mention_everyone=bool(mention_everyone),
+        pinned=pinned_ms is not None,
+    )
+    if not flags and rest == _PLAIN_LIST:
+        return view
+    uploads = attachments(row)
+    if uploads:
+        view.attachments = related.get_signer().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
+    if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
+        view.embeds = file_urls.resolve_in_embeds(
+            related, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral
+        )
+    if row.components is not None:
+        view.components = file_urls.resolve_in_components(
+            related, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
+        )
+    if row.mentions is not None:
+        view.mentions = [related.user(each) for each in mentions(row)]
+    if row.mention_roles is not None:
+        view.mention_roles = json_columns.mention_roles(row)
+    if row.reacted and row.id in related.reactions:
+        view.reactions = related.reactions[row.id]
+    if row.webhook_id is not None:
+        view.webhook_id = WebhookId(row.webhook_id)
+    if row.application_id is not None:
+        view.application_id = ApplicationId(row.application_id)
+    if row.flags & MessageFlags.HAS_THREAD and row.id in related.threads:
+        view.thread = related.threads[row.id]
+    reference = json_columns.reference(row)
+    if reference is not None:
+        view.message_reference = reference
+        if include_referenced and row.type in REFERENCE_SHOWING_TYPES:
+            inner = related.referenced.get((reference.channel_id, reference.message_id or 0))
+            view.referenced_message = (
+                None if inner is None else build(wire.Message, related, inner, include_referenced=False)
+            )
+    if row.snapshots is not None:
+        view.message_snapshots = [_snapshot(related, each) for each in snapshots(row)]
+    if row.extra is not None:
+        decoded_extra = extra(row) if decoded_extra is None else decoded_extra
+        if decoded_extra.author is not None:
+            view.author = _webhook_user(author_id, decoded_extra.author)
+        if decoded_extra.position is not None:
+            view.position = decoded_extra.position
+        if decoded_extra.sticker_items:
+            view.sticker_items = decoded_extra.sticker_items
+        if decoded_extra.poll is not None:
+            view.poll = decoded_extra.poll
+            view.poll.results.answer_counts = related.polls.get(message_id, [])
+        if decoded_extra.call is not None:
+            view.call = decoded_extra.call
+        if decoded_extra.shared_client_theme is not None:
+            view.shared_client_theme = decoded_extra.shared_client_theme
+        if decoded_extra.activity is not None and decoded_extra.application is not None:
+            view.activity, view.application = decoded_extra.activity, decoded_extra.application
+        if decoded_extra.interaction is not None:
+            if changes.USER_INSTALLS.active(related.call.now):
+                view.interaction_metadata = _interaction_metadata(related, decoded_extra.interaction)
+            if decoded_extra.interaction.name is not None:
+                view.interaction = wire.MessageInteraction(
+                    id=decoded_extra.interaction.id,
+                    type=decoded_extra.interaction.type,
+                    name=decoded_extra.interaction.name,
+                    user=related.user(decoded_extra.interaction.user_id),
+                )
+    return view
+
+
+def owners_view(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
+    """Return the installation owners as shown at a time; before external_apps the 0 of a bot DM was a number."""
+    if changes.EXTERNAL_APPS.active(now):
+        return owners
+    return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
+
+
+def _interaction_metadata(related: RelatedData, interaction: StoredInteraction) -> wire.InteractionMetadata:
+    view = wire.InteractionMetadata(
+        id=interaction.id,
+        type=interaction.type,
+        user=related.user(interaction.user_id),
+        authorizing_integration_owners=owners_view(interaction.owners, related.call.now),
+    )
+    if interaction.original_id is not None:
+        view.original_response_message_id = interaction.original_id
+    if interaction.target_user_id is not None:
+        view.target_user = related.user(interaction.target_user_id)
+    if interaction.target_message_id is not None:
+        view.target_message_id = interaction.target_message_id
+    if interaction.interacted_message_id is not None:
+        view.interacted_message_id = interaction.interacted_message_id
+    if interaction.triggering is not None:
+        view.triggering_interaction_metadata = _interaction_metadata(related, interaction.triggering)
+    return view
+
+
+def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
+    """Return the author of a webhook message (spec/webhooks-and-interactions.md#6)."""
+    return User(
+        id=UserId(webhook_id),
+        username=identity.username,
+        discriminator=WEBHOOK_DISCRIMINATOR,
+        avatar=identity.avatar,
+        bot=True,
+    )
+
+
+def _snapshot(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
+    suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
+    return wire.MessageSnapshot(
+        message=wire.MessageContent(
+            type=snapshot.type,
+            content=snapshot.content,
+            embeds=[]
+            if suppressed
+            else file_urls.resolve_in_embeds(related, snapshot.channel_id, snapshot.embeds, snapshot.attachments),
+            attachments=related.get_signer().attachments(snapshot.channel_id, snapshot.attachments)
+            if snapshot.attachments
+            else [],
+            components=file_urls.resolve_in_components(
+                related, snapshot.channel_id, snapshot.components, snapshot.attachments
+            ),
+            timestamp=json.timestamp(snapshot.message_id.created_ms),
+            edited_timestamp=None if snapshot.edited_ms is None else json.timestamp(snapshot.edited_ms),
+            flags=snapshot.flags,
+            mentions=[related.user(each) for each in snapshot.mentions],
+            mention_roles=snapshot.mention_roles,
+            sticker_items=snapshot.sticker_items or UNSET,
+        )
+    )
+
+
+def _mentioned_user(user: User, members_by_user: dict[int, PartialMember]) -> wire.MentionedUser:
+    view = wire.MentionedUser(**{name: getattr(user, name) for name in user.__struct_fields__})
+    if user.id in members_by_user:
+        view.member = members_by_user[user.id]
+    return view

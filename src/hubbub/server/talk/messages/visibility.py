@@ -1,0 +1,45 @@
+"""Users who may read a message, or parts of it, without the message content intent (spec/gateway.md#5.2)."""
+
+from collections.abc import Iterable, Sequence
+
+from hubbub.protocol.resources import messages as wire
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.talk.messages import json_columns, views
+from hubbub.server.talk.messages.records import MessageRow
+
+PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
+"""Sets of users who may read only some parts of a message, each with its redacted message."""
+
+
+def reader_ids(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
+    """Return the users who may read a message itself: its author, the webhook's bot and mentioned users."""
+    # Interaction responses have the id of the app's bot as their author.
+    is_author = row.application_id is None or row.application_id == row.author_id
+    application = None if is_author else applications.find(call.tx, row.application_id or 0)
+    bot_ids = () if application is None or application.bot_id is None else (application.bot_id,)
+    return frozenset((row.author_id, *bot_ids, *mentioned))
+
+
+def split_readers(
+    call: Call, row: MessageRow, related: views.RelatedData, payload: wire.DispatchedMessage, readers: frozenset[int]
+) -> tuple[frozenset[int], PartialViews]:
+    """Return the bots that may read all parts of a message, and redacted messages for those that may read some.
+
+    Parts are the message itself and the messages that it replies to or forwards."""
+    by_part = [readers]
+    for part in views.parts(related, row)[1:]:
+        if isinstance(part, MessageRow):
+            by_part.append(reader_ids(call, part, json_columns.mentions(part)))
+        else:
+            by_part.append(frozenset((part.author_id, *part.mentions)))
+    groups: dict[tuple[bool, ...], set[int]] = {}
+    for user_id in frozenset[int]().union(*by_part):
+        user = related.users.get(user_id)
+        # Users may read everything and need no redacted message.
+        if user is None or user.bot:
+            groups.setdefault(tuple(user_id in each for each in by_part), set()).add(user_id)
+    full_readers = frozenset(groups.pop((True,) * len(by_part), ()))
+    return full_readers, [
+        (frozenset(users), views.redact_parts(payload, iter(readable))) for readable, users in groups.items()
+    ]

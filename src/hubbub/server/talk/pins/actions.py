@@ -1,0 +1,61 @@
+"""Pin and unpin messages: store, record in the audit log, publish."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, MessageType
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources import pins as wire
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.server.core import audit
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.places import channels
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.pins import store
+
+
+def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Pin a message and post the system message about it. Does nothing if the message is already pinned."""
+    if message.pinned_ms is not None:
+        return
+    if store.count(call.tx, channel.id) >= wire.PINS_MAX:
+        raise errors.MAX_PINS()
+    # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
+    last_ms = store.newest_ms(call.tx, channel.id)
+    pinned_ms = call.now if last_ms is None else max(call.now, last_ms + 1)
+    _publish(call, channel, pinned_ms)
+    messages.set_pinned(call, message, pinned_ms)
+    _record(call, channel, message, AuditLogAction.MESSAGE_PIN)
+    reference = MessageReference(
+        channel_id=ChannelId(channel.id), message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
+    )
+    messages.create_system_message(call, channel, MessageType.CHANNEL_PINNED_MESSAGE, call.user_id, reference=reference)
+
+
+def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Unpin a message. Does nothing if the message is not pinned."""
+    if message.pinned_ms is None:
+        return
+    others = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]
+    _publish(call, channel, others[0].pinned_ms if others else None)
+    messages.set_pinned(call, message, None)
+    _record(call, channel, message, AuditLogAction.MESSAGE_UNPIN)
+
+
+def _publish(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
+    channels.set_last_pin(call.tx, channel.id, last_pin_ms)
+    payload = wire.ChannelPinsUpdate(
+        channel_id=channel.id,
+        guild_id=channel.guild_id or UNSET,
+        last_pin_timestamp=None if last_pin_ms is None else json.timestamp(last_pin_ms),
+    )
+    call.tx.emit(wire.CHANNEL_PINS_UPDATE, payload, messages.audience(call, channel))
+
+
+def _record(call: Call, channel: ChannelRef, message: MessageRow, action: AuditLogAction) -> None:
+    if channel.guild_id is not None:
+        options = {"channel_id": int(channel.id), "message_id": message.id}
+        audit.record(call, channel.guild_id, action, target_id=message.author_id, options=options)

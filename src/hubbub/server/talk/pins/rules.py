@@ -1,0 +1,49 @@
+"""Permission and validity checks for pins."""
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import pins as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.talk.messages import MessageRow
+
+
+def require_paginated_routes(now: int) -> None:
+    """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (spec/dated-changes.md#3)."""
+    if not changes.PAGINATED_PINS.active(now):
+        raise errors.NOT_FOUND()
+
+
+def require_pin_permission(call: Call, here: ChannelAccess) -> None:
+    """Raise an error unless the caller may pin messages in the channel (spec/dated-changes.md#2.5).
+
+    The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only
+    one. In a private channel every recipient may pin."""
+    if here.guild is None:
+        return
+    needed = Permissions.PIN_MESSAGES
+    if not changes.PIN_MESSAGES_INTRODUCED.active(call.now) or (
+        not changes.PERMISSION_SPLITS.active(call.now) and not here.can(Permissions.PIN_MESSAGES)
+    ):
+        needed = Permissions.MANAGE_MESSAGES
+    access.require_channel(call, here.channel.id, needed)
+
+
+def require_open(here: ChannelAccess) -> None:
+    """Raise an error if the caller may not post to a thread, since pinning posts a system message (spec/http.md#3.3)."""
+    if here.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+    if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+
+
+def require_pinnable(message: MessageRow) -> None:
+    """Raise an error for system messages, which cannot be pinned."""
+    if message.type not in wire.PINNABLE_TYPES:
+        raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
+
+
+def can_read_pins(here: ChannelAccess) -> bool:
+    """Return whether the caller may read pins; without READ_MESSAGE_HISTORY the list is empty (spec/http.md#4.2)."""
+    return here.can(Permissions.READ_MESSAGE_HISTORY)

@@ -1,0 +1,100 @@
+"""Cast votes and end polls: store, publish."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
+from hubbub.protocol.operation import Event
+from hubbub.protocol.resources import polls as wire
+from hubbub.protocol.resources.messages import Message, MessageReference
+from hubbub.server.core import jobs
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.identity import users
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.polls import rules, store, views
+
+EXPIRE: Final = "polls.expire"
+
+
+class PollExpiry(msgspec.Struct):
+    """Payload of the job that ends a poll."""
+
+    channel_id: ChannelId
+    message_id: MessageId
+
+
+def schedule_end(call: Call, signal: messages.MessageCreated | messages.DeferredMessageCompleted) -> None:
+    """Schedule the end of the poll of a new message, if it has one."""
+    poll = rules.find_poll(signal.row)
+    if poll is not None:
+        due_ms = json.milliseconds(datetime.fromisoformat(poll.expiry))
+        ending = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
+        call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(signal.row.id))
+
+
+def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
+    """Replace the caller's votes with exactly these answers."""
+    before = store.list_votes(call.tx, row.id, call.user_id)
+    removed, added = sorted(before - chosen), sorted(chosen - before)
+    store.remove(call.tx, row.id, call.user_id, removed)
+    store.add(call.tx, row.id, call.user_id, added)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
+    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added)
+
+
+def _publish(
+    call: Call, channel: ChannelRef, row: MessageRow, event: Event[wire.PollVote], answers: Iterable[int]
+) -> None:
+    for answer_id in answers:
+        payload = wire.PollVote(
+            user_id=UserId(call.user_id),
+            channel_id=ChannelId(channel.id),
+            message_id=MessageId(row.id),
+            answer_id=answer_id,
+            guild_id=channel.guild_id or UNSET,
+        )
+        call.tx.emit(event, payload, messages.audience(call, channel))
+
+
+def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
+    """End a poll, store the final state and post the result."""
+    jobs.cancel(call.tx, EXPIRE, _key(row.id))
+    poll.results.is_finalized = True
+    poll.results.answer_counts = []
+    if json.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
+        poll.expiry = json.timestamp(call.now)
+    extra = messages.views.extra(row)
+    extra.poll = poll
+    view = messages.update(call, channel, row._replace(extra=json.encode(extra).decode()))
+    _post_result(call, channel, row, poll)
+    return view
+
+
+def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> None:
+    if users.find(call.tx, row.author_id) is None:
+        # The poll of a webhook, or of a deleted author: the result message would have no author.
+        return
+    reference = MessageReference(
+        channel_id=ChannelId(channel.id), message_id=MessageId(row.id), guild_id=channel.guild_id or UNSET
+    )
+    messages.create_system_message(
+        call,
+        # The result is a system message, so it does not unarchive a thread.
+        channel._replace(archived=0),
+        MessageType.POLL_RESULT,
+        row.author_id,
+        reference=reference,
+        embeds=(views.result(poll, store.counts(call.tx, row.id)),),
+    )
+
+
+def _key(message_id: int) -> str:
+    return f"poll-{int(message_id)}"

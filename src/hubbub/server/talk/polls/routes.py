@@ -1,0 +1,48 @@
+"""HTTP handlers for polls."""
+
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources import polls as wire
+from hubbub.protocol.resources.messages import Message
+from hubbub.protocol.resources.poll_ends import POLL_EXPIRE
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.talk import messages
+from hubbub.server.talk.polls import actions, rules, store
+
+
+@handles(wire.GET_ANSWER_VOTERS)
+def get_answer_voters(
+    call: Call, channel_id: ChannelId, message_id: MessageId, answer_id: int, query: wire.ListVoters
+) -> wire.PollVoters:
+    """List the users who voted for a poll answer.
+
+    Users are ordered by id."""
+    row = messages.get(call.tx, channel_id, message_id)
+    rules.require_answer(row, answer_id)
+    ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
+    found = users.find_many(call.tx, ids)
+    return wire.PollVoters(users=[users.user(found[user_id]) for user_id in ids if user_id in found])
+
+
+@handles(wire.VOTE_IN_POLL)
+def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.VoteInPoll) -> None:
+    """Vote in a poll.
+
+    The listed answers replace the caller's earlier votes; an empty list removes them."""
+    here = access.channel(call, channel_id)
+    row = messages.get(call.tx, channel_id, message_id)
+    chosen = rules.require_vote(here, row, body)
+    actions.vote(call, here.channel, row, chosen)
+
+
+@handles(POLL_EXPIRE)
+def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Message:
+    """End a poll.
+
+    Only the author of the poll may end it before its expiry."""
+    here = access.channel(call, channel_id)
+    row = messages.get(call.tx, channel_id, message_id)
+    poll = rules.require_end(call, row)
+    return actions.end(call, here.channel, row, poll)

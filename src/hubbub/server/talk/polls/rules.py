@@ -1,0 +1,59 @@
+"""Permission and validity checks for votes and for ending polls."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.resources import polls as wire
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+
+
+def find_poll(row: MessageRow) -> wire.Poll | None:
+    """Return the poll of a message without its votes, or None."""
+    return messages.views.extra(row).poll if row.has_poll else None
+
+
+def require_answer(row: MessageRow, answer_id: int) -> None:
+    """Raise an error unless the message has a poll with this answer."""
+    poll = find_poll(row)
+    if poll is None:
+        raise errors.UNKNOWN_MESSAGE()
+    known = [answer.answer_id for answer in poll.answers]
+    if answer_id not in known:
+        raise errors.invalid("answer_id", *errors.choices(known))
+
+
+def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
+    """Return the answer ids to vote for, or raise an error if the vote is not allowed."""
+    if here.guild is not None and here.guild.is_read_only:
+        # Members who are timed out or pending have read-only access.
+        raise errors.MISSING_PERMISSIONS()
+    if here.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+    poll = find_poll(row)
+    if poll is None:
+        raise errors.POLL_VOTING_BLOCKED()
+    if poll.results.is_finalized:
+        raise errors.POLL_EXPIRED()
+    known = [answer.answer_id for answer in poll.answers]
+    form = errors.FormErrors()
+    for index, answer_id in enumerate(body.answer_ids):
+        if answer_id not in known:
+            form.add(("answer_ids", index), *errors.choices(known))
+    chosen = {int(answer_id) for answer_id in body.answer_ids}
+    if len(chosen) > 1 and not poll.allow_multiselect:
+        form.add(("answer_ids",), *errors.bad_length(0, 1))
+    form.raise_if_any()
+    return chosen
+
+
+def require_end(call: Call, row: MessageRow) -> wire.Poll:
+    """Return the poll if the caller may end it, otherwise raise an error."""
+    if row.author_id != call.user_id:
+        raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
+    poll = find_poll(row)
+    if poll is None:
+        raise errors.POLL_CANNOT_EXPIRE_NON_POLL()
+    if poll.results.is_finalized:
+        raise errors.POLL_EXPIRED()
+    return poll

@@ -1,0 +1,39 @@
+"""Private calls: voice calls in direct messages and group channels.
+
+The voice states slice stores the participants; the voice server carries the media."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity.relationships import UserBlocked
+from hubbub.server.places.voice_states import (
+    CallerDisplaced,
+    CallerMustLeave,
+    PendingJoinsCanceled,
+    PrivateVoiceRequested,
+)
+from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
+from hubbub.server.talk.private_calls import actions, commands, routes, views
+
+SLICE = Slice(
+    name="private_calls",
+    modules=(routes, commands),
+    jobs={commands.JOIN: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
+    listeners={
+        PrivateVoiceRequested: commands.set_private_voice_state,
+        CallerMustLeave: actions.on_caller_left,
+        CallerDisplaced: actions.on_caller_displaced,
+        PendingJoinsCanceled: commands.cancel_pending_joins,
+        RecipientAdded: actions.on_recipient_added,
+        RecipientRemoving: actions.on_recipient_removed,
+        UserBlocked: actions.on_user_blocked,
+    },
+    ready=views.ready,
+)
+
+
+def reset(call: Call) -> None:
+    """End all calls at the start of a single-process server. Call this before the reset of voice states."""
+    actions.reset(call)
+
+
+__all__ = ["SLICE", "reset"]

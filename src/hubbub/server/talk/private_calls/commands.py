@@ -1,0 +1,100 @@
+"""Gateway commands of private calls: opcode 4 without a guild, and opcode 13, which requests the state of a call."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.ids import ChannelId, UserId
+from hubbub.protocol.resources import private_calls as wire
+from hubbub.server.core import jobs, voice
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles_command
+from hubbub.server.places import voice_states
+from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled, PrivateVoiceRequested
+from hubbub.server.talk.private_calls import actions, rules, store, views
+
+JOIN: Final = "private_calls.join"
+
+
+class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
+    """A user's request to join a call, with their initial voice state."""
+
+    channel_id: ChannelId
+    user_id: UserId
+    session_id: str
+    """Session id as voice states show it."""
+    self_mute: bool
+    self_deaf: bool
+    self_video: bool
+
+
+def set_private_voice_state(call: Call, signal: PrivateVoiceRequested) -> None:
+    """Join or leave the call of a private channel.
+
+    Joining starts the call if there is none. A request that is not allowed is ignored without an error."""
+    body = signal.body
+    for channel_id in signal.failed:
+        jobs.cancel(call.tx, JOIN, _key(channel_id, call.user_id))
+    if body.channel_id is None:
+        actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
+        return
+    request = PrivateCallJoinRequest(
+        channel_id=body.channel_id,
+        user_id=call.user_id,
+        session_id=voice.session_id(call.session_id),
+        self_mute=body.self_mute,
+        self_deaf=body.self_deaf,
+        self_video=body.self_video,
+    )
+    if waits_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
+        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.channel_id, request.user_id))
+    else:
+        _join(call, request)
+
+
+def join_after_delay(call: Call, job: jobs.Job) -> None:
+    """Join a call after the delay imposed because the voice server refused an earlier attempt."""
+    _join(call, job.decode(PrivateCallJoinRequest))
+
+
+def _join(call: Call, request: PrivateCallJoinRequest) -> None:
+    channel = rules.find_private_channel(call.tx, request.channel_id, request.user_id)
+    if channel is None or not rules.can_call(call.tx, channel, request.user_id):
+        return
+    # spec/voice.md#1: a user is in at most one voice channel or call.
+    voice_states.leave_guilds(call, request.user_id)
+    current = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
+    actions.leave(call, [row for row in current if row.call_id != request.channel_id])
+    row = voice_states.calls.new_state(
+        request.channel_id,
+        request.user_id,
+        CallKind.PRIVATE,
+        request.session_id,
+        call.now,
+        self_mute=request.self_mute,
+        self_deaf=request.self_deaf,
+        self_video=request.self_video,
+    )
+    actions.put(call, channel, row)
+
+
+@handles_command(wire.CONNECT_CALL)
+def connect_call(call: Call, body: wire.ConnectCall) -> None:
+    """Send the state of the call in one of the caller's private channels, if there is one."""
+    known = store.find(call.tx, body.channel_id)
+    if (
+        known is not None
+        and views.can_read(call)
+        and rules.find_private_channel(call.tx, body.channel_id, call.user_id) is not None
+    ):
+        call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, known)))
+
+
+def cancel_pending_joins(call: Call, signal: PendingJoinsCanceled) -> None:
+    """Cancel the pending joins of a user."""
+    for channel_id in signal.server_ids:
+        jobs.cancel(call.tx, JOIN, _key(channel_id, signal.user_id))
+
+
+def _key(channel_id: int, user_id: int) -> str:
+    return f"{JOIN}:{int(channel_id)}:{int(user_id)}"

@@ -1,0 +1,67 @@
+"""Build the wire models of private calls."""
+
+from typing import Any
+
+from hubbub.protocol.enums import Scope
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
+from hubbub.protocol.resources import private_calls as wire
+from hubbub.protocol.resources.voice_states import VoiceState
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.places import voice_regions, voice_states
+from hubbub.server.places.voice_states import CallStateRow
+from hubbub.server.talk.private_calls import store
+from hubbub.server.talk.private_calls.store import CallRow
+
+
+def voice_state(row: CallStateRow, *, left: bool = False) -> VoiceState:
+    """Return a participant's voice state; with `left`, the state that reports their departure."""
+    return VoiceState(
+        guild_id=None,
+        channel_id=None if left else ChannelId(row.call_id),
+        user_id=UserId(row.user_id),
+        session_id=row.session_id,
+        deaf=False,
+        mute=False,
+        self_deaf=bool(row.self_deaf),
+        self_mute=bool(row.self_mute),
+        self_video=bool(row.self_video),
+        suppress=False,
+        request_to_speak_timestamp=None,
+    )
+
+
+def call_change(tx: Tx, row: CallRow) -> wire.RingingCall:
+    """Return the payload about a call's ringing recipients."""
+    return wire.RingingCall(
+        channel_id=ChannelId(row.channel_id),
+        message_id=MessageId(row.message_id),
+        region=voice_regions.REGIONS[0].id,
+        ringing=[UserId(each) for each in store.list_ringing(tx, row.channel_id)],
+    )
+
+
+def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
+    """Return a call with its participants."""
+    ringing = call_change(tx, row)
+    participants = voice_states.calls.list_callers(tx, [row.channel_id]).get(row.channel_id, [])
+    return wire.PrivateCall(
+        channel_id=ringing.channel_id,
+        message_id=ringing.message_id,
+        region=ringing.region,
+        ringing=ringing.ringing,
+        voice_states=[voice_state(each) for each in participants],
+    )
+
+
+def can_read(request: Call) -> bool:
+    """Return whether the caller may read private channels: users, and OAuth2 sessions with the scope for it."""
+    actor = request.actor
+    return actor.kind == "user" or (actor.kind == "bearer" and Scope.DM_CHANNELS_READ in actor.scopes)
+
+
+def ready(request: Call) -> dict[str, Any]:
+    """Return the ongoing calls of the caller's private channels for READY."""
+    if not can_read(request):
+        return {}
+    return {"calls": [private_call(request.tx, row) for row in store.list_of_user(request.tx, request.user_id)]}

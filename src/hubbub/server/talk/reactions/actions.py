@@ -1,0 +1,98 @@
+"""Add and remove reactions: store, publish."""
+
+from msgspec import UNSET
+
+from hubbub.protocol.enums import ReactionType
+from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId
+from hubbub.protocol.resources import reactions as wire
+from hubbub.protocol.resources.emojis import PartialEmoji
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.places import members
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.reactions import store
+from hubbub.server.talk.reactions.store import ReactionRow
+
+
+def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) -> None:
+    """Add a reaction of the caller. Does nothing if it exists."""
+    if not store.insert(call.tx, row):
+        return
+    messages.set_reacted(call.tx, channel.id, message.id, True)
+    payload = wire.ReactionAdded(
+        user_id=UserId(row.user_id),
+        channel_id=channel.id,
+        message_id=MessageId(message.id),
+        emoji=_partial(row),
+        burst=bool(row.burst),
+        type=row.burst,
+        # The author of a webhook's message is not a user.
+        message_author_id=UserId(message.author_id) if message.is_user_authored else UNSET,
+    )
+    if row.burst == ReactionType.BURST:
+        payload.burst_colors = []
+    if channel.guild_id is not None:
+        payload.guild_id = channel.guild_id
+        member = members.find_views(call.tx, channel.guild_id, [row.user_id]).get(row.user_id)
+        if member is not None:
+            payload.member = member
+    call.tx.emit(wire.MESSAGE_REACTION_ADD, payload, messages.audience(call, channel))
+
+
+def remove(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow, user_id: int) -> None:
+    """Remove a user's reactions with an emoji. Does nothing if there are none."""
+    bursts = store.delete_one(call.tx, message.id, existing.emoji, user_id)
+    if not bursts:
+        return
+    _update_marker(call, channel, message)
+    audience = messages.audience(call, channel)
+    for burst in bursts:
+        payload = wire.ReactionRemoved(
+            user_id=UserId(user_id),
+            channel_id=channel.id,
+            message_id=MessageId(message.id),
+            emoji=_partial(existing),
+            burst=bool(burst),
+            type=burst,
+            guild_id=channel.guild_id or UNSET,
+        )
+        call.tx.emit(wire.MESSAGE_REACTION_REMOVE, payload, audience)
+
+
+def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Remove all reactions from a message."""
+    if not store.delete_of_message(call.tx, message.id):
+        return
+    _update_marker(call, channel, message)
+    payload = wire.ReactionsCleared(
+        channel_id=channel.id, message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
+    )
+    call.tx.emit(wire.MESSAGE_REACTION_REMOVE_ALL, payload, messages.audience(call, channel))
+
+
+def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow) -> None:
+    """Remove all reactions with one emoji from a message."""
+    store.delete_of_emoji(call.tx, message.id, existing.emoji)
+    _update_marker(call, channel, message)
+    payload = wire.EmojiReactionsCleared(
+        channel_id=ChannelId(channel.id),
+        message_id=MessageId(message.id),
+        guild_id=channel.guild_id or UNSET,
+        emoji=_partial(existing),
+    )
+    call.tx.emit(wire.MESSAGE_REACTION_REMOVE_EMOJI, payload, messages.audience(call, channel))
+
+
+def _update_marker(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Clear the message's reaction marker if no reaction is left, so that reads skip the reactions table."""
+    if not store.has_any(call.tx, message.id):
+        messages.set_reacted(call.tx, channel.id, message.id, False)
+
+
+def _partial(row: ReactionRow) -> PartialEmoji:
+    return PartialEmoji(
+        id=None if row.emoji_id is None else EmojiId(row.emoji_id),
+        name=row.emoji_name,
+        animated=True if row.animated else UNSET,
+    )

@@ -1,0 +1,34 @@
+"""Parse the emoji in a reaction path: a Unicode emoji, or `name:id` of a custom emoji."""
+
+import re
+from typing import Final, NamedTuple
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import WIDE_MAX, EmojiId
+from hubbub.server.places.emojis import VARIATION, is_unicode
+
+# Libraries write an animated emoji as `a:name:id`.
+_CUSTOM: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
+
+
+class EmojiKey(NamedTuple):
+    """An emoji with the key by which its reactions are counted."""
+
+    key: str
+    """The id of a custom emoji, otherwise the text without variation selectors. Equal for all spellings of an emoji."""
+    name: str
+    """The emoji's name or text as the client wrote it."""
+    id: EmojiId | None = None
+
+
+def parse(text: str) -> EmojiKey:
+    """Parse the emoji of a path.
+
+    Raises UNKNOWN_EMOJI if the text is not an emoji."""
+    custom = _CUSTOM.fullmatch(text)
+    if custom is not None and int(custom["id"]) <= WIDE_MAX:
+        emoji_id = EmojiId(int(custom["id"]))
+        return EmojiKey(str(int(emoji_id)), custom["name"], emoji_id)
+    if not is_unicode(text):
+        raise errors.UNKNOWN_EMOJI()
+    return EmojiKey(text.replace(VARIATION, ""), text)

@@ -1,0 +1,108 @@
+"""HTTP handlers for reactions."""
+
+from hubbub.protocol.enums import ReactionType
+from hubbub.protocol.ids import ChannelId, MessageId, UserId
+from hubbub.protocol.resources import reactions as wire
+from hubbub.protocol.resources.users import User
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.reactions import actions, emoji, rules, store
+
+
+@handles(wire.LIST_MESSAGE_REACTIONS_BY_EMOJI)
+def list_message_reactions_by_emoji(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.ListReactions
+) -> list[User]:
+    """List the users who reacted with an emoji.
+
+    Users are ordered by id."""
+    messages.get(call.tx, channel_id, message_id)
+    named = emoji.parse(emoji_name)
+    rules.find_existing(call.tx, message_id, named)
+    ids = store.list_users(call.tx, message_id, named.key, int(query.type), query.after or 0, query.limit)
+    found = users.find_many(call.tx, ids)
+    return [users.user(found[user_id]) for user_id in ids if user_id in found]
+
+
+@handles(wire.ADD_MY_MESSAGE_REACTION)
+def add_my_message_reaction(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, query: wire.AddReaction
+) -> None:
+    """Add a reaction to a message.
+
+    Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
+    here, message = _load_open(call, channel_id, message_id)
+    named = emoji.parse(emoji_name)
+    rules.require_active(here)
+    rules.require_not_blocked(call, message)
+    if query.type == ReactionType.BURST:
+        rules.require_burst(call)
+    existing = store.find_one(call.tx, message_id, named.key)
+    if existing is None:
+        existing = rules.require_new_emoji(call, here, message_id, named)
+    row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
+    actions.add(call, here.channel, message, row)
+
+
+@handles(wire.DELETE_MY_MESSAGE_REACTION)
+def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
+    """Remove the current user's reaction from a message."""
+    here, message = _load_open(call, channel_id, message_id)
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing is not None:
+        actions.remove(call, here.channel, message, existing, call.user_id)
+
+
+@handles(wire.DELETE_USER_MESSAGE_REACTION)
+def delete_user_message_reaction(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str, user_id: UserId
+) -> None:
+    """Remove a user's reaction from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing is not None:
+        actions.remove(call, here.channel, message, existing, user_id)
+
+
+@handles(wire.DELETE_ALL_MESSAGE_REACTIONS)
+def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
+    """Remove all reactions from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
+    actions.clear(call, here.channel, message)
+
+
+@handles(wire.DELETE_ALL_MESSAGE_REACTIONS_BY_EMOJI)
+def delete_all_message_reactions_by_emoji(
+    call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str
+) -> None:
+    """Remove all reactions with one emoji from a message.
+
+    Requires MANAGE_MESSAGES."""
+    here, message = _load_moderated(call, channel_id, message_id)
+    existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
+    if existing is not None:
+        actions.clear_emoji(call, here.channel, message, existing)
+
+
+def _load_open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+    here = access.channel(call, channel_id)
+    message = messages.get(call.tx, channel_id, message_id)
+    rules.require_open(here)
+    return here, message
+
+
+def _load_moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+    here = access.channel(call, channel_id)
+    message = messages.get(call.tx, channel_id, message_id)
+    rules.require_moderator(call, here)
+    rules.require_open(here)
+    return here, message

@@ -1,0 +1,80 @@
+"""Permission and validity checks for reactions."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import RelationshipType
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import reactions as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.identity import relationships, users
+from hubbub.server.places import emojis
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.reactions import store
+from hubbub.server.talk.reactions.emoji import EmojiKey
+from hubbub.server.talk.reactions.store import ReactionRow
+
+
+def require_open(here: ChannelAccess) -> None:
+    """Raise an error if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
+    if here.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_active(here: ChannelAccess) -> None:
+    """Raise an error for members who are timed out or pending.
+
+    They have read-only access, so they may not add to existing reactions either (decisions/0016)."""
+    if here.guild is not None and here.guild.is_read_only:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_new_emoji(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
+    """Return the row template for an emoji that is new on a message, or raise an error.
+
+    The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (spec/http.md#3.4)."""
+    template = ReactionRow(message_id, emoji.key, 0, 0, emoji.id, emoji.name, 0, 0)
+    if emoji.id is None:
+        here.require(Permissions.ADD_REACTIONS)
+    else:
+        # An unknown emoji is reported before a missing permission.
+        if emojis.find(call.tx, emoji.id) is None:
+            raise errors.UNKNOWN_EMOJI()
+        here.require(Permissions.ADD_REACTIONS)
+        custom = emojis.require_use(call, here, emoji.id)
+        template = template._replace(emoji_name=custom.name, animated=custom.animated)
+    if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
+        raise errors.MAX_REACTIONS()
+    return template
+
+
+def require_not_blocked(call: Call, message: MessageRow) -> None:
+    """Raise an error if the author of the message blocked the caller, who may also be a bot (spec/http.md#1.9)."""
+    known = relationships.find(call.tx, message.author_id, call.user_id)
+    if known is not None and known.type == RelationshipType.BLOCKED:
+        raise errors.REACTION_BLOCKED()
+
+
+def require_burst(call: Call) -> None:
+    """Raise an error unless the caller is a user with premium (spec/http.md#1.9)."""
+    user = None if call.actor.is_bot else users.find(call.tx, call.user_id)
+    if user is None or not user.premium_type:
+        raise errors.BURST_REACTIONS_UNAVAILABLE()
+
+
+def require_moderator(call: Call, here: ChannelAccess) -> None:
+    """Raise an error unless the caller may remove reactions of others, which is not possible in private channels."""
+    if here.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    access.require_channel(call, here.channel.id, Permissions.MANAGE_MESSAGES)
+
+
+def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
+    """Return a stored reaction with this emoji, or None.
+
+    Raises UNKNOWN_EMOJI for a custom emoji without reactions on the message."""
+    found = store.find_one(tx, message_id, emoji.key)
+    if found is None and emoji.id is not None:
+        raise errors.UNKNOWN_EMOJI()
+    return found

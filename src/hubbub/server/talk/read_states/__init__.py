@@ -1,0 +1,30 @@
+"""Read states: the last message that each user has read in each channel."""
+
+from typing import Any
+
+from hubbub.protocol.resources import read_states as wire
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice
+from hubbub.server.identity import users
+from hubbub.server.places import channels
+from hubbub.server.talk.read_states import actions, routes, store
+
+
+def _ready(call: Call) -> dict[str, Any]:
+    if call.actor.kind != "user":
+        return {}
+    return {"read_state": wire.ReadStates(entries=store.list_all(call.tx, call.user_id))}
+
+
+SLICE = Slice(
+    name="read_states",
+    modules=(routes,),
+    listeners={
+        channels.ChannelsDeleted: actions.forget_channels,
+        users.UserDeleted: actions.forget,
+        users.DataExportRequested: actions.export_data,
+    },
+    ready=_ready,
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,26 @@
+"""HTTP handlers for read states. Only users have them; bots and OAuth2 sessions do not."""
+
+from hubbub.protocol.ids import ChannelId, MessageId
+from hubbub.protocol.resources import read_states as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.talk.read_states import actions, store
+
+
+@handles(wire.ACK_MESSAGE)
+def ack_message(call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.AckMessage) -> wire.AckResult:
+    """Mark a channel as read up to a message."""
+    here = access.channel(call, channel_id)
+    actions.mark(call, {ChannelId(here.channel.id): message_id}, allow_backward=body.manual is True)
+    return wire.AckResult()
+
+
+@handles(wire.ACK_BULK)
+def ack_bulk(call: Call, body: wire.AckBulk) -> None:
+    """Mark several channels as read.
+
+    Channels that the caller is not in are ignored."""
+    requested = {each.channel_id: each.message_id for each in body.read_states}
+    accessible = store.filter_accessible(call.tx, call.user_id, requested)
+    actions.mark(call, {channel_id: each for channel_id, each in requested.items() if channel_id in accessible})

@@ -1,0 +1,26 @@
+"""Search: an index of messages that jobs maintain, the search for messages in it, and the search for threads."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places import channels, guilds
+from hubbub.server.talk import messages
+from hubbub.server.talk.search import index_jobs, routes
+
+SLICE = Slice(
+    name="search",
+    modules=(routes,),
+    jobs={
+        index_jobs.BUILD: index_jobs.build,
+        index_jobs.CATCH_UP: index_jobs.catch_up,
+        index_jobs.FORGET: index_jobs.forget,
+    },
+    listeners={
+        messages.MessageCreated: index_jobs.on_message_changed,
+        messages.MessageChanged: index_jobs.on_message_changed,
+        messages.MessagePinned: index_jobs.on_message_changed,
+        messages.MessagesDeleted: index_jobs.on_messages_deleted,
+        channels.ChannelsDeleted: index_jobs.on_channels_deleted,
+        guilds.GuildDeleted: index_jobs.on_guild_deleted,
+    },
+)
+
+__all__ = ["SLICE"]

@@ -1,0 +1,293 @@
+"""Search documents: the words of a message and marks for all its other searchable properties.
+
+Words and marks become terms of one index. A term begins with the prefix of its guild, so that a search never matches
+messages of other guilds. A mark is a letter and a value; values that are not ids are hashed. Marks are stored, so the
+meaning of a letter never changes."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.ids import RoleId
+from hubbub.protocol.resources.embeds import Embed
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.protocol.resources.polls import Poll
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.talk import messages
+from hubbub.server.talk.attachments import StoredAttachment
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.search.tokens import tokenize
+
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_GUILD_DIGITS: Final = 13
+"""Number of base 36 digits that hold any 64-bit number. The fixed width keeps guild prefixes distinct."""
+
+_URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
+
+EVERYONE: Final = "e"
+PINNED: Final = "p"
+PRIVATE: Final = "x"
+"""Mark of messages in private threads."""
+
+AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
+HAS: Final = {
+    "link": "hl",
+    "embed": "he",
+    "file": "hf",
+    "image": "hi",
+    "video": "hv",
+    "sound": "hs",
+    "sticker": "ht",
+    "poll": "hp",
+    "snapshot": "hn",
+}
+EMBED_TYPES: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
+_MEDIA: Final = {"image": HAS["image"], "video": HAS["video"], "audio": HAS["sound"]}
+
+
+class Document(NamedTuple):
+    """A message in the index."""
+
+    id: int
+    guild_id: int
+    channel_id: int
+    words: str
+    """Words in order, separated by spaces."""
+    marks: str
+    """Marks, separated by spaces."""
+
+
+# Marks with a value
+
+
+def author(user_id: int) -> str:
+    """Return the mark of an author."""
+    return f"a{int(user_id)}"
+
+
+def in_channel(channel_id: int) -> str:
+    """Return the mark of the channel or thread that contains the message."""
+    return f"c{int(channel_id)}"
+
+
+def governed_by(channel_id: int) -> str:
+    """Return the mark of the channel whose permissions apply: the channel itself, or a thread's parent."""
+    return f"v{int(channel_id)}"
+
+
+def mentions_user(user_id: int) -> str:
+    """Return the mark of a mentioned user."""
+    return f"m{int(user_id)}"
+
+
+def mentions_role(role_id: int) -> str:
+    """Return the mark of a mentioned role."""
+    return f"r{int(role_id)}"
+
+
+def replies_to_user(user_id: int) -> str:
+    """Return the mark of the user whose message is replied to."""
+    return f"q{int(user_id)}"
+
+
+def replies_to_message(message_id: int) -> str:
+    """Return the mark of the message that is replied to."""
+    return f"s{int(message_id)}"
+
+
+def provider(name: str) -> str:
+    """Return the mark of an embed's provider."""
+    return f"d{_hash(name)}"
+
+
+def hostname(name: str) -> str:
+    """Return the mark of a link's host name or of a parent domain."""
+    return f"l{_hash(name.rstrip('.'))}"
+
+
+def filename(name: str) -> str:
+    """Return the mark of a file name, with or without its extension."""
+    return f"n{_hash(name)}"
+
+
+def extension(name: str) -> str:
+    """Return the mark of a file name's extension."""
+    return f"o{_hash(name.lstrip('.'))}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.strip().casefold().encode(), digest_size=8).hexdigest()
+
+
+# Terms
+
+
+@lru_cache(maxsize=1024)
+def prefix(guild_id: int) -> str:
+    """Return the prefix of all terms of a guild. It is also a term of every message of the guild."""
+    digits = ""
+    remaining = int(guild_id)
+    for _ in range(_GUILD_DIGITS):
+        remaining, digit = divmod(remaining, 36)
+        digits = _DIGITS[digit] + digits
+    return digits
+
+
+def word_term(guild: str, word: str) -> str:
+    """Return the term of a word; `guild` is the guild's prefix."""
+    return f"{guild}w{word}"
+
+
+def mark_term(guild: str, mark: str) -> str:
+    """Return the term of a mark; `guild` is the guild's prefix."""
+    return f"{guild}_{mark}"
+
+
+def build_terms(document: Document) -> list[str]:
+    """Return all terms of a message, starting with its words in order."""
+    guild = prefix(document.guild_id)
+    found = [f"{guild}w{word}" for word in document.words.split()]
+    found += [f"{guild}_{mark}" for mark in document.marks.split()]
+    found.append(guild)
+    return found
+
+
+# Building documents
+
+
+def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
+    """Build the document of a message.
+
+    `bots` are the authors that are bots. `replied` maps ids of replied-to messages to their authors."""
+    marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
+    if not row.is_user_authored:
+        marks.append(AUTHOR_TYPES["webhook"])
+    else:
+        marks.append(AUTHOR_TYPES["bot" if row.author_id in bots else "user"])
+    if channel.is_private_thread:
+        marks.append(PRIVATE)
+    if row.pinned_ms is not None:
+        marks.append(PINNED)
+    if row.mention_everyone:
+        marks.append(EVERYONE)
+    texts = [row.content]
+    if row.mentions is not None:
+        marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
+    if row.mention_roles is not None:
+        marks += [mentions_role(role_id) for role_id in json.decode(row.mention_roles, list[RoleId])]
+    replied_id = find_replied_id(row)
+    if replied_id is not None:
+        marks.append(replies_to_message(replied_id))
+        if replied_id in replied:
+            marks.append(replies_to_user(replied[replied_id]))
+    marks += _link_marks(row.content)
+    if row.attachments is not None:
+        marks += _file_marks(messages.views.attachments(row))
+    if row.embeds is not None:
+        found = messages.views.embeds(row)
+        marks += _embed_marks(found)
+        texts += [text for embed in found for text in _embed_texts(embed)]
+    if row.components is not None:
+        texts += messages.component_texts(messages.views.components(row))
+    if row.snapshots is not None:
+        marks.append(HAS["snapshot"])
+        texts += [snapshot.content for snapshot in messages.views.snapshots(row)]
+    if row.extra is not None:
+        extra = messages.views.extra(row)
+        if extra.sticker_items:
+            marks.append(HAS["sticker"])
+        if extra.poll is not None:
+            marks.append(HAS["poll"])
+            texts += _poll_texts(extra.poll)
+    found_words = [word for text in texts if text for word in tokenize(text)]
+    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(found_words), " ".join(dict.fromkeys(marks)))
+
+
+def find_replied_id(row: MessageRow) -> int | None:
+    """Return the id of the message that a reply refers to, or None."""
+    if row.type != MessageType.REPLY or row.reference is None:
+        return None
+    reference = json.decode(row.reference, MessageReference)
+    return None if reference.message_id is UNSET else int(reference.message_id)
+
+
+def _link_marks(content: str) -> Iterator[str]:
+    if "://" not in content:
+        return
+    linked = False
+    for url in _URL.findall(content):
+        try:
+            host = (urlsplit(url).hostname or "").rstrip(".")
+        except ValueError:
+            continue
+        if not host:
+            continue
+        linked = True
+        yield hostname(host)
+        labels = host.split(".")
+        # A search for example.com also finds www.example.com.
+        for start in range(1, len(labels) - 1):
+            yield hostname(".".join(labels[start:]))
+    if linked:
+        yield HAS["link"]
+
+
+def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
+    if files:
+        yield HAS["file"]
+    for file in files:
+        kind = (file.content_type or "").partition("/")[0]
+        if kind in _MEDIA:
+            yield _MEDIA[kind]
+        yield filename(file.filename)
+        stem, dot, ending = file.filename.rpartition(".")
+        if dot:
+            yield filename(stem)
+            yield extension(ending)
+        if file.title is not None:
+            yield filename(file.title)
+
+
+def _embed_marks(embeds: list[Embed]) -> Iterator[str]:
+    if embeds:
+        yield HAS["embed"]
+    for embed in embeds:
+        if embed.provider:
+            yield provider(embed.provider.name)
+        if embed.type == "gifv":
+            yield EMBED_TYPES["gif"]
+        elif embed.type in EMBED_TYPES:
+            yield EMBED_TYPES[embed.type]
+        elif embed.title or embed.description:
+            yield EMBED_TYPES["article"]
+        if embed.image or embed.type == "image":
+            yield HAS["image"]
+            yield EMBED_TYPES["image"]
+        if embed.video or embed.type in ("video", "gifv"):
+            yield HAS["video"]
+            yield EMBED_TYPES["video"]
+
+
+def _embed_texts(embed: Embed) -> Iterator[str]:
+    yield embed.title or ""
+    yield embed.description or ""
+    if embed.author:
+        yield embed.author.name
+    for field in embed.fields or ():
+        yield field.name
+        yield field.value
+    if embed.footer:
+        yield embed.footer.text
+
+
+def _poll_texts(poll: Poll) -> Iterator[str]:
+    yield poll.question.text or ""
+    for answer in poll.answers:
+        yield answer.poll_media.text or ""

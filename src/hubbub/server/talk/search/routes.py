@@ -1,0 +1,83 @@
+"""HTTP handlers for search. A search may have to build or update the index first, so it uses several transactions."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from hubbub.protocol import errors
+from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.resources import search as wire
+from hubbub.server.core import access
+from hubbub.server.core.async_operation import AsyncOperation
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.talk.search import index_jobs, results, scope, store
+from hubbub.server.talk.search.index_jobs import BuildJob
+
+T = TypeVar("T")
+
+
+@handles(wire.GUILD_SEARCH, long=True)
+async def guild_search(work: AsyncOperation, guild_id: GuildId, query: wire.SearchMessages) -> wire.FoundMessages:
+    """Search the messages of a guild.
+
+    The first search in a guild starts building its index; until it is ready, the response is 202."""
+
+    def search(call: Call, fresh: bool) -> wire.FoundMessages | GuildId:
+        search_scope = scope.require_scope(call, guild_id, nsfw=query.include_nsfw)
+        return _find_outdated(call, guild_id, fresh) or results.find_messages(call, guild_id, search_scope, query)
+
+    return await _search(work, search)
+
+
+@handles(wire.THREAD_SEARCH, long=True)
+async def thread_search(work: AsyncOperation, channel_id: ChannelId, query: wire.SearchThreads) -> wire.FoundThreads:
+    """Search the threads of a channel."""
+
+    def search(call: Call, fresh: bool) -> wire.FoundThreads | GuildId:
+        here = access.channel(call, channel_id)
+        guild_id = results.require_thread_parent(here)
+        # Threads are not in the message index, so pending changes do not matter.
+        return _find_outdated(call, guild_id, True) or results.find_threads(call, here, query)
+
+    return await _search(work, search)
+
+
+def _find_outdated(call: Call, guild_id: GuildId, fresh: bool) -> GuildId | None:
+    """Return the guild id if its index must be built or updated first, otherwise None."""
+    state = store.find_state(call.tx, guild_id)
+    return guild_id if state is None or not state.ready or (state.behind and not fresh) else None
+
+
+async def _search(work: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
+    """Search; if the index is outdated, update it once and search again."""
+    result = await work.read(lambda call: search(call, False), long=True)
+    if isinstance(result, GuildId):
+        await _prepare(work, result)
+        result = await work.read(lambda call: search(call, True), long=True)
+    if isinstance(result, GuildId):
+        raise errors.INDEX_NOT_AVAILABLE(documents_indexed=0, retry_after=wire.RETRY_AFTER_SECONDS)
+    return result
+
+
+async def _prepare(work: AsyncOperation, guild_id: GuildId) -> None:
+    """Index pending changes.
+
+    For a guild without an index, start building one and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
+    to build it at once."""
+
+    def step(call: Call) -> tuple[store.IndexState | None, bool]:
+        index_jobs.start_build(call, guild_id)
+        state = store.find_state(call.tx, guild_id)
+        if state is not None and state.ready:
+            index_jobs.index_changes(call, guild_id)
+        return state, call.config.search_at_once
+
+    state, build_now = await work.write(step)
+    if state is None or state.ready:
+        return
+    progress: BuildJob | None = BuildJob(guild_id=guild_id) if build_now else None
+    while progress is not None:
+        progress = await work.write(partial(index_jobs.build_step, progress=progress))
+    if not build_now:
+        raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_SECONDS)

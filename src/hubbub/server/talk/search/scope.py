@@ -1,0 +1,85 @@
+"""The channels that a caller may search: visible ones with readable history; age-restricted ones only on request."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import Permissions, effective_permissions
+from hubbub.server.core import access
+from hubbub.server.core.access import VOICE_TYPES, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.talk import messages
+from hubbub.server.talk.search import documents, store
+
+_READ_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
+
+
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """The channels that a search covers. Threads have the permissions of their parents."""
+
+    readable: dict[int, int]
+    """The caller's permissions in each readable channel, by channel id."""
+    hidden: frozenset[int]
+    """Other channels of the guild that contain messages."""
+    threads: frozenset[int]
+    """Private threads that the caller is a member of."""
+
+    def can_search(self, channel_id: int, ruling_id: int, *, private: bool) -> bool:
+        """Return whether a channel or thread may be searched."""
+        bits = self.readable.get(ruling_id)
+        if bits is None:
+            return False
+        return not private or bool(bits & Permissions.MANAGE_THREADS) or channel_id in self.threads
+
+    def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
+        """Return `every`, `none` and `private` of a `Query` that restricts it to this scope.
+
+        Lists either the readable or the hidden channels, whichever are fewer."""
+        every: tuple[tuple[str, ...], ...] = ()
+        none: tuple[str, ...] = ()
+        if len(self.hidden) > len(self.readable):
+            every = (tuple(documents.governed_by(channel_id) for channel_id in self.readable),)
+        else:
+            none = tuple(documents.governed_by(channel_id) for channel_id in self.hidden)
+        managed = [channel_id for channel_id, bits in self.readable.items() if bits & Permissions.MANAGE_THREADS]
+        if len(managed) == len(self.readable):
+            return every, none, None
+        open_to = [*map(documents.in_channel, self.threads), *map(documents.governed_by, managed)]
+        return every, none, tuple(open_to)
+
+
+def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
+    """Return the caller's scope in a guild.
+
+    Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
+    standing = access.guild(call, guild_id)
+    actor = call.actor
+    if actor.is_bot:
+        if not changes.MESSAGE_SEARCH.active(call.now):
+            raise errors.BOTS_CANNOT_USE_ENDPOINT()
+        if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
+            raise errors.MISSING_ACCESS()
+    kinds = store.list_guild_channels(call.tx, guild_id)
+    readable = _readable(call, standing, kinds)
+    if not readable:
+        raise errors.MISSING_ACCESS()
+    seen = {channel_id: bits for channel_id, bits in readable.items() if nsfw or not kinds[channel_id][1]}
+    holding = {channel_id for channel_id, (kind, _) in kinds.items() if kind != ChannelType.GUILD_CATEGORY}
+    threads = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
+    return Scope(readable=seen, hidden=frozenset(holding - seen.keys()), threads=frozenset(threads))
+
+
+def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    readable = {}
+    for channel_id, bits in access.visible_channels(call.tx, standing).items():
+        kind = kinds[channel_id][0]
+        if kind == ChannelType.GUILD_CATEGORY:
+            continue
+        allowed = effective_permissions(bits, timed_out=standing.restricted, voice=kind in VOICE_TYPES)
+        # Messages of voice channels require CONNECT, as in messages.rules.
+        needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
+        if not needed & ~allowed:
+            readable[channel_id] = allowed
+    return readable

@@ -1,0 +1,412 @@
+"""SQL for the search index (FTS5 on SQLite, tsvector and GIN on PostgreSQL) and for its state."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places.channels import ThreadMemberRow
+from hubbub.server.talk.search import documents
+from hubbub.server.talk.search.documents import Document
+from hubbub.server.talk.search.tokens import Phrase, window_size
+
+_POSITION_MAX: Final = 1 << 30
+"""A word position behind every real one."""
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """A query for messages of one guild."""
+
+    guild_id: int
+    phrases: tuple[Phrase, ...] = ()
+    """Words and phrases that must all be present."""
+    slop: int = 0
+    """Maximum number of other words among the matched ones."""
+    required_groups: tuple[tuple[str, ...], ...] = ()
+    """Groups of marks; one mark of each group must be present."""
+    excluded: tuple[str, ...] = ()
+    """Marks that must not be present."""
+    private_thread_marks: tuple[str, ...] | None = None
+    """Marks of which one must be present on messages in private threads; None searches all private threads."""
+    after_id: int = 0
+    before_id: int | None = None
+
+    @property
+    def needs_proximity(self) -> bool:
+        """Return whether the query has several words, which must be near each other."""
+        return sum(len(unit) for unit in self.phrases) > 1
+
+
+class IndexState(NamedTuple):
+    """The state of a guild's index."""
+
+    ready: bool
+    documents: int
+    """Number of indexed messages while the index is not ready."""
+    behind: bool
+    """Whether there are changes that are not indexed yet."""
+
+
+# Guilds
+
+
+def find_state(tx: Tx, guild_id: int) -> IndexState | None:
+    """Return the state of a guild's index, or None if the guild was never searched."""
+    row = tx.one(
+        "SELECT b.guild_id, b.documents, EXISTS (SELECT 1 FROM search_changes c WHERE c.guild_id = g.guild_id) "
+        "FROM search_guilds g LEFT JOIN search_builds b ON b.guild_id = g.guild_id WHERE g.guild_id = ?",
+        guild_id,
+    )
+    return None if row is None else IndexState(row[0] is None, row[1] or 0, bool(row[2]))
+
+
+def insert_guild(tx: Tx, guild_id: int) -> bool:
+    """Insert a guild to be indexed and return whether it is new."""
+    if not tx.run("INSERT INTO search_guilds (guild_id) VALUES (?) ON CONFLICT (guild_id) DO NOTHING", guild_id):
+        return False
+    tx.run("INSERT INTO search_builds (guild_id) VALUES (?)", guild_id)
+    return True
+
+
+def count_built(tx: Tx, guild_id: int, number: int) -> None:
+    """Add to the number of indexed messages."""
+    tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
+
+
+def finish_build(tx: Tx, guild_id: int) -> None:
+    """Mark the index of a guild as complete."""
+    tx.run("DELETE FROM search_builds WHERE guild_id = ?", guild_id)
+
+
+def is_building(tx: Tx, guild_id: int) -> bool:
+    """Return whether existing messages of a guild are still to be indexed."""
+    return tx.value("SELECT 1 FROM search_builds WHERE guild_id = ?", guild_id) is not None
+
+
+def delete_guild(tx: Tx, guild_id: int) -> None:
+    """Delete the index state of a guild. Its documents are deleted with its channels."""
+    for table in ("search_guilds", "search_builds", "search_changes"):
+        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+
+
+def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
+    """Return the guild's channel or thread with the next higher id, or None."""
+    found: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
+    return found
+
+
+# Changes
+
+_INSERT_CHANGE: Final = (
+    "INSERT INTO search_changes (guild_id, message_id, channel_id) VALUES (?, ?, ?) "
+    "ON CONFLICT (guild_id, message_id) DO NOTHING"
+)
+
+
+def record_change(tx: Tx, guild_id: int, channel_id: int, message_id: int) -> bool:
+    """Record a changed message if its guild is indexed; return whether a job must be scheduled.
+
+    This runs for every message, so a guild without an index costs one small query only."""
+    pending = tx.value("SELECT pending FROM search_guilds WHERE guild_id = ?", guild_id)
+    if pending is None:
+        return False
+    return tx.run(_INSERT_CHANGE, guild_id, message_id, channel_id) > 0 and not pending
+
+
+def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:
+    """Record whether a job to index changes is scheduled."""
+    tx.run("UPDATE search_guilds SET pending = ? WHERE guild_id = ?", int(pending), guild_id)
+
+
+def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
+    """Delete a batch of recorded changes and return them as (channel id, message id)."""
+    rows = tx.all(
+        "SELECT channel_id, message_id FROM search_changes WHERE guild_id = ? ORDER BY message_id LIMIT ?",
+        guild_id,
+        limit,
+    )
+    for ids in batches([message_id for _, message_id in rows]):
+        tx.run(f"DELETE FROM search_changes WHERE guild_id = ? AND message_id IN ({placeholders(ids)})", guild_id, *ids)
+    return [(channel_id, message_id) for channel_id, message_id in rows]
+
+
+# Documents
+
+_COLUMNS: Final = ", ".join(Document._fields)
+_DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VALUES ('delete', ?, ?)"
+
+
+def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
+    """Return the indexed documents with these ids, by id."""
+    found: dict[int, Document] = {}
+    for batch in batches(ids):
+        for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch):
+            found[row[0]] = Document(*row)
+    return found
+
+
+def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
+    """Replace the documents with these ids by the new ones; ids without a new document are deleted."""
+    wanted = {document.id: document for document in new}
+    before = find_documents(tx, ids)
+    _remove(tx, [document for document in before.values() if wanted.get(document.id) != document])
+    _add(tx, [document for document in wanted.values() if before.get(document.id) != document])
+
+
+def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
+    """Delete some documents of a channel and return their number."""
+    rows = tx.fetch(
+        Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit
+    )
+    _remove(tx, rows)
+    return len(rows)
+
+
+def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+    """Return those of the channels that have documents."""
+    found: list[int] = []
+    for batch in batches(channel_ids):
+        rows = tx.all(
+            f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({placeholders(batch)})", *batch
+        )
+        found += [channel_id for (channel_id,) in rows]
+    return found
+
+
+def _add(tx: Tx, new: Sequence[Document]) -> None:
+    if not new:
+        return
+    if tx.dialect == "sqlite":
+        tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
+        # FTS5 inserts fastest in the order of row ids.
+        rows = sorted((document.id, " ".join(documents.build_terms(document))) for document in new)
+        tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
+    else:
+        tx.run_many(
+            f"INSERT INTO search_documents ({_COLUMNS}, terms) VALUES (?, ?, ?, ?, ?, CAST(? AS tsvector))",
+            [(*document, " ".join(f"'{term}'" for term in documents.build_terms(document))) for document in new],
+        )
+
+
+def _remove(tx: Tx, old: Sequence[Document]) -> None:
+    if not old:
+        return
+    if tx.dialect == "sqlite":
+        # The FTS5 table is contentless, so deleting requires the original terms.
+        tx.run_many(_DELETE_TERMS, [(document.id, " ".join(documents.build_terms(document))) for document in old])
+    for ids in batches([document.id for document in old]):
+        tx.run(f"DELETE FROM search_documents WHERE id IN ({placeholders(ids)})", *ids)
+
+
+# Message authors
+
+
+def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
+    """Return those of the users who are bots."""
+    wanted = list(dict.fromkeys(user_ids))
+    found: set[int] = set()
+    for batch in batches(wanted):
+        rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({placeholders(batch)})", *batch)
+        found.update(user_id for (user_id,) in rows)
+    return found
+
+
+# Search
+
+
+def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
+    """Return the ids of matching messages, ordered by time."""
+    order = "DESC" if newest_first else "ASC"
+    if tx.dialect == "sqlite":
+        bounds = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"
+        text = _fetch_joined(
+            tx,
+            "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
+            f"WHERE search_terms MATCH ? AND {bounds} ORDER BY rowid {order} LIMIT ?) AS found",
+            _fts5(query),
+            *_bounds(query),
+            limit,
+        )
+        return list(map(int, text.split(","))) if text else []
+    condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
+        "" if query.before_id is None else " AND id < ?"
+    )
+    parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
+    if query.needs_proximity:
+        # tsquery supports exact distances only, so proximity is checked for each message that has all words, in order
+        # of time until enough are found: the limit counts hits (decisions/0023).
+        near, wanted = _proximity_condition(query)
+        condition += f" AND {near}"
+        parameters += wanted
+    text = _fetch_joined(
+        tx,
+        "SELECT string_agg(CAST(id AS text), ',') FROM "
+        f"(SELECT id FROM search_documents AS candidates WHERE {condition} ORDER BY id {order} LIMIT ?) AS found",
+        *parameters,
+        limit,
+    )
+    return list(map(int, text.split(","))) if text else []
+
+
+def iterate_words(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the words of messages in order, one message at a time to limit garbage collection."""
+    joined = "group_concat(id || ' ' || words, char(10))"
+    if tx.dialect != "sqlite":
+        joined = "string_agg(id || ' ' || words, chr(10))"
+    for batch in batches(ids):
+        text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch)
+        for line in text.split("\n") if text else ():
+            id, *words = line.split(" ")
+            yield int(id), words
+
+
+def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
+    """Return many values as one text in one row, since fetching thousands of rows is slow (decisions/0003)."""
+    found: str | None = tx.value(sql, *parameters)
+    return found
+
+
+def _bounds(query: Query) -> tuple[int, ...]:
+    return (query.after_id,) if query.before_id is None else (query.after_id, query.before_id)
+
+
+def _fts5(query: Query) -> str:
+    """Return the query in FTS5 syntax."""
+    guild = documents.prefix(query.guild_id)
+
+    def mark(value: str) -> str:
+        return f'"{documents.mark_term(guild, value)}"'
+
+    parts = []
+    if query.phrases:
+        phrases = [f'"{" ".join(documents.word_term(guild, word) for word in unit)}"' for unit in query.phrases]
+        if len(phrases) == 1:
+            parts += phrases
+        else:
+            parts.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
+    parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.required_groups]
+    if not parts:
+        parts.append(f'"{guild}"')
+    text = " AND ".join(parts)
+    unwanted = [mark(value) for value in query.excluded]
+    if query.private_thread_marks is not None:
+        hidden = mark(documents.PRIVATE)
+        if query.private_thread_marks:
+            hidden = f"({hidden} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
+        unwanted.append(hidden)
+    return f"({text}) NOT ({' OR '.join(unwanted)})" if unwanted else text
+
+
+def _tsquery(query: Query) -> str:
+    """Return the query as a PostgreSQL tsquery, without proximity."""
+    guild = documents.prefix(query.guild_id)
+
+    def mark(value: str) -> str:
+        return f"'{documents.mark_term(guild, value)}'"
+
+    parts = [f"'{documents.word_term(guild, word)}'" for unit in query.phrases for word in unit]
+    parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.required_groups]
+    if not parts:
+        parts.append(f"'{guild}'")
+    parts += [f"!{mark(value)}" for value in query.excluded]
+    if query.private_thread_marks is not None:
+        hidden = mark(documents.PRIVATE)
+        if query.private_thread_marks:
+            hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
+        parts.append(f"!{hidden}")
+    return " & ".join(parts)
+
+
+def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
+    """Return the SQL equivalent of `tokens.is_near` for the message `candidates.id` on PostgreSQL.
+
+    It uses the same window, in one pass from the last word backward, so the cost is linear in the length of the
+    message."""
+    marks, wanted = [], []
+    for number, unit in enumerate(query.phrases):
+        if len(unit) == 1:
+            found = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
+        else:
+            run = (
+                f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(unit) - 1} FOLLOWING)"
+            )
+            runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS each (word, ordinal)"
+            found = f"({runs}) AS runs WHERE run = ?"
+        marks.append(f"SELECT ordinal, {number} AS number, {len(unit)} AS size FROM {found}")
+        wanted.append(" ".join(unit))
+    nexts = ", ".join(
+        f"COALESCE(MIN(ordinal) FILTER (WHERE number = {each}) OVER back, {_POSITION_MAX})"
+        for each in range(len(marks))
+    )
+    return (
+        "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS tokens) "
+        f"AS text CROSS JOIN LATERAL (SELECT ordinal, size, GREATEST({nexts}) AS last "
+        f"FROM ({' UNION ALL '.join(marks)}) AS marks "
+        "WINDOW back AS (ORDER BY ordinal DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= ordinal + size + ?)"
+    ), (*wanted, window_size(query.phrases, query.slop))
+
+
+# Channels
+
+
+def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
+    """Return (type, age restriction) of every channel of a guild by id, without threads."""
+    rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
+    return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
+
+
+def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
+    """Return the private threads of a guild that a user is a member of."""
+    rows = tx.all(
+        "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
+        "WHERE m.user_id = ? AND c.guild_id = ? AND c.type = 12",
+        user_id,
+        guild_id,
+    )
+    return [thread_id for (thread_id,) in rows]
+
+
+def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
+    """Return a user's memberships in threads, by thread id."""
+    if not thread_ids:
+        return {}
+    rows = tx.fetch(
+        ThreadMemberRow,
+        "SELECT thread_id, user_id, joined_ms, flags FROM thread_members "
+        f"WHERE user_id = ? AND thread_id IN ({placeholders(thread_ids)})",
+        user_id,
+        *thread_ids,
+    )
+    return {row.thread_id: row for row in rows}
+
+
+class ThreadRow(NamedTuple):
+    """The columns of a thread that a search needs."""
+
+    id: int
+    type: int
+    name: str | None
+    applied_tags: str | None
+    archive_changed_ms: int | None
+    created_ms: int | None
+    last_message_id: int | None
+
+
+def list_threads(
+    tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
+) -> list[ThreadRow]:
+    """Return the threads of a channel, newest first. `with_last` includes the id of each thread's last message."""
+    last = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
+    bounds = "" if archived is None else " AND c.archived = ?"
+    bounds += "" if before is None else " AND c.id < ?"
+    return tx.fetch(
+        ThreadRow,
+        f"SELECT c.id, c.type, c.name, c.applied_tags, c.archive_changed_ms, c.created_ms, {last} FROM channels c "
+        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN (10, 11, 12){bounds} ORDER BY c.id DESC",
+        parent_id,
+        after,
+        *(() if archived is None else (int(archived),)),
+        *(() if before is None else (before,)),
+    )

@@ -1,0 +1,236 @@
+"""Create, update and delete threads and their memberships: store, record in the audit log, publish."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import AuditLogAction, ChannelType
+from hubbub.protocol.flags import ChannelFlags
+from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
+from hubbub.protocol.resources import channels as channel_wire
+from hubbub.protocol.resources import threads as wire
+from hubbub.server.core import audit, jobs
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.core.store import Tx
+from hubbub.server.places import channels, members
+from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.talk.threads import store
+
+ARCHIVE_JOB: Final = "threads.archive"
+MINUTE_MS: Final = 60_000
+
+
+class LoggedThread(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a thread that the audit log records."""
+
+    name: str | None
+    type: int
+    archived: bool
+    auto_archive_duration: int | None
+    locked: bool
+    invitable: bool | None
+    rate_limit_per_user: int
+    flags: int
+    applied_tags: list[TagId]
+
+
+class ArchiveJob(msgspec.Struct, frozen=True):
+    """Payload of the job that archives an inactive thread."""
+
+    thread_id: ChannelId
+
+
+def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) -> Audience:
+    """Return the audience of a thread: the viewers of its parent; for a private thread its members and moderators."""
+    thread_members: frozenset[int] | None = None
+    if row.type == ChannelType.PRIVATE_THREAD:
+        thread_members = frozenset((*store.list_member_ids(tx, row.id), *also))
+    return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=thread_members, **more)
+
+
+def create(call: Call, row: ChannelRow) -> ChannelRow:
+    """Create a thread with its creator as a member."""
+    channels.insert(call.tx, row)
+    membership = ThreadMemberRow(row.id, call.user_id, call.now, 0)
+    store.insert_member(call.tx, membership)
+    row = row._replace(member_count=1)
+    schedule_archive(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id or 0,
+        AuditLogAction.THREAD_CREATE,
+        target_id=row.id,
+        changes=audit.differences(None, _logged(row)),
+    )
+    call.tx.emit(
+        channel_wire.THREAD_CREATE,
+        channels.created_thread(row, new=True),
+        audience(call.tx, row, excluded_user_id=call.user_id),
+    )
+    _publish_to_member(call, row, membership, new=True)
+    # spec/http.md#4.2: the creator is the first member.
+    publish_member(call, row, membership)
+    return row
+
+
+def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
+    """Create a thread that no member started. It has no members and no audit log entry."""
+    channels.insert(call.tx, row)
+    schedule_archive(call.tx, row)
+    call.tx.emit(channel_wire.THREAD_CREATE, channels.created_thread(row, new=True), audience(call.tx, row))
+    return row
+
+
+def _publish_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
+    """Publish THREAD_CREATE to a new member of a thread, with their membership."""
+    payload = channels.created_thread(row, member=channels.thread_member(membership), new=new)
+    audience = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
+    call.tx.emit(channel_wire.THREAD_CREATE, payload, audience)
+
+
+def publish_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
+    """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
+    found = members.find(call.tx, row.guild_id or 0, membership.user_id)
+    presence = call.presences.find(membership.user_id)
+    added = channel_wire.AddedThreadMember(
+        id=ChannelId(row.id),
+        user_id=UserId(membership.user_id),
+        join_timestamp=json.timestamp(membership.joined_ms),
+        flags=membership.flags,
+        presence=None if presence is None else members.presence_in_guild(presence),
+    )
+    if found is not None:
+        added.member = members.member(found)
+    _publish_members(call, row, membership.user_id, added_members=[added])
+
+
+def _publish_members(call: Call, row: ChannelRow, user_id: int, **changes: Any) -> None:
+    payload = channel_wire.ThreadMembersUpdate(
+        id=ChannelId(row.id),
+        guild_id=GuildId(row.guild_id or 0),
+        member_count=min(row.member_count, channel_wire.THREAD_MEMBER_COUNT_MAX),
+        **changes,
+    )
+    recipients = audience(call.tx, row, also=(user_id,), intent_exempt_user_id=user_id)
+    call.tx.emit(channel_wire.THREAD_MEMBERS_UPDATE, payload, recipients)
+
+
+def join(call: Call, row: ChannelRow, user_id: int) -> bool:
+    """Add a user to a thread and return whether they are new."""
+    membership = ThreadMemberRow(row.id, user_id, call.now, 0)
+    if not store.insert_member(call.tx, membership):
+        return False
+    row = row._replace(member_count=row.member_count + 1)
+    publish_member(call, row, membership)
+    _publish_to_member(call, row, membership, new=False)
+    return True
+
+
+def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
+    """Remove a user from a thread and return whether they were a member."""
+    if not store.delete_member(call.tx, row.id, user_id):
+        return False
+    row = row._replace(member_count=max(0, row.member_count - 1))
+    _publish_members(call, row, user_id, removed_member_ids=[UserId(user_id)])
+    return True
+
+
+def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = True) -> ChannelRow:
+    """Store and publish a thread's new state. Archiving sets its timestamp and unpins the thread."""
+    if after.archived != before.archived:
+        after = after._replace(archive_changed_ms=call.now)
+        if after.archived:
+            # spec/http.md#3.3: archiving a pinned post clears the PINNED flag.
+            after = after._replace(flags=after.flags & ~ChannelFlags.PINNED)
+    if after == before:
+        return after
+    channels.update(call.tx, before, after)
+    if logged:
+        changes = audit.differences(_logged(before), _logged(after))
+        audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
+    call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
+    if before.archived and not after.archived:
+        _publish_memberships(call, after)
+    schedule_archive(call.tx, after)
+    return after
+
+
+def _publish_memberships(call: Call, row: ChannelRow) -> None:
+    """Publish each member's own membership after a thread was unarchived (spec/http.md#3.3)."""
+    for membership in store.list_members(call.tx, row.id):
+        payload = wire.ThreadMemberUpdate(
+            id=ChannelId(row.id),
+            user_id=UserId(membership.user_id),
+            join_timestamp=json.timestamp(membership.joined_ms),
+            flags=membership.flags,
+            guild_id=GuildId(row.guild_id or 0),
+        )
+        audience = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
+        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, audience)
+
+
+def delete(call: Call, row: ChannelRow) -> None:
+    """Delete a thread and its messages."""
+    recipients = audience(call.tx, row)
+    audit.record(
+        call,
+        row.guild_id or 0,
+        AuditLogAction.THREAD_DELETE,
+        target_id=row.id,
+        changes=audit.differences(_logged(row), None),
+    )
+    delete_silently(call, row.guild_id, [row.id])
+    payload = channel_wire.ThreadDeleted(
+        id=ChannelId(row.id),
+        guild_id=GuildId(row.guild_id or 0),
+        parent_id=ChannelId(row.parent_id or 0),
+        type=row.type,
+    )
+    call.tx.emit(channel_wire.THREAD_DELETE, payload, recipients)
+
+
+def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
+    """Delete threads and all dependent data without publishing events."""
+    call.notify(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
+    store.delete_rows(call.tx, thread_ids)
+
+
+def _logged(row: ChannelRow) -> LoggedThread:
+    return LoggedThread(
+        name=row.name,
+        type=row.type,
+        archived=bool(row.archived),
+        auto_archive_duration=row.auto_archive_duration,
+        locked=bool(row.locked),
+        invitable=None if row.invitable is None else bool(row.invitable),
+        rate_limit_per_user=row.rate_limit_per_user,
+        flags=row.flags,
+        applied_tags=[] if row.applied_tags is None else json.decode(row.applied_tags, list[TagId]),
+    )
+
+
+def archive_due_ms(row: ChannelRow) -> int | None:
+    """Return when an inactive thread archives itself, or None for archived threads and pinned posts (spec/http.md#3.3)."""
+    if row.archived or row.flags & ChannelFlags.PINNED:
+        return None
+    active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
+    if row.last_message_id is not None:
+        active_ms = max(active_ms, ChannelId(row.last_message_id).created_ms)
+    return active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
+
+
+def schedule_archive(tx: Tx, row: ChannelRow) -> None:
+    """Schedule the job that archives an inactive thread.
+
+    New messages do not reschedule it; a job that runs too early schedules itself again."""
+    jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
+    due_ms = archive_due_ms(row)
+    if due_ms is not None:
+        tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_key(row.id))
+
+
+def _key(thread_id: int) -> str:
+    return f"thread-{int(thread_id)}"

@@ -1,0 +1,123 @@
+"""HTTP handlers that update and delete channels of any kind.
+
+A channel may be a thread, so these handlers belong to the threads slice; other channels are delegated to lower slices.
+"""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.flags import ChannelFlags
+from hubbub.protocol.ids import ChannelId, TagId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channels as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.places import channels
+from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.talk import direct_messages, messages
+from hubbub.server.talk.threads import actions, rules, views
+from hubbub.server.talk.threads.signals import TitleDrafted
+
+
+@handles(wire.UPDATE_CHANNEL)
+def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) -> wire.AnyChannel:
+    """Update a channel.
+
+    Works for guild channels, threads and group channels; the allowed fields depend on the type."""
+    here = access.channel(call, channel_id)
+    if here.guild is None:
+        return _update_group(call, here, body)
+    if here.channel.is_thread:
+        return _update_thread(call, here, body)
+    return channels.update_guild_channel(call, here, body)
+
+
+@handles(wire.DELETE_CHANNEL)
+def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
+    """Delete a channel or a thread, or close a private channel."""
+    here = access.channel(call, channel_id)
+    if here.guild is None:
+        return direct_messages.close(call, channel_id)
+    if here.channel.is_thread:
+        access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
+        row = _get(call, channel_id)
+        view = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+        actions.delete(call, row)
+        return view
+    return channels.delete_guild_channel(call, here)
+
+
+def _update_group(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
+    row = _get(call, here.channel.id)
+    after = channels.change_group(call, row, body)
+    if after.name != row.name:
+        kind = MessageType.CHANNEL_NAME_CHANGE
+        messages.create_system_message(call, here.channel, kind, call.user_id, content=after.name or "")
+    if after.icon != row.icon:
+        messages.create_system_message(call, here.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
+    return channels.private_for(call, after, call.user_id)
+
+
+def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
+    row = _get(call, here.channel.id)
+    rules.require_edit(call, here, row, body)
+    after = row._replace(**_changes(call, here, row, body))
+    if row.archived and not after.archived:
+        rules.require_active_below_max(call, here.guild_id, row.type)
+    renamed = after.name != row.name
+    if renamed:
+        channels.require_rename(call, row)
+        call.notify(TitleDrafted(access=here, title=after.name or ""))
+    after = actions.change(call, row, after)
+    if renamed and not after.archived:
+        # The name change is a system message, so it must not unarchive the thread.
+        kind = MessageType.CHANNEL_NAME_CHANGE
+        messages.create_system_message(
+            call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or ""
+        )
+    return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
+
+
+def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel) -> dict[str, Any]:
+    changes: dict[str, Any] = {}
+    if isinstance(body.name, str):
+        changes["name"] = body.name.strip()
+        if not changes["name"]:
+            raise errors.invalid("name", *errors.bad_length(1, wire.CHANNEL_NAME_MAX))
+    for key in ("archived", "locked", "invitable"):
+        value = getattr(body, key)
+        if isinstance(value, bool) and (key != "invitable" or here.channel.is_private_thread):
+            changes[key] = int(value)
+    if isinstance(body.auto_archive_duration, int):
+        changes["auto_archive_duration"] = int(body.auto_archive_duration)
+    if body.rate_limit_per_user is not UNSET:
+        changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
+    if body.flags is UNSET and body.applied_tags is UNSET:
+        return changes
+    forum = channels.find(call.tx, row.parent_id or 0)
+    if body.flags is not UNSET:
+        pinned = (body.flags or 0) & ChannelFlags.PINNED
+        if pinned and not row.flags & ChannelFlags.PINNED:
+            rules.require_pinnable(call, row, forum)
+        changes["flags"] = row.flags & ~ChannelFlags.PINNED | pinned
+    if body.applied_tags is not UNSET:
+        if forum is None or forum.type not in FORUM_TYPES:
+            raise errors.WRONG_CHANNEL_TYPE()
+        applied = json.decode(row.applied_tags or "[]", list[TagId])
+        moderates = here.can(Permissions.MANAGE_THREADS)
+        tags = rules.require_tags(forum, body.applied_tags or [], applied, moderates=moderates)
+        changes["applied_tags"] = json.encode(tags).decode()
+    return changes
+
+
+def _get(call: Call, channel_id: int) -> ChannelRow:
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return row

@@ -1,0 +1,20 @@
+"""Jobs that archive inactive threads."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.places import channels
+from hubbub.server.talk.threads import actions
+
+
+def archive(call: Call, job: Job) -> None:
+    """Archive a thread that is inactive for long enough, otherwise schedule the job again."""
+    row = channels.find(call.tx, job.decode(actions.ArchiveJob).thread_id)
+    if row is None:
+        return
+    due_ms = actions.archive_due_ms(row)
+    if due_ms is None:
+        return
+    if due_ms > call.now:
+        actions.schedule_archive(call.tx, row)
+        return
+    actions.change(call, row, row._replace(archived=1), logged=False)

@@ -1,0 +1,58 @@
+"""Listeners that update threads after changes to messages, members and channels."""
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import MessageType
+from hubbub.protocol.resources.threads import THREAD_MEMBERS_MAX
+from hubbub.server.core.call import Call
+from hubbub.server.places import channels, members
+from hubbub.server.talk import messages
+from hubbub.server.talk.threads import actions, rules, store
+
+
+def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
+    """Count a message in a thread, unarchive the thread and add the author to its members."""
+    ref, message = signal.channel, signal.row
+    if not ref.is_thread:
+        return
+    # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
+    if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
+        store.count_message(call.tx, ref.id)
+    is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
+    joins = is_user_message and channels.find_thread_member(call.tx, ref.id, message.author_id) is None
+    if not joins and not ref.archived:
+        return
+    row = channels.find(call.tx, ref.id)
+    if row is None:
+        return
+    if row.archived:
+        rules.require_active_below_max(call, row.guild_id or 0, row.type)
+        row = actions.change(call, row, row._replace(archived=0), logged=False)
+    if joins:
+        if row.member_count >= THREAD_MEMBERS_MAX:
+            raise errors.MAX_THREAD_PARTICIPANTS()
+        actions.join(call, row, message.author_id)
+
+
+def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+    """Decrease the message count of a thread after messages were deleted."""
+    if signal.channel.is_thread:
+        uncounted = sum(
+            row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
+        )
+        if len(signal.rows) > uncounted:
+            store.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
+
+
+def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
+    """Delete the members of deleted channels and the threads below those channels."""
+    store.delete_all_members(call.tx, signal.channel_ids)
+    deleted = set(signal.channel_ids)
+    threads = [each for each in store.list_ids_of_parents(call.tx, signal.channel_ids) if each not in deleted]
+    if threads:
+        actions.delete_silently(call, signal.guild_id, threads)
+
+
+def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:
+    """Remove a removed guild member from the guild's threads."""
+    for row in store.list_joined(call.tx, signal.guild_id, signal.user_id):
+        actions.leave(call, row, signal.user_id)

@@ -1,0 +1,292 @@
+"""HTTP handlers for threads."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import threads as wire
+from hubbub.protocol.resources.channels import Thread, ThreadMember
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import handles
+from hubbub.server.identity import users
+from hubbub.server.places import channels, members
+from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.threads import actions, rules, store, views
+from hubbub.server.talk.threads.signals import TitleDrafted
+
+_TEXT_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+_PARENT_TYPES = _TEXT_TYPES | FORUM_TYPES
+_DEFAULT_ARCHIVE_MINUTES = 1440
+
+
+@handles(wire.CREATE_THREAD_FROM_MESSAGE)
+def create_thread_from_message(
+    call: Call, channel_id: ChannelId, message_id: MessageId, body: wire.CreateThreadFromMessage
+) -> Thread:
+    """Create a thread from a message.
+
+    The thread has the id of the message."""
+    here, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
+    source = messages.get(call.tx, channel_id, message_id)
+    if source.type not in rules.USER_MESSAGE_TYPES:
+        raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
+    if channels.find(call.tx, message_id) is not None:
+        raise errors.MESSAGE_ALREADY_HAS_THREAD()
+    announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
+    kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
+    rules.require_active_below_max(call, here.guild_id, kind)
+    rules.require_slowmode(call, here)
+    row = _new(call, here, parent, body, kind, message_id)
+    row = actions.create(call, row)
+    messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
+    reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
+    thread = access.channel(call, row.id).channel
+    messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
+    if message_id != parent.last_message_id:
+        _post_thread_created(call, here, row)
+    return _view(call, row)
+
+
+@handles(wire.CREATE_THREAD)
+def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) -> wire.CreatedThread:
+    """Create a thread without a message, or a forum post.
+
+    In a forum the body must contain the first message."""
+    here, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
+    if parent.type in FORUM_TYPES:
+        return _create_post(call, here, parent, body)
+    kind = rules.type_without_message(parent, body.type or None)
+    rules.require_creation(here, kind)
+    rules.require_active_below_max(call, here.guild_id, kind)
+    rules.require_slowmode(call, here)
+    row = _new(call, here, parent, body, kind, call.new_id(ChannelId))
+    if kind == ChannelType.PRIVATE_THREAD:
+        row = row._replace(invitable=int(body.invitable is not False))
+    row = actions.create(call, row)
+    if kind != ChannelType.PRIVATE_THREAD:
+        _post_thread_created(call, here, row)
+    return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+
+
+def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.CreateThread) -> wire.CreatedThread:
+    here.require(Permissions.SEND_MESSAGES)
+    if body.message is UNSET:
+        raise errors.invalid("message", *errors.required())
+    moderates = here.can(Permissions.MANAGE_THREADS)
+    tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
+    rules.require_active_below_max(call, here.guild_id, ChannelType.PUBLIC_THREAD)
+    rules.require_slowmode(call, here)
+    row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
+    row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
+    thread = access.channel(call, row.id)
+    # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
+    thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
+    author = messages.require_send(call, thread)
+    message = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
+    row = row._replace(last_message_id=row.id)
+    view = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
+    view.message = message
+    return view
+
+
+def _new(
+    call: Call,
+    here: ChannelAccess,
+    parent: ChannelRow,
+    body: wire.CreateThreadFromMessage,
+    kind: int,
+    thread_id: int,
+) -> ChannelRow:
+    duration = body.auto_archive_duration or parent.default_auto_archive_duration or _DEFAULT_ARCHIVE_MINUTES
+    slowmode = parent.default_thread_rate_limit_per_user or 0
+    if isinstance(body.rate_limit_per_user, int):
+        slowmode = body.rate_limit_per_user
+    name = body.name.strip()
+    if not name:
+        raise errors.invalid("name", *errors.bad_length(1, 100))
+    call.notify(TitleDrafted(access=here, title=name))
+    return ChannelRow(
+        id=thread_id,
+        type=int(kind),
+        guild_id=parent.guild_id,
+        name=name,
+        parent_id=parent.id,
+        nsfw=parent.nsfw,
+        rate_limit_per_user=slowmode,
+        owner_id=call.user_id,
+        archive_changed_ms=call.now,
+        auto_archive_duration=int(duration),
+        created_ms=call.now,
+    )
+
+
+def _post_thread_created(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
+    """Post a system message about a new thread in the parent channel."""
+    reference = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
+    kind = MessageType.THREAD_CREATED
+    messages.create_system_message(call, here.channel, kind, call.user_id, content=row.name or "", reference=reference)
+
+
+def _view(call: Call, row: ChannelRow) -> Thread:
+    current = channels.find(call.tx, row.id) or row
+    return views.thread(current, channels.find_thread_member(call.tx, row.id, call.user_id))
+
+
+@handles(wire.JOIN_THREAD)
+def join_thread(call: Call, channel_id: ChannelId) -> None:
+    """Join a thread."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_not_restricted(here)
+    rules.require_open(here)
+    _add(call, here, call.user_id)
+
+
+@handles(wire.LEAVE_THREAD)
+def leave_thread(call: Call, channel_id: ChannelId) -> None:
+    """Leave a thread."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_open(here)
+    actions.leave(call, _get(call, channel_id), call.user_id)
+
+
+@handles(wire.ADD_THREAD_MEMBER)
+def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
+    """Add a member to a thread.
+
+    Requires SEND_MESSAGES in the thread."""
+    here = rules.require_thread(call, channel_id)
+    if user_id == call.user_id:
+        join_thread(call, channel_id)
+        return
+    rules.require_add_member(here, _get(call, channel_id))
+    standing = access.find_member(call.tx, call.now, here.guild_id, user_id)
+    if standing is None:
+        if users.find(call.tx, user_id) is None:
+            raise errors.UNKNOWN_USER()
+        raise errors.UNKNOWN_MEMBER()
+    if not access.permissions_in(call.tx, standing, here.channel.overwrites_channel_id) & Permissions.VIEW_CHANNEL:
+        raise errors.MISSING_ACCESS()
+    rules.require_open(here)
+    if _add(call, here, user_id):
+        messages.create_system_message(call, here.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,))
+
+
+def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
+    row = _get(call, here.channel.id)
+    if channels.find_thread_member(call.tx, row.id, user_id) is not None:
+        return False
+    if row.member_count >= wire.THREAD_MEMBERS_MAX:
+        raise errors.MAX_THREAD_PARTICIPANTS()
+    return actions.join(call, row, user_id)
+
+
+@handles(wire.DELETE_THREAD_MEMBER)
+def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> None:
+    """Remove a member from a thread.
+
+    Requires MANAGE_THREADS, or to be the creator of a private thread."""
+    here = rules.require_thread(call, channel_id)
+    if user_id == call.user_id:
+        leave_thread(call, channel_id)
+        return
+    row = _get(call, channel_id)
+    rules.require_remove_member(call, row)
+    rules.require_open(here)
+    if not actions.leave(call, row, user_id):
+        raise errors.UNKNOWN_MEMBER()
+    messages.create_system_message(call, here.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,))
+
+
+@handles(wire.GET_THREAD_MEMBER)
+def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
+    """Get a thread member."""
+    here = rules.require_thread(call, channel_id)
+    found = channels.find_thread_member(call.tx, channel_id, user_id)
+    if found is None:
+        raise errors.UNKNOWN_MEMBER()
+    view = channels.thread_member(found)
+    member = members.find(call.tx, here.guild_id, user_id) if query.with_member else None
+    if member is not None:
+        view.member = members.member(member)
+    return view
+
+
+@handles(wire.LIST_THREAD_MEMBERS)
+def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThreadMembers) -> list[ThreadMember]:
+    """List thread members.
+
+    With `with_member` the list is paginated, otherwise it is complete."""
+    here = rules.require_thread(call, channel_id)
+    rules.require_members_intent(call)
+    if not query.with_member:
+        return [channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
+    rows = store.list_members(call.tx, channel_id, after=query.after or 0, limit=query.limit)
+    found = members.find_many(call.tx, here.guild_id, [row.user_id for row in rows])
+    return [
+        channels.thread_member(row, members.member(found[row.user_id]) if row.user_id in found else UNSET)
+        for row in rows
+    ]
+
+
+@handles(wire.LIST_PUBLIC_ARCHIVED_THREADS)
+def list_public_archived_threads(call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads) -> wire.ThreadList:
+    """List public archived threads of a channel."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    return _list_archived(call, channel_id, (ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD), query)
+
+
+@handles(wire.LIST_PRIVATE_ARCHIVED_THREADS)
+def list_private_archived_threads(
+    call: Call, channel_id: ChannelId, query: wire.ListArchivedThreads
+) -> wire.ThreadList:
+    """List private archived threads of a channel.
+
+    Requires MANAGE_THREADS."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    return _list_archived(call, channel_id, (ChannelType.PRIVATE_THREAD,), query)
+
+
+def _list_archived(
+    call: Call, channel_id: int, kinds: tuple[ChannelType, ...], query: wire.ListArchivedThreads
+) -> wire.ThreadList:
+    before_ms = None if query.before is UNSET else json.milliseconds(query.before)
+    rows = store.list_archived(
+        call.tx, channel_id, [int(kind) for kind in kinds], before_ms=before_ms, limit=query.limit + 1
+    )
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+
+
+@handles(wire.LIST_MY_PRIVATE_ARCHIVED_THREADS)
+def list_my_private_archived_threads(
+    call: Call, channel_id: ChannelId, query: wire.ListMyArchivedThreads
+) -> wire.ThreadList:
+    """List the private archived threads of a channel that the current user has joined."""
+    rules.require_parent(call, channel_id, _PARENT_TYPES)
+    rows = store.list_joined_private_archived(
+        call.tx, channel_id, call.user_id, before=query.before or None, limit=query.limit + 1
+    )
+    return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
+
+
+@handles(wire.GET_ACTIVE_GUILD_THREADS)
+def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
+    """List the active threads of a guild.
+
+    Contains the threads that the caller can see, newest first."""
+    standing = access.guild(call, guild_id)
+    return views.thread_list(call.tx, views.visible_active(call.tx, standing), call.user_id)
+
+
+def _get(call: Call, channel_id: int) -> ChannelRow:
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return row

@@ -1,0 +1,197 @@
+"""Permission and validity checks for threads."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
+from hubbub.protocol.ids import TagId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import threads as wire
+from hubbub.protocol.resources.channels import PINNED_POSTS_MAX, UpdateChannel
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess
+from hubbub.server.core.call import Call
+from hubbub.server.places import channels
+from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.talk.threads import store
+
+USER_MESSAGE_TYPES: Final = frozenset({0, 19, 20, 23})
+"""Message types that users send; other types are system messages."""
+
+# spec/http.md#2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
+_OLD_BYPASS: Final = Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
+
+_BY_CREATOR: Final = ("name", "archived", "auto_archive_duration")
+_BY_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "applied_tags")
+
+
+def require_thread(call: Call, channel_id: int) -> ChannelAccess:
+    """Return the caller's standing in a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
+    here = access.channel(call, channel_id)
+    if here.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if not here.channel.is_thread:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return here
+
+
+def require_not_restricted(here: ChannelAccess) -> None:
+    """Raise an error for members with read-only access (spec/http.md#2.2).
+
+    Reasons are a timeout, pending membership screening, and auto moderation."""
+    if here.guild is not None and here.guild.is_read_only:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_open(here: ChannelAccess) -> None:
+    """Raise an error if the thread is archived, since members can neither join nor leave it then."""
+    if here.channel.archived:
+        raise errors.THREAD_ARCHIVED()
+
+
+def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
+    """Return the caller's standing in a channel of one of these types, with its row."""
+    here = access.channel(call, channel_id)
+    if here.guild is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    row = channels.find(call.tx, channel_id)
+    if row is None:
+        raise errors.UNKNOWN_CHANNEL()
+    if row.type not in kinds:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return here, row
+
+
+def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
+    """Return the type of a thread without a message: private by default; announcement channels have one type only."""
+    if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
+        possible, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
+    else:
+        possible = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
+        default = ChannelType.PRIVATE_THREAD
+    kind = default if wanted is None else wanted
+    if kind not in possible:
+        raise errors.invalid("type", *errors.choices(int(each) for each in possible))
+    return int(kind)
+
+
+def require_creation(here: ChannelAccess, kind: int) -> None:
+    """Raise an error unless the caller may create a public or private thread."""
+    private = kind == ChannelType.PRIVATE_THREAD
+    here.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
+
+
+def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
+    """Raise an error if the guild has reached its maximum of active threads."""
+    if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
+        if kind == ChannelType.ANNOUNCEMENT_THREAD:
+            raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
+        raise errors.MAX_ACTIVE_THREADS()
+
+
+def is_slowed(call: Call, here: ChannelAccess) -> bool:
+    """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (spec/http.md#2.4)."""
+    if call.actor.is_bot:
+        return False
+    if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) and here.can(Permissions.BYPASS_SLOWMODE):
+        return False
+    return changes.PERMISSION_SPLITS.active(call.now) or not here.allowed & _OLD_BYPASS
+
+
+def require_slowmode(call: Call, here: ChannelAccess) -> None:
+    """Raise an error while slowmode forbids another thread; otherwise record this one (spec/http.md#3.2)."""
+    seconds = here.channel.rate_limit_per_user
+    if not seconds or not is_slowed(call, here):
+        return
+    last_ms = store.find_last_created(call.tx, here.channel.id, call.user_id)
+    if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
+        wait = (last_ms + seconds * 1000 - call.now) / 1000
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait, **{"global": False})
+    store.record_created(call.tx, here.channel.id, call.user_id, call.now)
+
+
+def require_tags(
+    forum: ChannelRow, wanted: Iterable[TagId], applied: Iterable[TagId], *, moderates: bool
+) -> list[TagId]:
+    """Return the distinct tags for a post, or raise an error.
+
+    They must exist in the forum. Only moderators may change moderated tags."""
+    tags = list(dict.fromkeys(wanted))
+    available = {tag.id: tag for tag in channels.tags(forum)}
+    if any(tag not in available for tag in tags):
+        raise errors.UNKNOWN_TAG()
+    changed = set(tags) ^ {tag for tag in applied if tag in available}
+    if not moderates and any(available[tag].moderated for tag in changed):
+        raise errors.MISSING_PERMISSIONS()
+    if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
+        if not moderates and all(tag.moderated for tag in available.values()):
+            raise errors.NO_TAGS_FOR_NON_MODERATORS()
+        raise errors.TAG_REQUIRED()
+    return tags
+
+
+def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
+    """Raise an error unless the caller may make these changes to a thread (spec/http.md#3.3)."""
+    changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
+    if changed:
+        require_not_restricted(here)
+    if row.locked and changed and not here.can(Permissions.MANAGE_THREADS):
+        raise errors.THREAD_LOCKED()
+    if (row.locked and changed) or not _can_edit_unmoderated(call, here, row, body, changed):
+        access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
+    unarchives = body.archived is False and bool(row.archived)
+    if row.archived and not unarchives and changed and changed != ["archived"]:
+        raise errors.THREAD_ARCHIVED()
+
+
+def _can_edit_unmoderated(
+    call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed: Iterable[str]
+) -> bool:
+    """Return whether the caller may make these changes without MANAGE_THREADS."""
+    if row.owner_id == call.user_id:
+        return all(key in _BY_CREATOR for key in changed)
+    if any(key != "archived" for key in changed) or body.archived is True:
+        return False
+    # Members of the thread and users who may send messages can unarchive it.
+    return here.can(Permissions.SEND_MESSAGES) or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
+
+
+def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
+    """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
+    if forum is None or forum.type not in FORUM_TYPES:
+        raise errors.WRONG_CHANNEL_TYPE()
+    pinned = store.find_pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
+    if pinned is not None and pinned != row.id and PINNED_POSTS_MAX == 1:
+        raise errors.MAX_PINNED_THREADS()
+
+
+def require_add_member(here: ChannelAccess, row: ChannelRow) -> None:
+    """Raise an error unless the caller may add members.
+
+    This requires SEND_MESSAGES; a private thread can restrict it to moderators."""
+    here.require(Permissions.SEND_MESSAGES)
+    if here.can(Permissions.MANAGE_THREADS):
+        return
+    if row.locked:
+        raise errors.THREAD_LOCKED()
+    if row.type == ChannelType.PRIVATE_THREAD and row.invitable == 0:
+        raise errors.MISSING_PERMISSIONS()
+
+
+def require_remove_member(call: Call, row: ChannelRow) -> None:
+    """Raise an error unless the caller may remove members: a moderator, or the creator of a private thread."""
+    require_not_restricted(access.channel(call, row.id))
+    is_creator = row.type == ChannelType.PRIVATE_THREAD and row.owner_id == call.user_id
+    if not is_creator:
+        access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
+
+
+def require_members_intent(call: Call) -> None:
+    """Raise an error if a bot lacks the GUILD_MEMBERS intent (spec/http.md#4.2)."""
+    either = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+    if call.actor.is_bot and not call.actor.application_flags & either:
+        raise errors.MISSING_ACCESS()

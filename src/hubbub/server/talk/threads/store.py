@@ -1,0 +1,185 @@
+"""SQL for threads and for the thread_members table."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
+
+_THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
+_MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
+
+
+def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
+    """Return the ids of a thread's members."""
+    rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
+    return [user_id for (user_id,) in rows]
+
+
+def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
+    """Return a thread's members by ascending user id."""
+    sql = f"SELECT {_MEMBER} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
+    if limit is None:
+        return tx.fetch(ThreadMemberRow, sql, thread_id, after)
+    return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after, limit)
+
+
+def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
+    """Return a user's memberships in threads, by thread id."""
+    found: dict[int, ThreadMemberRow] = {}
+    for batch in batches(thread_ids):
+        for row in tx.fetch(
+            ThreadMemberRow,
+            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({placeholders(batch)})",
+            user_id,
+            *batch,
+        ):
+            found[row.thread_id] = row
+    return found
+
+
+def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
+    """Insert a membership, update the member count and return whether it is new."""
+    new = tx.run(
+        "INSERT INTO thread_members (thread_id, user_id, joined_ms, flags) VALUES (?, ?, ?, ?)"
+        " ON CONFLICT (thread_id, user_id) DO NOTHING",
+        *row,
+    )
+    if new:
+        tx.run("UPDATE channels SET member_count = member_count + 1 WHERE id = ?", row.thread_id)
+    return bool(new)
+
+
+def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
+    """Delete a membership, update the member count and return whether it existed."""
+    deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
+    if deleted:
+        tx.run("UPDATE channels SET member_count = member_count - 1 WHERE id = ?", thread_id)
+    return bool(deleted)
+
+
+def delete_all_members(tx: Tx, thread_ids: Sequence[int]) -> None:
+    """Delete the memberships of threads."""
+    for batch in batches(thread_ids):
+        tx.run(f"DELETE FROM thread_members WHERE thread_id IN ({placeholders(batch)})", *batch)
+
+
+def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
+    """Return the threads of a guild that a user is a member of."""
+    return tx.fetch(
+        ChannelRow,
+        f"{_THREADS} JOIN thread_members m ON m.thread_id = c.id WHERE m.user_id = ? AND c.guild_id = ?",
+        user_id,
+        guild_id,
+    )
+
+
+def list_ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
+    """Return the ids of all threads of these channels."""
+    found: list[int] = []
+    for batch in batches(channel_ids):
+        rows = tx.all(
+            f"SELECT id FROM channels WHERE parent_id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch
+        )
+        found += [thread_id for (thread_id,) in rows]
+    return found
+
+
+def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
+    """Return a guild's active threads, newest first."""
+    return tx.fetch(
+        ChannelRow,
+        f"{_THREADS} WHERE c.guild_id = ? AND c.type IN (10, 11, 12) AND c.archived = 0 ORDER BY c.id DESC",
+        guild_id,
+    )
+
+
+def count_active(tx: Tx, guild_id: int) -> int:
+    """Return the number of a guild's active threads."""
+    return int(
+        tx.value("SELECT COUNT(*) FROM channels WHERE guild_id = ? AND type IN (10, 11, 12) AND archived = 0", guild_id)
+        or 0
+    )
+
+
+def list_archived(
+    tx: Tx, parent_id: int, kinds: Sequence[int], *, before_ms: int | None, limit: int
+) -> list[ChannelRow]:
+    """Return archived threads of a channel, most recently archived first."""
+    bound = "" if before_ms is None else " AND c.archive_changed_ms < ?"
+    return tx.fetch(
+        ChannelRow,
+        f"{_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(kinds)}) AND c.archived = 1{bound}"
+        " ORDER BY c.archive_changed_ms DESC, c.id DESC LIMIT ?",
+        parent_id,
+        *kinds,
+        *(() if before_ms is None else (before_ms,)),
+        limit,
+    )
+
+
+def list_joined_private_archived(
+    tx: Tx, parent_id: int, user_id: int, *, before: int | None, limit: int
+) -> list[ChannelRow]:
+    """Return archived private threads of a channel that a user is a member of, newest first."""
+    bound = "" if before is None else " AND c.id < ?"
+    return tx.fetch(
+        ChannelRow,
+        f"{_THREADS} JOIN thread_members m ON m.thread_id = c.id AND m.user_id = ?"
+        f" WHERE c.parent_id = ? AND c.type = 12 AND c.archived = 1{bound} ORDER BY c.id DESC LIMIT ?",
+        user_id,
+        parent_id,
+        *(() if before is None else (before,)),
+        limit,
+    )
+
+
+def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
+    """Return the id of the post that is pinned in a forum, or None."""
+    found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
+    return found
+
+
+def count_message(tx: Tx, thread_id: int) -> None:
+    """Increment the message counts of a thread."""
+    tx.run(
+        "UPDATE channels SET message_count = message_count + 1, total_message_sent = total_message_sent + 1 WHERE id = ?",
+        thread_id,
+    )
+
+
+def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
+    """Decrease the message count of a thread; the total of sent messages stays."""
+    tx.run(
+        "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
+        number,
+        number,
+        thread_id,
+    )
+
+
+def find_last_created(tx: Tx, channel_id: int, user_id: int) -> int | None:
+    """Return when a user last created a thread in a channel with slowmode, or None."""
+    found: int | None = tx.value(
+        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'thread'", channel_id, user_id
+    )
+    return found
+
+
+def record_created(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
+    """Record that a user created a thread in a channel with slowmode."""
+    tx.run(
+        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'thread', ?)"
+        " ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        channel_id,
+        user_id,
+        now,
+    )
+
+
+def delete_rows(tx: Tx, thread_ids: Iterable[int]) -> None:
+    """Delete threads."""
+    wanted = list(thread_ids)
+    for batch in batches(wanted):
+        tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)

@@ -1,0 +1,86 @@
+"""Build the wire models of threads with the reader's memberships."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import UNSET
+
+from hubbub.protocol import wire as json
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.permissions import can_see_thread
+from hubbub.protocol.resources import threads as wire
+from hubbub.protocol.resources.channels import Thread
+from hubbub.server.core import access
+from hubbub.server.core.access import GuildAccess, visible_channels
+from hubbub.server.core.call import Call
+from hubbub.server.core.gateway_queries import GuildView
+from hubbub.server.core.store import Tx
+from hubbub.server.places import channels
+from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.talk.threads import store
+
+PRIVATE: Final = ChannelType.PRIVATE_THREAD
+
+
+def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, more: bool = False) -> wire.ThreadList:
+    """Return a list of threads with the reader's memberships."""
+    memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
+    return wire.ThreadList(
+        threads=[thread(row, memberships.get(row.id)) for row in rows],
+        members=[channels.thread_member(memberships[row.id]) for row in rows if row.id in memberships],
+        has_more=more,
+    )
+
+
+def thread(row: ChannelRow, membership: ThreadMemberRow | None) -> Thread:
+    """Return a thread with the reader's membership, if any."""
+    return channels.thread(row, member=UNSET if membership is None else channels.thread_member(membership))
+
+
+def created(row: ChannelRow, membership: ThreadMemberRow | None) -> wire.CreatedThread:
+    """Return a new thread for its creator."""
+    return wire.CreatedThread(**msgspec.structs.asdict(thread(row, membership)))
+
+
+def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
+    """Return the active threads of a guild that a member can see, newest first."""
+    return _visible(tx, standing, store.list_active(tx, standing.guild_id))
+
+
+def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
+    """Return those of the guild's threads that still exist and that the caller can see."""
+    rows = sorted(channels.find_many(call.tx, thread_ids).values())
+    return [channels.thread(row) for row in _visible(call.tx, access.guild(call, guild_id), rows)]
+
+
+def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
+    bits = visible_channels(tx, standing)
+    memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
+    return [
+        row
+        for row in rows
+        if can_see_thread(bits.get(row.parent_id or 0, 0), private=row.type == PRIVATE, joined=row.id in memberships)
+    ]
+
+
+def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the active threads of GUILD_CREATE for one member.
+
+    Each contains the member's membership, without the ids that the thread already has."""
+    rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
+    memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
+    threads: list[dict[str, Any]] = []
+    for row in rows:
+        bits = view.permissions(row.parent_id or 0)
+        if not can_see_thread(bits, private=row.type == PRIVATE, joined=row.id in memberships):
+            continue
+        fields = msgspec.structs.asdict(channels.thread(row))
+        keys = {key: value for key, value in fields.items() if value is not UNSET}
+        if row.id in memberships:
+            keys["member"] = {
+                "join_timestamp": json.timestamp(memberships[row.id].joined_ms),
+                "flags": memberships[row.id].flags,
+            }
+        threads.append(keys)
+    return {"threads": threads}

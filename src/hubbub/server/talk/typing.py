@@ -1,0 +1,32 @@
+"""HTTP handler for the typing indicator, which is published but not stored."""
+
+import sys
+
+from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.resources import typing as wire
+from hubbub.server.core import access
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Slice, handles
+from hubbub.server.places import members
+from hubbub.server.talk import messages
+
+
+@handles(wire.TRIGGER_TYPING_INDICATOR)
+def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
+    """Trigger the typing indicator in a channel.
+
+    The caller must be able to send messages in the channel."""
+    here = access.channel(call, channel_id)
+    messages.require_send(call, here)
+    payload = wire.TypingStarted(channel_id=here.channel.id, user_id=call.user_id, timestamp=call.now // 1000)
+    if here.guild is not None:
+        payload.guild_id = here.guild_id
+        member = members.find_views(call.tx, here.guild_id, [call.user_id]).get(call.user_id)
+        if member is not None:
+            payload.member = member
+    call.tx.emit(wire.TYPING_START, payload, messages.audience(call, here.channel))
+
+
+SLICE = Slice(name="typing", modules=(sys.modules[__name__],))
+
+__all__ = ["SLICE"]

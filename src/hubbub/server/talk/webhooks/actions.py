@@ -1,0 +1,215 @@
+"""Create, update and delete webhooks, and copy announcements to followers: store, record in the audit log, publish."""
+
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.enums import AuditLogAction, MessageType, WebhookType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, WebhookId
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.messages import MessageReference
+from hubbub.server.core import access, audit
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places import guilds
+from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.webhooks import rules, store, tokens
+from hubbub.server.talk.webhooks.store import Crosspost, WebhookRow
+
+BATCH_SIZE: Final = 25
+"""Number of copies made or updated in one transaction, small enough not to block other writers for long."""
+
+DELETED_CONTENT: Final = "[Original Message Deleted]"
+"""Content of a copy whose source was deleted."""
+
+
+class LoggedWebhook(msgspec.Struct, frozen=True, kw_only=True):
+    """The fields of a webhook that the audit log records."""
+
+    type: int
+    name: str
+    channel_id: ChannelId
+    avatar_hash: str | None
+    """Hash of the avatar; the audit log has its own name for this field (spec/http.md#3.11)."""
+    application_id: ApplicationId | None
+
+
+def create(
+    call: Call,
+    channel: ChannelRef,
+    guild_id: int,
+    name: str,
+    avatar: str | None,
+    *,
+    application_id: int | None = None,
+) -> WebhookRow:
+    """Create an incoming webhook, owned by the given application or by the calling bot's application, if any."""
+    if application_id is None and call.actor.is_bot:
+        application_id = call.actor.application_id
+    rules.require_below_max(call, channel.id, guild_id)
+    store.get_key(call.tx)
+    return _add(
+        call,
+        WebhookRow(
+            id=call.new_id(WebhookId),
+            type=WebhookType.INCOMING,
+            guild_id=guild_id,
+            channel_id=channel.id,
+            user_id=call.user_id,
+            name=name,
+            avatar=avatar,
+            application_id=application_id,
+            salt=tokens.new_salt(),
+        ),
+    )
+
+
+def _add(call: Call, row: WebhookRow) -> WebhookRow:
+    store.insert(call.tx, row)
+    changes = audit.differences(None, _logged(row))
+    audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_CREATE, target_id=row.id, changes=changes)
+    _publish_update(call, row.guild_id, row.channel_id)
+    return row
+
+
+def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
+    """Update a webhook. Does nothing if nothing changed."""
+    if after == before:
+        return after
+    store.update(call.tx, after)
+    changes = audit.differences(_logged(before), _logged(after))
+    audit.record(call, after.guild_id, AuditLogAction.WEBHOOK_UPDATE, target_id=after.id, changes=changes)
+    for channel_id in dict.fromkeys((before.channel_id, after.channel_id)):
+        _publish_update(call, after.guild_id, channel_id)
+    return after
+
+
+def delete(call: Call, row: WebhookRow) -> None:
+    """Delete a webhook. Its messages stay."""
+    store.delete(call.tx, row.id)
+    changes = audit.differences(_logged(row), None)
+    audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_DELETE, target_id=row.id, changes=changes)
+    _publish_update(call, row.guild_id, row.channel_id)
+
+
+def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
+    payload = wire.WebhooksUpdate(guild_id=GuildId(guild_id), channel_id=ChannelId(channel_id))
+    call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
+
+
+def _logged(row: WebhookRow) -> LoggedWebhook:
+    return LoggedWebhook(
+        type=row.type,
+        name=row.name,
+        channel_id=ChannelId(row.channel_id),
+        avatar_hash=row.avatar,
+        application_id=None if row.application_id is None else ApplicationId(row.application_id),
+    )
+
+
+def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
+    """Delete the webhooks of deleted channels.
+
+    Followers of a deleted channel keep their webhook, which receives nothing any more."""
+    store.delete_of_channels(call.tx, signal.channel_ids)
+
+
+# Followers
+
+
+def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
+    """Let a channel follow an announcement channel. Returns the existing webhook if it already does."""
+    known = store.find_follower(call.tx, source.id, target.id)
+    if known is not None:
+        return known
+    guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
+    rules.require_below_max(call, target.id, guild_id)
+    source_guild = guilds.find(call.tx, source_guild_id)
+    name = f"{source_guild.name if source_guild is not None else ''} #{source.name}".strip()
+    row = _add(
+        call,
+        WebhookRow(
+            id=call.new_id(WebhookId),
+            type=WebhookType.CHANNEL_FOLLOWER,
+            guild_id=guild_id,
+            channel_id=target.id,
+            user_id=call.user_id,
+            name=name[: wire.WEBHOOK_NAME_MAX],
+            avatar=None if source_guild is None else source_guild.icon,
+            source_guild_id=source_guild_id,
+            source_channel_id=source.id,
+        ),
+    )
+    reference = MessageReference(channel_id=source.id, guild_id=GuildId(source_guild_id))
+    messages.create_system_message(
+        call, target, MessageType.CHANNEL_FOLLOW_ADD, call.user_id, content=name, reference=reference
+    )
+    return row
+
+
+def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
+    """Copy a published message to a batch of followers.
+
+    Returns the id of the last webhook, to continue after it, or None at the end."""
+    followers = store.list_followers(call.tx, source.channel_id, after, BATCH_SIZE)
+    for row in followers:
+        channel = access.find_channel(call.tx, row.channel_id)
+        if channel is None:
+            continue
+        reference = MessageReference(
+            channel_id=ChannelId(source.channel_id),
+            message_id=MessageId(source.id),
+            guild_id=GuildId(row.source_guild_id or 0),
+        )
+        author = rules.author(row, rules.require_guild(call, row))
+        copy = messages.create_crosspost(call, channel, source, author, reference)
+        store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
+    return followers[-1].id if len(followers) == BATCH_SIZE else None
+
+
+def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
+    """Update a batch of copies from their source, or mark them if the source was deleted.
+
+    Returns the id of the last copy, to continue after it, or None at the end."""
+    source = messages.find(call.tx, channel_id, message_id)
+    copies = store.list_crossposts(call.tx, channel_id, message_id, after, BATCH_SIZE)
+    for each in copies:
+        row = messages.find(call.tx, each.channel_id, each.message_id)
+        channel = access.find_channel(call.tx, each.channel_id)
+        if row is None or channel is None:
+            continue
+        changed = _without_source(row) if source is None else _copy_content(row, source)
+        if changed != row:
+            messages.update(call, channel, changed)
+    if len(copies) == BATCH_SIZE:
+        return copies[-1].message_id
+    if source is None:
+        store.delete_crossposts_of(call.tx, channel_id, message_id)
+    return None
+
+
+def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
+    return row._replace(
+        flags=row.flags & ~messages.CROSSPOST_FLAGS | source.flags & messages.CROSSPOST_FLAGS,
+        content=source.content,
+        mentions=source.mentions,
+        attachments=source.attachments,
+        embeds=source.embeds,
+        components=source.components,
+        edited_ms=source.edited_ms,
+    )
+
+
+def _without_source(row: MessageRow) -> MessageRow:
+    return row._replace(
+        flags=row.flags & ~MessageFlags.IS_COMPONENTS_V2 | MessageFlags.SOURCE_MESSAGE_DELETED,
+        content=DELETED_CONTENT,
+        mentions=None,
+        attachments=None,
+        embeds=None,
+        components=None,
+    )

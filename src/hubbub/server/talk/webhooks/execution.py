@@ -1,0 +1,194 @@
+"""HTTP handlers that execute webhooks in the native, Slack and GitHub formats, and manage the sent messages."""
+
+from typing import Any
+
+from msgspec import UNSET
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import AllowedMentionType
+from hubbub.protocol.ids import ChannelId, MessageId, WebhookId
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.github import GithubWebhook
+from hubbub.protocol.resources.messages import AllowedMentions, CreateMessage, Message, UpdateMessage
+from hubbub.server.core import access, quotas
+from hubbub.server.core.access import ChannelRef
+from hubbub.server.core.call import Call
+from hubbub.server.core.slices import Response, handles
+from hubbub.server.places.channels import FORUM_TYPES
+from hubbub.server.talk import messages, threads
+from hubbub.server.talk.messages import MessageRow
+from hubbub.server.talk.webhooks import github, rules, slack
+from hubbub.server.talk.webhooks.store import WebhookRow
+
+
+@handles(wire.EXECUTE_WEBHOOK)
+def execute_webhook(
+    call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.ExecuteWebhook, query: wire.ExecuteQuery
+) -> Message | Response:
+    """Execute a webhook.
+
+    Returns the message with `wait`, otherwise 204."""
+    row = rules.require_author(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.create(call, body)
+    message = _send(call, row, body, query, components=query.with_components)
+    return message if query.wait else Response(204)
+
+
+@handles(wire.EXECUTE_SLACK_COMPATIBLE_WEBHOOK)
+def execute_slack_compatible_webhook(
+    call: Call, webhook_id: WebhookId, webhook_token: str, body: wire.SlackWebhook, query: wire.CompatibleQuery
+) -> bytes:
+    """Execute a Slack-compatible webhook."""
+    row = rules.require_token(call, webhook_id, webhook_token)
+    _send(call, row, slack.convert(body), query)
+    return b"ok"
+
+
+@handles(wire.EXECUTE_GITHUB_COMPATIBLE_WEBHOOK)
+def execute_github_compatible_webhook(
+    call: Call, webhook_id: WebhookId, webhook_token: str, body: GithubWebhook | None, query: wire.CompatibleQuery
+) -> None:
+    """Execute a GitHub-compatible webhook.
+
+    Events without a message format are accepted and ignored."""
+    row = rules.require_token(call, webhook_id, webhook_token)
+    embed = None if body is None else github.embed(call.headers.get(wire.GITHUB_EVENT_HEADER, ""), body)
+    if embed is not None:
+        _send(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
+
+
+@handles(wire.GET_WEBHOOK_MESSAGE)
+def get_webhook_message(
+    call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
+) -> Message:
+    """Get a message of a webhook."""
+    row = rules.require_author(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.get(call, message_id)
+    channel, message = _find_message(call, row, message_id, query)
+    return messages.views.message(call, message, guild_id=channel.guild_id)
+
+
+@handles(wire.UPDATE_WEBHOOK_MESSAGE)
+def update_webhook_message(
+    call: Call,
+    webhook_id: WebhookId,
+    webhook_token: str,
+    message_id: MessageId,
+    body: wire.UpdateWebhookMessage,
+    query: wire.UpdateMessageQuery,
+) -> Message:
+    """Update a message of a webhook."""
+    row = rules.require_author(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.change(call, message_id, body)
+    channel, message = _find_message(call, row, message_id, query)
+    _require_open(channel)
+    if channel.locked:
+        raise errors.THREAD_LOCKED()
+    if messages.views.extra(message).poll is not None:
+        raise errors.POLL_CANNOT_EDIT()
+    change = UpdateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        flags=body.flags,
+        allowed_mentions=body.allowed_mentions,
+        components=rules.allowed_components(row, body.components, with_components=query.with_components),
+        attachments=body.attachments,
+    )
+    if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
+        change.allowed_mentions = _users_only()
+    guild = rules.require_guild(call, row)
+    here = rules.standing(call, row, guild, channel)
+    return messages.edit(call, here, rules.author(row, guild), message, change)
+
+
+@handles(wire.DELETE_WEBHOOK_MESSAGE)
+def delete_webhook_message(
+    call: Call, webhook_id: WebhookId, webhook_token: str, message_id: MessageId, query: wire.WebhookQuery
+) -> None:
+    """Delete a message of a webhook."""
+    row = rules.require_author(call, webhook_id, webhook_token)
+    if not isinstance(row, WebhookRow):
+        return row.delete(call, message_id)
+    channel, message = _find_message(call, row, message_id, query)
+    _require_open(channel)
+    here = rules.standing(call, row, rules.require_guild(call, row), channel)
+    messages.delete(call, here, message)
+
+
+def _send(
+    call: Call, row: WebhookRow, body: wire.ExecuteWebhook, query: wire.WebhookQuery, *, components: bool = False
+) -> Message:
+    channel = rules.require_channel(call, row)
+    name = rules.clean_name(body.username, "username") if body.username else None
+    avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
+    # spec/http.md#3.13: the limit applies to all webhooks of a channel together, including its threads.
+    quotas.consume(call, "webhooks", channel.id, wire.CHANNEL_EXECUTE_LIMIT)
+    target, post_message_id = _find_target(call, row, channel, body, query)
+    guild = rules.require_guild(call, row)
+    message = CreateMessage(
+        content=body.content,
+        embeds=body.embeds,
+        allowed_mentions=body.allowed_mentions or _users_only(),
+        components=rules.allowed_components(row, body.components, with_components=components),
+        attachments=body.attachments,
+        flags=(body.flags or 0) & rules.SETTABLE_FLAGS,
+        poll=body.poll,
+        tts=body.tts,
+    )
+    here = rules.standing(call, row, guild, target)
+    author = rules.author(row, guild, name=name, avatar=avatar)
+    return messages.create(call, here, message, author=author, message_id=post_message_id)
+
+
+def _find_target(
+    call: Call, row: WebhookRow, channel: ChannelRef, body: wire.ExecuteWebhook, query: wire.WebhookQuery
+) -> tuple[ChannelRef, MessageId | None]:
+    """Return the channel that a webhook sends to, and the id of the first message of a new post, if any."""
+    forum = channel.type in FORUM_TYPES
+    if body.thread_name:
+        if not forum:
+            raise errors.WEBHOOK_THREAD_OUTSIDE_FORUM()
+        if query.thread_id:
+            raise errors.FORUM_WEBHOOK_THREAD_TWICE()
+        post = threads.create_without_member(
+            call, channel.id, body.thread_name, body.applied_tags or (), owner_id=row.id
+        )
+        target = access.find_channel(call.tx, post.id)
+        if target is None:
+            raise errors.UNKNOWN_CHANNEL()
+        return target, MessageId(post.id)
+    if query.thread_id:
+        thread = rules.require_thread(call, row, query.thread_id)
+        if thread.locked:
+            raise errors.THREAD_LOCKED()
+        return thread, None
+    if forum:
+        raise errors.FORUM_WEBHOOK_NEEDS_THREAD()
+    return channel, None
+
+
+def _find_message(
+    call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
+) -> tuple[ChannelRef, MessageRow]:
+    """Return a message of this webhook with its channel. Raises UNKNOWN_MESSAGE for messages of others."""
+    if query.thread_id:
+        channel = rules.require_thread(call, row, query.thread_id)
+    else:
+        channel = rules.require_channel(call, row)
+    message = messages.get(call.tx, ChannelId(channel.id), message_id)
+    if message.webhook_id != row.id:
+        raise errors.UNKNOWN_MESSAGE()
+    return channel, message
+
+
+def _require_open(channel: ChannelRef) -> None:
+    if channel.archived:
+        raise errors.THREAD_ARCHIVED()
+
+
+def _users_only() -> Any:
+    """Return the default allowed mentions of webhooks: users only (spec/http.md#3.4)."""
+    return AllowedMentions(parse=[AllowedMentionType.USERS])

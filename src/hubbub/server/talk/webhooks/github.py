@@ -1,0 +1,270 @@
+"""Embeds for GitHub events, with one function for each supported event (spec/webhooks-and-interactions.md#6)."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec import UNSET
+
+from hubbub.protocol.resources import embeds
+from hubbub.protocol.resources.embeds import EmbedAuthorRequest, EmbedRequest
+from hubbub.protocol.resources.github import GithubCheckSuite, GithubCommit, GithubIssue, GithubUser, GithubWebhook
+from hubbub.server.talk.webhooks.truncation import truncate
+
+SHA_LENGTH: Final = 7
+COMMITS_MAX: Final = 20
+"""Maximum number of listed commits of a push."""
+COMMIT_LINE_MAX: Final = 50
+BODY_MAX: Final = 500
+"""Maximum length of quoted text; the embed links to the rest."""
+
+BLUE: Final = 0x7289DA
+GREEN: Final = 0x009800
+RED: Final = 0xFC2929
+ORANGE: Final = 0xEB6420
+YELLOW: Final = 0xFCBD1F
+SAND: Final = 0xE68D60
+PINK: Final = 0xBE8ABF
+
+Formatter = Callable[[GithubWebhook], EmbedRequest | None]
+
+
+def embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
+    """Return the embed for an event, or None if the event is not supported or lacks data."""
+    formatter = FORMATTERS.get(event)
+    found = None if formatter is None else formatter(payload)
+    if found is None:
+        return None
+    sender = payload.sender
+    found.author = EmbedAuthorRequest(
+        name=truncate(sender.login, embeds.EMBED_AUTHOR_MAX), url=sender.html_url, icon_url=sender.avatar_url
+    )
+    return found
+
+
+def _embed(payload: GithubWebhook, title: str, url: str, *, text: str | None = None, color: int = 0) -> EmbedRequest:
+    source = payload.repository.full_name if payload.repository else payload.sender.login
+    return EmbedRequest(
+        title=truncate(f"[{source}] {title}", embeds.EMBED_TITLE_MAX),
+        url=url,
+        description=truncate(text, BODY_MAX) if text else UNSET,
+        color=color or UNSET,
+    )
+
+
+def _source_url(payload: GithubWebhook) -> str:
+    return payload.repository.html_url if payload.repository else payload.sender.html_url
+
+
+def _title(issue: GithubIssue) -> str:
+    return f"#{issue.number} {issue.title}"
+
+
+# Commits
+
+
+def _push(payload: GithubWebhook) -> EmbedRequest | None:
+    branch = (payload.ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
+    source = payload.repository.name if payload.repository else payload.sender.login
+    url = payload.compare or _source_url(payload)
+    if payload.forced:
+        head = payload.head_commit.id[:SHA_LENGTH] if payload.head_commit else ""
+        return EmbedRequest(
+            title=truncate(f"[{source}] Branch {branch} was force-pushed to `{head}`", embeds.EMBED_TITLE_MAX),
+            url=url,
+            description=f"[Compare changes]({url})",
+            color=RED,
+        )
+    commits = payload.commits or []
+    if not commits:
+        return None
+    count = f"{len(commits)} new commit{'' if len(commits) == 1 else 's'}"
+    return EmbedRequest(
+        title=truncate(f"[{source}:{branch}] {count}", embeds.EMBED_TITLE_MAX),
+        url=commits[0].url if len(commits) == 1 else url,
+        description=truncate("\n".join(map(_commit_line, commits[:COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
+        color=BLUE,
+    )
+
+
+def _commit_line(commit: GithubCommit) -> str:
+    summary = truncate((commit.message.splitlines() or [""])[0], COMMIT_LINE_MAX)
+    author = commit.author.username or commit.author.name
+    return f"[`{commit.id[:SHA_LENGTH]}`]({commit.url}) {summary} - {author}"
+
+
+def _commit_comment(payload: GithubWebhook) -> EmbedRequest | None:
+    comment = payload.comment
+    if not comment:
+        return None
+    commit = (comment.commit_id or "")[:SHA_LENGTH]
+    return _embed(payload, f"New comment on commit `{commit}`", comment.html_url, text=comment.body)
+
+
+def _create(payload: GithubWebhook) -> EmbedRequest | None:
+    return _embed(payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload))
+
+
+def _delete(payload: GithubWebhook) -> EmbedRequest | None:
+    kind = (payload.ref_type or "ref").capitalize()
+    return _embed(payload, f"{kind} deleted: {payload.ref or ''}", _source_url(payload))
+
+
+# Issues and pull requests
+
+
+def _issues(payload: GithubWebhook) -> EmbedRequest | None:
+    issue, action = payload.issue, payload.action
+    if not issue or action not in ("opened", "closed", "reopened"):
+        return None
+    color = {"opened": ORANGE, "reopened": YELLOW}.get(action, 0)
+    text = issue.body or None if action == "opened" else None
+    return _embed(payload, f"Issue {action}: {_title(issue)}", issue.html_url, text=text, color=color)
+
+
+def _issue_comment(payload: GithubWebhook) -> EmbedRequest | None:
+    issue, comment = payload.issue, payload.comment
+    if not issue or not comment or payload.action not in ("created", None, UNSET):
+        return None
+    pull = issue.pull_request is not UNSET and issue.pull_request is not None
+    kind, color = ("pull request", PINK) if pull else ("issue", SAND)
+    title = f"New comment on {kind} #{issue.number}: {issue.title}"
+    return _embed(payload, title, comment.html_url, text=comment.body, color=color)
+
+
+def _pull_request(payload: GithubWebhook) -> EmbedRequest | None:
+    pull, action = payload.pull_request, payload.action
+    if not pull or action not in ("opened", "closed", "reopened"):
+        return None
+    color = {"opened": GREEN, "reopened": YELLOW}.get(action, 0)
+    text = pull.body or None if action == "opened" else None
+    return _embed(payload, f"Pull request {action}: {_title(pull)}", pull.html_url, text=text, color=color)
+
+
+def _pull_request_review(payload: GithubWebhook) -> EmbedRequest | None:
+    pull, review = payload.pull_request, payload.review
+    if not pull or not review or payload.action != "submitted":
+        return None
+    state = review.state.lower().replace("_", " ")
+    title = {"approved": "Pull request approved", "changes requested": "Changes requested on pull request"}.get(
+        state, "Pull request review submitted"
+    )
+    color = {"approved": GREEN, "changes requested": RED}.get(state, PINK)
+    return _embed(payload, f"{title}: {_title(pull)}", review.html_url, text=review.body or None, color=color)
+
+
+def _pull_request_review_comment(payload: GithubWebhook) -> EmbedRequest | None:
+    pull, comment = payload.pull_request, payload.comment
+    if not pull or not comment or payload.action not in ("created", None, UNSET):
+        return None
+    title = f"New review comment on pull request #{pull.number}: {pull.title}"
+    return _embed(payload, title, comment.html_url, text=comment.body, color=PINK)
+
+
+# The repository
+
+
+def _fork(payload: GithubWebhook) -> EmbedRequest | None:
+    if not payload.forkee:
+        return None
+    return _embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
+
+
+def _member(payload: GithubWebhook) -> EmbedRequest | None:
+    member: GithubUser | None = payload.member or None
+    if member is None or payload.action not in ("added", None, UNSET):
+        return None
+    return _embed(payload, f"New collaborator added: {member.login}", member.html_url)
+
+
+def _public(payload: GithubWebhook) -> EmbedRequest | None:
+    return _embed(payload, "Now open sourced!", _source_url(payload))
+
+
+def _release(payload: GithubWebhook) -> EmbedRequest | None:
+    release = payload.release
+    if not release or payload.action not in ("published", None, UNSET):
+        return None
+    return _embed(payload, f"New release published: {release.tag_name}", release.html_url)
+
+
+def _watch(payload: GithubWebhook) -> EmbedRequest | None:
+    return _embed(payload, "New star added", _source_url(payload))
+
+
+# Checks
+
+
+def _check_run(payload: GithubWebhook) -> EmbedRequest | None:
+    run = payload.check_run
+    if not run or not run.conclusion or payload.action not in ("completed", None, UNSET):
+        return None
+    text = (run.output.title or run.output.summary or None) if run.output else None
+    title = f"{run.name} {run.conclusion} on {_check_target(run.check_suite)}"
+    url = run.details_url or run.html_url
+    return _embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
+
+
+def _check_suite(payload: GithubWebhook) -> EmbedRequest | None:
+    suite = payload.check_suite
+    if not suite or not suite.conclusion or payload.action not in ("completed", None, UNSET):
+        return None
+    title = f"{suite.app.name} checks {suite.conclusion} on {_check_target(suite)}"
+    return _embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
+
+
+def _check_target(suite: GithubCheckSuite) -> str:
+    pulls = ", ".join(f"#{pull.number}" for pull in suite.pull_requests or ())
+    return pulls or suite.head_branch or f"`{suite.head_sha[:SHA_LENGTH]}`"
+
+
+def _conclusion_color(conclusion: str) -> int:
+    if conclusion == "success":
+        return GREEN
+    return RED if conclusion in ("failure", "timed_out", "action_required") else YELLOW
+
+
+# Discussions
+
+
+def _discussion(payload: GithubWebhook) -> EmbedRequest | None:
+    discussion = payload.discussion
+    if not discussion:
+        return None
+    if payload.action == "created":
+        title = f"New discussion #{discussion.number}: {discussion.title}"
+        return _embed(payload, title, discussion.html_url, text=discussion.body or None, color=SAND)
+    if payload.action == "answered":
+        text = payload.answer.body if payload.answer else None
+        title = f"Answer marked for discussion #{discussion.number}: {discussion.title}"
+        return _embed(payload, title, discussion.answer_html_url or discussion.html_url, text=text, color=GREEN)
+    return None
+
+
+def _discussion_comment(payload: GithubWebhook) -> EmbedRequest | None:
+    discussion, comment = payload.discussion, payload.comment
+    if not discussion or not comment or payload.action not in ("created", None, UNSET):
+        return None
+    title = f"New comment on discussion #{discussion.number}: {discussion.title}"
+    return _embed(payload, title, comment.html_url, text=comment.body, color=SAND)
+
+
+FORMATTERS: Final[Mapping[str, Formatter]] = {
+    "commit_comment": _commit_comment,
+    "create": _create,
+    "delete": _delete,
+    "fork": _fork,
+    "issue_comment": _issue_comment,
+    "issues": _issues,
+    "member": _member,
+    "public": _public,
+    "pull_request": _pull_request,
+    "pull_request_review": _pull_request_review,
+    "pull_request_review_comment": _pull_request_review_comment,
+    "push": _push,
+    "release": _release,
+    "watch": _watch,
+    "check_run": _check_run,
+    "check_suite": _check_suite,
+    "discussion": _discussion,
+    "discussion_comment": _discussion_comment,
+}

@@ -1,0 +1,78 @@
+"""Jobs and listeners that copy published announcements to followers and keep the copies up to date, in batches.
+
+All jobs for one message share a key, so they run in order, and an announcement with many followers does not block
+others."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from hubbub.protocol.flags import MessageFlags
+from hubbub.server.core.call import Call
+from hubbub.server.core.jobs import Job
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, MessagesDeleted
+from hubbub.server.talk.webhooks import actions, store
+
+COPY: Final = "webhooks.bring"
+UPDATE: Final = "webhooks.renew"
+
+
+class Announcement(msgspec.Struct, kw_only=True):
+    """Payload of the jobs for one message. `after` is the id of the webhook or copy to continue after."""
+
+    channel_id: int
+    message_id: int
+    after: int = 0
+
+
+def on_message_crossposted(call: Call, signal: MessageCrossposted) -> None:
+    """Schedule the copies of a published message."""
+    # Polls are not copied, since votes are counted in one channel only.
+    if messages.views.extra(signal.row).poll is None:
+        _enqueue(call, COPY, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+
+
+def on_message_changed(call: Call, signal: MessageChanged) -> None:
+    """Schedule the update of a published message's copies."""
+    if signal.row.flags & MessageFlags.CROSSPOSTED:
+        _enqueue(call, UPDATE, Announcement(channel_id=signal.row.channel_id, message_id=signal.row.id))
+
+
+def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
+    """Schedule the update of copies of deleted messages, and forget deleted copies."""
+    for row in signal.rows:
+        if row.flags & MessageFlags.CROSSPOSTED:
+            _enqueue(call, UPDATE, Announcement(channel_id=row.channel_id, message_id=row.id))
+    copies = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
+    if copies:
+        store.delete_copies(call.tx, signal.channel.id, copies)
+
+
+def copy_announcement(call: Call, job: Job) -> None:
+    """Copy a published message to a batch of followers and reschedule the job while there are more."""
+    announcement = job.decode(Announcement)
+    source = messages.find(call.tx, announcement.channel_id, announcement.message_id)
+    if source is None:
+        return
+    after = actions.copy_to_followers(call, source, announcement.after)
+    if after is not None:
+        announcement.after = after
+        _enqueue(call, COPY, announcement)
+
+
+def update_announcement(call: Call, job: Job) -> None:
+    """Update a batch of copies and reschedule the job while there are more."""
+    announcement = job.decode(Announcement)
+    after = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
+    if after is not None:
+        announcement.after = after
+        _enqueue(call, UPDATE, announcement)
+
+
+def _enqueue(call: Call, kind: str, announcement: Announcement) -> None:
+    call.tx.enqueue(kind, announcement, key=f"announcement-{int(announcement.message_id)}")
+
+
+JOBS: Final[Mapping[str, Callable[[Call, Job], None]]] = {COPY: copy_announcement, UPDATE: update_announcement}

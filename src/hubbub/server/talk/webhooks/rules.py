@@ -1,0 +1,263 @@
+"""Permission and validity checks for webhooks."""
+
+import hashlib
+import re
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ButtonStyle, ChannelType, ComponentType
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.server.core import access
+from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications, users
+from hubbub.server.places import guilds, roles
+from hubbub.server.places.guilds import GuildRow
+from hubbub.server.talk import messages
+from hubbub.server.talk.webhooks import store, tokens
+from hubbub.server.talk.webhooks.signals import TokenPresented, WebhookAuthor
+from hubbub.server.talk.webhooks.store import WebhookRow
+
+MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+
+WEBHOOK_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.GUILD_FORUM,
+        ChannelType.GUILD_MEDIA,
+    }
+)
+"""Channel types that can have webhooks. A thread uses those of its parent."""
+FOLLOWER_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
+"""Channel types that can follow an announcement channel."""
+
+SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
+
+# spec/webhooks-and-interactions.md#6: webhooks may not use the platform's own names.
+_RESERVED: Final = ("clyde", "discord", "hubbub")
+
+_OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
+
+# A webhook may send anything to its own channel. Permissions with effects beyond the channel depend on the owner.
+_ALWAYS_ALLOWED: Final = (
+    Permissions.VIEW_CHANNEL
+    | Permissions.READ_MESSAGE_HISTORY
+    | Permissions.SEND_MESSAGES
+    | Permissions.SEND_MESSAGES_IN_THREADS
+    | Permissions.EMBED_LINKS
+    | Permissions.ATTACH_FILES
+    | Permissions.SEND_POLLS
+)
+_INHERITED: Final = (
+    Permissions.MENTION_EVERYONE
+    | Permissions.SEND_TTS_MESSAGES
+    | Permissions.USE_EXTERNAL_EMOJIS
+    | Permissions.USE_EXTERNAL_STICKERS
+)
+
+_INTERACTIVE: Final = frozenset(
+    {
+        ComponentType.STRING_SELECT,
+        ComponentType.USER_SELECT,
+        ComponentType.ROLE_SELECT,
+        ComponentType.MENTIONABLE_SELECT,
+        ComponentType.CHANNEL_SELECT,
+    }
+)
+
+Path = tuple[str | int, ...]
+
+
+def clean_name(text: str, path: str = "name") -> str:
+    """Return the webhook name to store, or raise a form error."""
+    name = users.clean_name(text)
+    if not 1 <= len(name) <= wire.WEBHOOK_NAME_MAX:
+        raise errors.invalid(path, *errors.bad_length(1, wire.WEBHOOK_NAME_MAX))
+    for word in _RESERVED:
+        if word in name.lower():
+            raise errors.invalid(path, "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{word}"')
+    return name
+
+
+# Management
+
+
+def get(call: Call, webhook_id: int) -> WebhookRow:
+    """Return a webhook, or raise UNKNOWN_WEBHOOK."""
+    row = store.find(call.tx, webhook_id)
+    if row is None:
+        raise errors.UNKNOWN_WEBHOOK()
+    return row
+
+
+def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
+    """Return a webhook if the token is valid, otherwise raise an error."""
+    row = get(call, webhook_id)
+    if not tokens.matches(store.find_key(call.tx), row, token):
+        raise errors.INVALID_WEBHOOK_TOKEN()
+    return row
+
+
+def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
+    """Return the webhook or other author that a token belongs to, otherwise raise an error."""
+    row = store.find(call.tx, webhook_id)
+    if row is None:
+        signal = TokenPresented(webhook_id=webhook_id, token=token)
+        call.notify(signal)
+        if signal.author is None:
+            raise errors.UNKNOWN_WEBHOOK()
+        return signal.author
+    if not tokens.matches(store.find_key(call.tx), row, token):
+        raise errors.INVALID_WEBHOOK_TOKEN()
+    return row
+
+
+def require_readable(call: Call, row: WebhookRow) -> None:
+    """Raise an error unless the caller manages the webhook or is the application that owns it."""
+    if row.application_id is None or row.application_id != call.actor.application_id:
+        access.require_channel(call, row.channel_id, MANAGE_PERMISSIONS)
+
+
+def require_webhook_channel(channel: ChannelRef) -> GuildId:
+    """Return the guild of a channel that can have webhooks, or raise an error."""
+    if channel.guild_id is None:
+        raise errors.CANNOT_EXECUTE_ON_DM()
+    if channel.type not in WEBHOOK_CHANNEL_TYPES:
+        raise errors.WRONG_CHANNEL_TYPE()
+    return channel.guild_id
+
+
+def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
+    """Raise an error if the channel, or the given guild, has reached its maximum of webhooks."""
+    if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
+        raise errors.MAX_WEBHOOKS()
+    if guild_id is not None and store.count_of_guild(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
+        raise errors.MAX_GUILD_WEBHOOKS()
+
+
+# Execution
+
+
+def require_channel(call: Call, row: WebhookRow) -> ChannelRef:
+    """Return the channel of a webhook, or raise UNKNOWN_CHANNEL."""
+    channel = access.find_channel(call.tx, row.channel_id)
+    if channel is None:
+        raise errors.UNKNOWN_CHANNEL()
+    return channel
+
+
+def require_thread(call: Call, row: WebhookRow, thread_id: int) -> ChannelRef:
+    """Return a thread of the webhook's channel. Raises UNKNOWN_CHANNEL for other threads."""
+    thread = access.find_channel(call.tx, thread_id)
+    if thread is None or not thread.is_thread or thread.parent_id != row.channel_id:
+        raise errors.UNKNOWN_CHANNEL()
+    return thread
+
+
+def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) -> ChannelAccess:
+    """Return the permissions of a webhook in a channel.
+
+    Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
+    member = None
+    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    if owner is not None and owner.bot_id is not None:
+        member = access.find_member(call.tx, call.now, guild.id, owner.bot_id)
+    if member is None:
+        member = _everyone(call, guild)
+    bits = _ALWAYS_ALLOWED | access.permissions_in(call.tx, member, channel.overwrites_channel_id) & _INHERITED
+    return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
+
+
+def _everyone(call: Call, guild: GuildRow) -> GuildAccess:
+    role = roles.find(call.tx, guild.id, guild.id)
+    bits = 0 if role is None else role.permissions
+    return GuildAccess(
+        guild_id=GuildId(guild.id),
+        user_id=UserId(0),
+        owner_id=UserId(guild.owner_id),
+        mfa_level=0,
+        roles={guild.id: bits},
+        ranks=((0, guild.id),),
+        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        restricted=False,
+    )
+
+
+def require_guild(call: Call, row: WebhookRow) -> GuildRow:
+    """Return the guild of a webhook, or raise UNKNOWN_WEBHOOK."""
+    guild = guilds.find(call.tx, row.guild_id)
+    if guild is None:
+        raise errors.UNKNOWN_WEBHOOK()
+    return guild
+
+
+def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None) -> messages.Author:
+    """Return a webhook as the author of a message, with its own name and avatar or with overrides."""
+    user = users.UserRow(
+        id=UserId(row.id),
+        username=name or row.name,
+        discriminator=messages.views.WEBHOOK_DISCRIMINATOR,
+        avatar=avatar or row.avatar,
+        bot=1,
+        locale=guild.preferred_locale,
+    )
+    return messages.Author(user, None, 0, guild.premium_tier, webhook_id=row.id, application_id=row.application_id)
+
+
+def avatar_hash(call: Call, url: str) -> str:
+    """Return the avatar hash for an image URL: the hash of an avatar on our CDN, otherwise a hash of the URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise errors.invalid("avatar_url", *errors.bad_url()) from None
+    if not parts.scheme or not parts.netloc:
+        raise errors.invalid("avatar_url", *errors.bad_url())
+    if parts.scheme not in ("http", "https"):
+        raise errors.invalid("avatar_url", *errors.bad_scheme(parts.scheme))
+    base = call.config.cdn_url
+    if url.startswith(base):
+        own = _OWN_AVATAR.match(url, len(base))
+        if own is not None:
+            return own[1]
+    return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def allowed_components(
+    row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
+) -> list[dict[str, Any]] | None | UnsetType:
+    """Return the components that a webhook may send.
+
+    Webhooks of applications may send all components. Others may only send components that are not interactive, and only
+    if `wanted` is set."""
+    if not given or row.application_id is not None:
+        return given
+    if not with_components:
+        return UNSET
+    form = errors.FormErrors()
+    for index, component in enumerate(given):
+        _reject_interactive(component, ("components", index), form)
+    form.raise_if_any()
+    return given
+
+
+def _reject_interactive(component: Any, path: Path, form: errors.FormErrors) -> None:
+    if not isinstance(component, dict):
+        return
+    kind = component.get("type")
+    is_interactive_button = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
+    # A type that is not a number is reported later, when all components are validated.
+    if is_interactive_button or (isinstance(kind, int) and kind in _INTERACTIVE):
+        form.add((*path, "type"), *errors.component_type())
+    children = component.get("components")
+    for index, child in enumerate(children if isinstance(children, list) else ()):
+        _reject_interactive(child, (*path, "components", index), form)
+    _reject_interactive(component.get("accessory"), (*path, "accessory"), form)

@@ -1,0 +1,110 @@
+"""Conversion of Slack messages: attachments become embeds, and text that is too long is truncated."""
+
+import re
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from hubbub.protocol import errors
+from hubbub.protocol import wire as json
+from hubbub.protocol.resources import embeds
+from hubbub.protocol.resources import webhooks as wire
+from hubbub.protocol.resources.embeds import (
+    EmbedAuthorRequest,
+    EmbedFieldRequest,
+    EmbedFooterRequest,
+    EmbedMediaRequest,
+    EmbedRequest,
+)
+from hubbub.server.talk.webhooks.truncation import truncate
+
+_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
+_NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
+"""The colors that Slack has names for."""
+
+Text = str | None | UnsetType
+
+
+def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
+    """Convert a Slack message to the body of a webhook execution."""
+    if body.payload:
+        try:
+            body = json.decode(body.payload, wire.SlackWebhook)
+        except msgspec.MsgspecError:
+            raise errors.invalid("payload", *errors.not_model()) from None
+    attachments = body.attachments or []
+    if len(attachments) > embeds.EMBEDS_MAX:
+        raise errors.invalid("attachments", *errors.bad_length(0, embeds.EMBEDS_MAX))
+    form = errors.FormErrors()
+    found = [_embed(each, form, ("attachments", index)) for index, each in enumerate(attachments)]
+    form.raise_if_any()
+    return wire.ExecuteWebhook(
+        content=body.text,
+        username=truncate(body.username, wire.WEBHOOK_NAME_MAX) if body.username else UNSET,
+        avatar_url=body.icon_url,
+        embeds=found,
+    )
+
+
+def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tuple[str | int, ...]) -> EmbedRequest:
+    # Slack shows the pretext above the attachment; an embed has no such field, so it precedes the text.
+    text = "\n".join(part for part in (attachment.pretext, attachment.text) if part)
+    embed = EmbedRequest(
+        title=_truncated(attachment.title, embeds.EMBED_TITLE_MAX),
+        url=attachment.title_link or UNSET,
+        description=_truncated(text, embeds.EMBED_DESCRIPTION_MAX),
+        color=_color(attachment.color, form, (*path, "color")),
+        timestamp=_timestamp(attachment.ts, form, (*path, "ts")),
+    )
+    if attachment.author_name:
+        name = truncate(attachment.author_name, embeds.EMBED_AUTHOR_MAX)
+        embed.author = EmbedAuthorRequest(name=name, url=attachment.author_link, icon_url=attachment.author_icon)
+    if attachment.footer:
+        embed.footer = EmbedFooterRequest(
+            text=truncate(attachment.footer, embeds.EMBED_FOOTER_MAX), icon_url=attachment.footer_icon
+        )
+    if attachment.image_url:
+        embed.image = EmbedMediaRequest(url=attachment.image_url)
+    if attachment.thumb_url:
+        embed.thumbnail = EmbedMediaRequest(url=attachment.thumb_url)
+    if attachment.fields:
+        embed.fields = [_field(field) for field in attachment.fields[: embeds.EMBED_FIELDS_MAX]]
+    return embed
+
+
+def _field(field: wire.SlackField) -> EmbedFieldRequest:
+    # The name and value of an embed's field are required; a zero-width space replaces a missing one.
+    name = truncate(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
+    value = truncate(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
+    return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))
+
+
+def _truncated(text: Text, length_max: int) -> str | UnsetType:
+    return truncate(text, length_max) if text else UNSET
+
+
+def _color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
+    if not value:
+        return UNSET
+    if value in _NAMED_COLORS:
+        return _NAMED_COLORS[value]
+    match = _COLOR.fullmatch(value)
+    if match is None:
+        form.add(path, *errors.regex())
+        return UNSET
+    digits = match[1] if len(match[1]) == 6 else "".join(digit * 2 for digit in match[1])
+    return int(digits, 16)
+
+
+def _timestamp(
+    value: float | str | None | UnsetType, form: errors.FormErrors, path: tuple[str | int, ...]
+) -> datetime | UnsetType:
+    if value is UNSET or value is None or value == "":
+        return UNSET
+    try:
+        return datetime.fromtimestamp(float(value), UTC)
+    except (ValueError, OverflowError, OSError):
+        form.add(path, *errors.not_number(value))
+        return UNSET

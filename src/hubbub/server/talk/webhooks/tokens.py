@@ -1,0 +1,34 @@
+"""Tokens of webhooks.
+
+The API returns a token whenever an authorized caller asks, so tokens cannot be stored as hashes. They are not stored at
+all: each is derived from the webhook's id, its salt and the server's key (decisions/0022)."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from typing import Final
+
+from hubbub.server.talk.webhooks.store import WebhookRow
+
+TOKEN_BYTES: Final = 51
+"""Length of a token in bytes: 68 characters of base64. Client libraries expect at least 60."""
+
+
+def new_salt() -> str:
+    """Return a random salt, which makes a token unique even if an id is reused."""
+    return secrets.token_hex(16)
+
+
+def token(key: bytes, row: WebhookRow) -> str | None:
+    """Return the token of a webhook, or None if it has none."""
+    if row.salt is None:
+        return None
+    digest = hmac.digest(key, f"{int(row.id)}:{row.salt}".encode(), hashlib.sha512)
+    return base64.urlsafe_b64encode(digest[:TOKEN_BYTES]).decode()
+
+
+def matches(key: bytes | None, row: WebhookRow, given: str) -> bool:
+    """Return whether this is the webhook's token, in constant time."""
+    expected = None if key is None else token(key, row)
+    return expected is not None and hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))

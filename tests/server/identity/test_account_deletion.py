@@ -1,0 +1,179 @@
+"""Tests of deleting an account and of exporting a user's data."""
+
+from typing import Any
+
+from hubbub.server.identity import connections
+from hubbub.server.identity.accounts import totp
+from tests.oauth import create_application
+from tests.world import Actor, World
+
+PASSWORD = "correct horse battery"
+SECRET = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
+
+
+async def register(world: World, username: str = "mary") -> Actor:
+    """Register a user with a password."""
+    created = (await world.request("POST", "/auth/register", json={"username": username, "password": PASSWORD})).ok()
+    return Actor(world, int(created["user_id"]), created["token"], username)
+
+
+async def join(world: World, guild: Any, user: Actor) -> None:
+    """Add a user to a guild."""
+    from hubbub.server.places import members
+
+    await world.write(lambda call: members.add(call, guild.id, user.id), actor=guild.owner.id)
+
+
+async def delete_account(user: Actor, **more: Any) -> None:
+    """Delete the user's account."""
+    (await user.post("/users/@me/delete", json={"password": PASSWORD, **more})).ok()
+
+
+async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world: World) -> None:
+    mary = await register(world)
+    guild = await world.guild()
+    await join(world, guild, mary)
+    message = await guild.send_message(mary, "remember me")
+    watching = await guild.owner.connect()
+
+    await delete_account(mary)
+
+    assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).refused(404, 10007)
+    stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert (stored["content"], stored["author"]["username"]) == ("remember me", "Deleted User")
+    assert stored["author"]["id"] == str(mary.id)
+
+
+async def test_deleting_an_account_revokes_every_token(world: World) -> None:
+    mary, client = await register(world), await create_application(world)
+    tokens = await client.tokens(mary)
+    bearer = client.bearer(mary, tokens["access_token"])
+    session = await mary.connect()
+
+    await delete_account(mary)
+
+    assert await session.wait_closed() == 4004
+    (await mary.get("/users/@me")).refused(401, 0)
+    (await bearer.get("/users/@me")).refused(401, 0)
+    again = await client.refresh(tokens["refresh_token"])
+    assert (again.status, again.json["error"]) == (400, "invalid_grant")
+    (await client.owner.get(f"/users/{mary.id}")).refused(404, 10013)
+
+
+async def test_deleting_an_account_frees_the_username_and_disables_the_login(world: World) -> None:
+    mary = await register(world)
+    await delete_account(mary)
+
+    refused = await world.request("POST", "/auth/login", json={"login": "mary", "password": PASSWORD})
+    assert refused.errors("login") == ["INVALID_LOGIN"]
+    assert (await register(world)).id != mary.id
+
+
+async def test_deleting_an_account_requires_the_password_and_the_code(world: World) -> None:
+    mary = await register(world)
+    step = world.app.clock.now_ms() // 30_000
+    body = {"password": PASSWORD, "secret": SECRET, "code": totp.code_at(SECRET, step)}
+    (await mary.post("/users/@me/mfa/totp/enable", json=body)).ok()
+
+    wrong = await mary.post("/users/@me/delete", json={"password": "not this one"})
+    assert wrong.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    without = await mary.post("/users/@me/delete", json={"password": PASSWORD})
+    assert without.errors("code") == ["BASE_TYPE_REQUIRED"]
+    guessed = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
+    assert guessed.errors("code") == ["MFA_INVALID_CODE"]
+    await delete_account(mary, code=totp.code_at(SECRET, step + 1))
+    (await mary.get("/users/@me")).refused(401, 0)
+
+
+async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(world: World) -> None:
+    mary, nora = await register(world), await world.user()
+    guild = await world.guild(mary, nora)
+
+    (await mary.post("/users/@me/delete", json={"password": PASSWORD})).refused(400, 40011)
+    (await mary.patch(f"/guilds/{guild.id}", json={"owner_id": str(nora.id)})).ok()
+    await delete_account(mary)
+
+    oleg = await register(world, "oleg")
+    await create_application(world, oleg)
+    response = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
+    assert "applications" in response.refused(400, 40011)["message"]
+    (await oleg.get("/users/@me")).ok()
+
+
+async def test_a_direct_message_channel_stays_with_the_other_user(world: World) -> None:
+    mary, nora = await register(world), await world.user("nora")
+    await world.guild(nora, mary)
+    channel = (await nora.post("/users/@me/channels", json={"recipient_id": str(mary.id)})).ok()["id"]
+    (await mary.post(f"/channels/{channel}/messages", json={"content": "hello"})).ok()
+
+    await delete_account(mary)
+
+    shown = (await nora.get(f"/channels/{channel}")).ok()
+    assert [(each["id"], each["username"]) for each in shown["recipients"]] == [(str(mary.id), "Deleted User")]
+    listed = (await nora.get("/users/@me/channels")).ok()
+    assert listed[0]["recipients"][0]["username"] == "Deleted User"
+    history = (await nora.get(f"/channels/{channel}/messages")).ok()
+    assert history[0]["author"]["username"] == "Deleted User"
+
+
+async def test_a_group_stays_without_the_deleted_user(world: World) -> None:
+    mary, nora, oleg = await register(world), await world.user("nora"), await world.user("oleg")
+    await world.guild(nora, mary, oleg)
+    recipients = {"recipients": [str(nora.id), str(oleg.id)]}
+    group = (await mary.post("/users/@me/channels", json=recipients)).ok()["id"]
+    watching = await nora.connect()
+
+    await delete_account(mary)
+
+    removed = await watching.next("CHANNEL_RECIPIENT_REMOVE")
+    assert (removed["channel_id"], removed["user"]["id"]) == (group, str(mary.id))
+    assert (await watching.next("CHANNEL_UPDATE"))["owner_id"] in (str(nora.id), str(oleg.id))
+    shown = (await nora.get(f"/channels/{group}")).ok()
+    assert [each["id"] for each in shown["recipients"]] == [str(oleg.id)]
+
+
+async def test_bots_and_applications_cannot_delete_or_export_an_account(world: World) -> None:
+    client = await create_application(world)
+    assert client.bot is not None
+    mary = await register(world)
+    bearer = client.bearer(mary, (await client.tokens(mary))["access_token"])
+
+    (await client.bot.post("/users/@me/delete", json={"password": PASSWORD})).refused(403, 20001)
+    (await bearer.post("/users/@me/delete", json={"password": PASSWORD})).refused(401, 0)
+    (await bearer.get("/users/@me/harvest")).refused(401, 0)
+
+
+async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:
+    mary, client = await register(world), await create_application(world)
+    await client.tokens(mary, "identify guilds")
+    guild = await world.guild()
+    await join(world, guild, mary)
+    await world.write(lambda call: connections.add(call, mary.id, "github", "7", name="mary"), actor=mary.id)
+
+    copy = (await mary.get("/users/@me/harvest")).ok()
+
+    assert copy["user"]["username"] == "mary"
+    assert [session["current"] for session in copy["sessions"]] == [True]
+    records = copy["records"]
+    assert [each["application_id"] for each in records["authorizations"]] == [str(client.id)]
+    assert [(each["id"], each["name"]) for each in records["guilds"]] == [(str(guild.id), "Guild")]
+    assert [each["type"] for each in records["connections"]] == ["github"]
+    assert records["relationships"] == []
+    assert records["identities"] == []
+
+
+async def test_exported_messages_are_paged_across_all_channels(world: World) -> None:
+    mary = await register(world)
+    guild = await world.guild()
+    await join(world, guild, mary)
+    written = [(await guild.send_message(mary, f"number {number}"))["id"] for number in range(5)]
+    await guild.send_message(guild.owner, "not hers")
+    (await mary.delete(f"/users/@me/guilds/{guild.id}")).ok()
+
+    first = (await mary.get("/users/@me/harvest/messages?limit=3")).ok()
+    rest = (await mary.get(f"/users/@me/harvest/messages?limit=3&after={first[-1]['id']}")).ok()
+
+    assert [each["id"] for each in first + rest] == written
+    assert {each["guild_id"] for each in first} == {str(guild.id)}
+    assert (await mary.get("/users/@me/harvest/messages?limit=501")).errors("limit") == ["NUMBER_TYPE_MAX"]

@@ -1,0 +1,308 @@
+"""Tests of login sessions, the password, the second factor, and login throttling."""
+
+import asyncio
+import base64
+import secrets
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.identity import accounts
+from hubbub.server.identity.accounts import totp
+from tests.world import Actor, ApiResponse, World
+
+PASSWORD = "correct horse"
+MINUTE_MS = 60_000
+
+
+async def register(world: World, name: str = "alice") -> Actor:
+    """Create a user with a login session; the password hash is cheap because tests verify it often."""
+    user = await world.user(name)
+    password_hash = accounts.hash_password_weakly(PASSWORD, salt=b"of no importance")
+    await world.write(lambda call: accounts.set_password(call, UserId(user.id), password_hash))
+    (await user.delete(f"/auth/sessions/{(await user.get('/auth/sessions')).ok()[0]['id']}")).ok()
+    user.token = (await login(world, name, agent="phone/1")).ok()["token"]
+    return user
+
+
+async def login(world: World, name: str = "alice", password: str = PASSWORD, agent: str = "desk/2") -> ApiResponse:
+    """Log in."""
+    body = {"login": name, "password": password}
+    return await world.request("POST", "/auth/login", json=body, headers={"User-Agent": agent})
+
+
+def new_secret() -> str:
+    """Return a new TOTP secret."""
+    return base64.b32encode(secrets.token_bytes(20)).decode()
+
+
+def totp_code(world: World, secret: str, drift: int = 0) -> str:
+    """Return the current TOTP code; `drift` counts steps of 30 seconds."""
+    return totp.code_at(secret, world.clock.now_ms() // 30_000 + drift)
+
+
+async def enable_totp(world: World, user: Actor) -> tuple[str, list[str]]:
+    """Enable TOTP for a user; return the secret and the backup codes."""
+    secret = new_secret()
+    body = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
+    codes = (await user.post("/users/@me/mfa/totp/enable", json=body)).ok()["backup_codes"]
+    world.clock.advance(30_000)
+    return secret, codes
+
+
+# Login sessions
+
+
+async def test_a_user_lists_their_login_sessions(world: World) -> None:
+    alice = await register(world)
+    world.clock.advance(MINUTE_MS)
+    other = (await login(world)).ok()
+
+    newest, oldest = (await alice.get("/auth/sessions")).ok()
+
+    assert (newest["user_agent"], newest["current"], newest["ip"]) == ("desk/2", False, "127.0.0.1")
+    assert (oldest["user_agent"], oldest["current"]) == ("phone/1", True)
+    assert newest["created_at"] > oldest["created_at"]
+    assert other["token"] not in str(newest)
+
+
+async def test_a_session_can_be_ended_from_another_session(world: World) -> None:
+    alice, mallory = await register(world), await register(world, "mallory")
+    lost = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+    live = await lost.connect()
+    [found] = [one for one in (await alice.get("/auth/sessions")).ok() if not one["current"]]
+
+    (await mallory.delete(f"/auth/sessions/{found['id']}")).refused(404, 10020)
+    (await alice.delete(f"/auth/sessions/{found['id']}")).ok()
+
+    (await lost.get("/users/@me")).refused(401, 0)
+    assert await live.wait_closed() == 4004
+    (await alice.delete(f"/auth/sessions/{found['id']}")).refused(404, 10020)
+    assert len((await alice.get("/auth/sessions")).ok()) == 1
+
+
+async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
+    alice = await register(world)
+    others = [Actor(world, alice.id, (await login(world)).ok()["token"], "alice") for _ in range(2)]
+
+    (await alice.delete("/auth/sessions")).ok()
+
+    (await alice.get("/users/@me")).ok()
+    for other in others:
+        (await other.get("/users/@me")).refused(401, 0)
+
+
+async def test_bots_have_no_login_sessions(world: World) -> None:
+    bot = await world.bot()
+
+    (await bot.get("/auth/sessions")).refused(403, 20001)
+
+
+# The password
+
+
+async def test_a_new_password_ends_every_other_session(world: World) -> None:
+    alice = await register(world)
+    other = Actor(world, alice.id, (await login(world)).ok()["token"], "alice")
+
+    (await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "battery staple"})).ok()
+
+    (await alice.get("/users/@me")).ok()
+    (await other.get("/users/@me")).refused(401, 0)
+    assert (await login(world)).errors("password") == ["INVALID_LOGIN"]
+    (await login(world, password="battery staple")).ok()
+
+
+async def test_changing_the_password_requires_the_old_password(world: World) -> None:
+    alice = await register(world)
+
+    wrong = await alice.post("/auth/password", json={"password": "guess", "new_password": "battery staple"})
+    short = await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "short"})
+
+    assert wrong.errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert short.errors("new_password")
+    (await login(world)).ok()
+
+
+# The second factor
+
+
+async def test_a_login_with_an_authenticator_requires_its_code(world: World) -> None:
+    alice = await register(world)
+    session = await alice.connect()
+    secret, _ = await enable_totp(world, alice)
+    assert (await session.next("USER_UPDATE"))["mfa_enabled"] is True
+
+    half = (await login(world)).ok()
+    assert (half["token"], half["mfa"]) == (None, True)
+    body = {"ticket": half["ticket"], "code": totp_code(world, secret)}
+    whole = (await world.request("POST", "/auth/mfa/totp", json=body)).ok()
+
+    me = (await Actor(world, alice.id, whole["token"], "alice").get("/users/@me")).ok()
+    assert me["mfa_enabled"] is True
+
+
+async def test_codes_of_adjacent_steps_are_accepted_once(world: World) -> None:
+    alice = await register(world)
+    secret, _ = await enable_totp(world, alice)
+    world.clock.advance(MINUTE_MS)
+
+    async def try_code(entered: str) -> ApiResponse:
+        ticket = (await login(world)).ok()["ticket"]
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
+
+    assert (await try_code(totp_code(world, secret, -2))).errors("code") == ["MFA_INVALID_CODE"]
+    (await try_code(totp_code(world, secret, -1))).ok()
+    (await try_code(totp_code(world, secret))).ok()
+    assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
+    (await try_code(totp_code(world, secret, 1))).ok()
+    # A code of an earlier step is rejected after a later one was used, even if it was never used itself.
+    assert (await try_code(totp_code(world, secret))).errors("code") == ["MFA_INVALID_CODE"]
+
+
+async def test_a_backup_code_works_once(world: World) -> None:
+    alice = await register(world)
+    _, backup = await enable_totp(world, alice)
+    assert len(set(backup)) == 10
+
+    async def use(entered: str) -> ApiResponse:
+        ticket = (await login(world)).ok()["ticket"]
+        return await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": entered})
+
+    (await use(backup[0].upper().replace("-", " "))).ok()
+    assert (await use(backup[0])).errors("code") == ["MFA_INVALID_CODE"]
+    (await use(backup[1])).ok()
+
+
+async def test_a_ticket_expires_with_its_use_and_after_five_minutes(world: World) -> None:
+    alice = await register(world)
+    secret, _ = await enable_totp(world, alice)
+    ticket = (await login(world)).ok()["ticket"]
+    late = (await login(world)).ok()["ticket"]
+    (await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": totp_code(world, secret)})).ok()
+
+    for old, wait in ((ticket, 30_000), (late, 300_000)):
+        world.clock.advance(wait)
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": old, "code": totp_code(world, secret)})
+        assert response.errors("ticket") == ["MFA_INVALID_TICKET"]
+
+
+async def test_enabling_an_authenticator_requires_a_valid_code_and_password(world: World) -> None:
+    alice = await register(world)
+    secret = new_secret()
+    good: dict[str, Any] = {"password": PASSWORD, "secret": secret, "code": totp_code(world, secret)}
+
+    async def attempt(**more: str) -> ApiResponse:
+        return await alice.post("/users/@me/mfa/totp/enable", json=good | more)
+
+    assert (await attempt(code="000000" if good["code"] != "000000" else "111111")).errors("code")
+    assert (await attempt(password="guess")).errors("password") == ["PASSWORD_DOES_NOT_MATCH"]
+    assert (await attempt(secret="1" * 32)).errors("secret") == ["STRING_TYPE_REGEX"]
+    await enable_totp(world, alice)
+    assert (await attempt()).errors("secret") == ["MFA_ALREADY_ENABLED"]
+
+
+async def test_disabling_an_authenticator_requires_password_and_code(world: World) -> None:
+    alice = await register(world)
+    secret, _ = await enable_totp(world, alice)
+
+    wrong = await alice.post("/users/@me/mfa/totp/disable", json={"password": PASSWORD, "code": "abcdef"})
+    assert wrong.errors("code") == ["MFA_INVALID_CODE"]
+    body = {"password": PASSWORD, "code": totp_code(world, secret)}
+    (await alice.post("/users/@me/mfa/totp/disable", json=body)).ok()
+
+    assert (await login(world)).ok()["token"]
+
+
+async def test_the_codes_match_rfc_6238() -> None:
+    secret = base64.b32encode(b"12345678901234567890").decode()
+
+    # RFC 6238, appendix B, the last six of eight digits.
+    assert totp.code_at(secret, 59 // 30) == "287082"
+    assert totp.code_at(secret, 1_111_111_109 // 30) == "081804"
+    assert totp.code_at(secret, 20_000_000_000 // 30) == "353130"
+
+
+# Throttling
+
+
+async def test_brute_force_on_a_username_is_throttled_for_a_while(world: World) -> None:
+    await register(world)
+
+    for _ in range(10):
+        assert (await login(world, password="guess")).status == 400
+    stopped = await login(world)
+    assert (stopped.status, stopped.headers["Retry-After"]) == (429, "900")
+
+    world.clock.advance(15 * MINUTE_MS)
+    (await login(world)).ok()
+
+
+async def test_concurrent_login_attempts_do_not_bypass_the_throttle(
+    world: World,
+) -> None:
+    await register(world)
+
+    responses = await asyncio.gather(*(login(world, password=f"guess {n}") for n in range(16)))
+
+    statuses = [response.status for response in responses]
+    assert set(statuses) == {400, 429}
+    assert statuses.count(400) <= 10
+
+
+async def test_a_successful_login_resets_the_failure_count(world: World) -> None:
+    await register(world)
+
+    for _ in range(3):
+        for _ in range(5):
+            await login(world, password="guess")
+        (await login(world)).ok()
+
+
+async def test_brute_force_over_many_usernames_is_throttled_by_ip_address(world: World) -> None:
+    await register(world)
+    await login(world, "unknown", "guess")
+    await world.write(
+        lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 99 WHERE key LIKE ?", "address:%")
+    )
+
+    assert (await login(world, "unknown1", "guess")).status == 400
+    await world.write(
+        lambda call: call.tx.run("UPDATE sign_in_failures SET failures = 100 WHERE key LIKE ?", "address:%")
+    )
+    assert (await login(world, "unknown2", "guess")).status == 429
+    assert (await login(world)).status == 429
+
+
+async def test_throttling_does_not_reveal_which_usernames_exist(world: World) -> None:
+    await register(world)
+
+    known = [(await login(world, "alice", "guess")).status for _ in range(11)]
+    unknown = [(await login(world, "unknown", "guess")).status for _ in range(11)]
+
+    assert known == unknown == [400] * 10 + [429]
+
+
+@pytest.mark.parametrize("attempts", [11])
+async def test_brute_force_on_codes_is_throttled_despite_the_right_password(world: World, attempts: int) -> None:
+    alice = await register(world)
+    secret, _ = await enable_totp(world, alice)
+
+    statuses = []
+    for _ in range(attempts):
+        ticket = (await login(world)).ok()["ticket"]
+        response = await world.request("POST", "/auth/mfa/totp", json={"ticket": ticket, "code": "zzzzzz"})
+        statuses.append(response.status)
+    assert statuses == [400] * 10 + [429]
+    disable = {"password": PASSWORD, "code": totp_code(world, secret)}
+    assert (await alice.post("/users/@me/mfa/totp/disable", json=disable)).status == 429
+
+
+async def test_a_password_entered_as_username_is_not_stored(world: World) -> None:
+    await login(world, "my secret password", "x")
+
+    rows = await world.app.database.read(lambda tx: tx.all("SELECT * FROM sign_in_failures"))
+
+    assert rows
+    assert "secret" not in repr(rows)

@@ -1,0 +1,124 @@
+"""Tests of reading and updating applications."""
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from tests.server.identity.test_users import png_data_uri
+from tests.world import World
+
+
+async def test_a_bot_gets_its_application_at_every_path(world: World) -> None:
+    bot = await world.bot(name="helper")
+
+    mine = (await bot.get("/applications/@me")).ok()
+
+    assert mine["bot"]["id"] == str(bot.id)
+    assert len(bytes.fromhex(mine["verify_key"])) == 32
+    assert (await bot.get("/oauth2/applications/@me")).ok() == mine
+    assert (await bot.get(f"/applications/{bot.application_id}")).ok() == mine
+    assert set(mine["integration_types_config"]) == {"0", "1"}
+
+
+async def test_flags_are_returned_in_both_forms(world: World) -> None:
+    flags = ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED | ApplicationFlags.PARENT
+    bot = await world.bot(flags=flags)
+
+    mine = (await bot.get("/applications/@me")).ok()
+
+    # Spec, Application.flags: `flags` has 32 bits, and `flags_new` also has those above bit 30.
+    assert mine["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    assert mine["flags_new"] == str(flags)
+
+
+async def test_only_limited_intents_can_be_changed(world: World) -> None:
+    bot = await world.bot(flags=ApplicationFlags.EMBEDDED)
+    wanted = ApplicationFlags.GATEWAY_PRESENCE_LIMITED | ApplicationFlags.GATEWAY_PRESENCE
+
+    shown = (await bot.patch("/applications/@me", json={"flags": wanted})).ok()
+
+    assert shown["flags"] == ApplicationFlags.EMBEDDED | ApplicationFlags.GATEWAY_PRESENCE_LIMITED
+
+
+async def test_a_changed_intent_takes_effect_at_once(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+
+    (await bot.patch("/applications/@me", json={"flags": ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED})).ok()
+
+    (await bot.get(f"/guilds/{guild.id}/members")).ok()
+
+
+async def test_updated_application_fields_are_stored(world: World) -> None:
+    bot = await world.bot()
+    body = {
+        "description": "Helps.",
+        "tags": ["help", "fun"],
+        "icon": png_data_uri(),
+        "custom_install_url": "https://example.org/install",
+        "integration_types_config": {"0": {"oauth2_install_params": {"scopes": ["bot"], "permissions": "8"}}},
+    }
+
+    (await bot.patch("/applications/@me", json=body)).ok()
+
+    mine = (await bot.get("/applications/@me")).ok()
+    assert {key: mine[key] for key in body if key != "icon"} == {key: body[key] for key in body if key != "icon"}
+    assert mine["icon"]
+
+
+async def test_urls_and_tags_are_validated(world: World) -> None:
+    bot = await world.bot()
+
+    response = await bot.patch("/applications/@me", json={"custom_install_url": "javascript:alert(1)"})
+    assert response.errors("custom_install_url") == ["URL_TYPE_INVALID_SCHEME"]
+    response = await bot.patch("/applications/@me", json={"interactions_endpoint_url": "http://"})
+    assert response.errors("interactions_endpoint_url") == ["URL_TYPE_INVALID_URL"]
+    assert (await bot.patch("/applications/@me", json={"tags": ["x"] * 6})).errors("tags")
+    assert (await bot.patch("/applications/@me", json={"tags": ["x" * 21]})).errors("tags.0")
+    assert (await bot.patch("/applications/@me", json={"event_webhooks_status": 3})).errors("event_webhooks_status")
+
+
+async def test_other_bots_and_users_cannot_read_or_update_an_application(world: World) -> None:
+    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+
+    for actor in (other, stranger):
+        (await actor.get(f"/applications/{bot.application_id}")).refused(403, 20012)
+        (await actor.patch(f"/applications/{bot.application_id}", json={"description": "x"})).refused(403, 20012)
+    (await stranger.get("/applications/@me")).refused(403, 20002)
+    (await bot.get("/applications/1")).refused(404, 10002)
+
+
+async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
+    bot = await world.bot()
+    session = await bot.connect()
+
+    def reset(call: Call) -> str:
+        row = applications.find_by_bot(call.tx, bot.id)
+        assert row is not None
+        return applications.reset_bot_token(call, row)
+
+    token = await world.write(reset)
+
+    assert await session.wait_closed() == 4004
+    (await bot.get("/users/@me")).refused(401, 0)
+    bot.token = token
+    (await bot.get("/users/@me")).ok()
+
+
+async def test_a_bot_token_starts_with_the_bots_id(world: World) -> None:
+    import base64
+
+    bot = await world.bot()
+
+    first = bot.token.split(".")[0]
+    assert base64.urlsafe_b64decode(first + "=" * (-len(first) % 4)).decode() == str(UserId(bot.id).__int__())
+
+
+async def test_an_application_can_be_updated_by_its_id(world: World) -> None:
+    bot = await world.bot()
+
+    changed = (await bot.patch(f"/applications/{bot.application_id}", json={"description": "new words"})).ok()
+
+    assert changed["description"] == "new words"
+    assert (await bot.get("/applications/@me")).ok()["description"] == "new words"

@@ -1,0 +1,758 @@
+"""Tests of the developer portal's operations on applications."""
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.resources import developers as wire
+from hubbub.server.app import App
+from hubbub.server.core.call import Call
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from hubbub.server.identity import applications, developers
+from hubbub.server.places import members
+from tests.fixtures.validator import ResponseMonitor
+from tests.oauth import REDIRECT, url_fields
+from tests.players import game, link_account, link_tokens, provisional_player
+from tests.server.identity.test_account_sessions import enable_totp, register, totp_code
+from tests.server.identity.test_users import png_data_uri
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
+
+DAY_MS = 86_400_000
+OPEN = Intents.BOT_MASK & ~Intents.PRIVILEGED
+
+
+@pytest.fixture
+async def operated_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
+    """A world that is not a rehearsal, so an operator decides approvals."""
+    app = App(msgspec.structs.replace(store_config, control=False), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+async def create_application(owner: Actor, name: str = "My game") -> str:
+    """Create an application and return its id."""
+    created = (await owner.post("/applications", json={"name": name})).ok()
+    identifier: str = created["id"]
+    return identifier
+
+
+async def create_with_bot(owner: Actor, name: str = "My bot") -> tuple[str, Actor]:
+    """Create an application with a bot; return the application id and the bot."""
+    application = await create_application(owner, name)
+    token = (await owner.post(f"/applications/{application}/bot")).ok()["token"]
+    return application, Actor(owner.world, int(application), token, name, bot=True, application_id=int(application))
+
+
+# A developer's own applications
+
+
+async def test_a_user_creates_and_lists_an_application(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+
+    response = await alice.post("/applications", json={"name": "  My   game "})
+
+    assert response.status == 201
+    created = response.ok()
+    assert created["name"] == "My game"
+    assert created["owner"]["id"] == str(alice.id)
+    assert "bot" not in created
+    assert [each["id"] for each in (await alice.get("/applications")).ok()] == [created["id"]]
+    assert (await alice.get(f"/applications/{created['id']}")).ok() == created
+    assert (await bob.get("/applications")).ok() == []
+    (await (await world.bot()).get("/applications")).refused(403, 20001)
+
+
+async def test_application_names_are_validated_and_their_number_is_limited(world: World) -> None:
+    alice = await world.user()
+
+    for name in ("x", "x" * 33):
+        assert (await alice.post("/applications", json={"name": name})).errors("name")
+    assert (await alice.post("/applications", json={"name": "a @ b"})).errors("name") == ["USERNAME_INVALID"]
+    assert (await alice.post("/applications", json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
+
+    def fill(call: Call) -> None:
+        for _ in range(wire.APPLICATIONS_MAX):
+            applications.create(call, "another", UserId(alice.id), bot=False)
+
+    await world.write(fill)
+    (await alice.post("/applications", json={"name": "one more"})).refused(400, 50011)
+
+
+async def test_enabling_activities_creates_an_entry_point_command(world: World) -> None:
+    alice = await world.user()
+    application, bot = await create_with_bot(alice)
+    path, commands = f"/applications/{application}", f"/applications/{application}/commands"
+
+    (await bot.patch(path, json={"activities": True})).ok()
+    assert (await bot.get(commands)).ok() == []
+    for _ in range(2):
+        assert (await alice.patch(path, json={"activities": True})).ok()["flags"] == ApplicationFlags.EMBEDDED
+    (launch,) = (await bot.get(commands)).ok()
+    assert (launch["name"], launch["type"], launch["handler"]) == ("launch", 4, 2)
+
+    (await bot.patch(f"{commands}/{launch['id']}", json={"name": "play", "handler": 1})).ok()
+    (await alice.patch(path, json={"activities": True, "name": "Game"})).ok()
+    assert [each["name"] for each in (await bot.get(commands)).ok()] == ["play"]
+    assert (await alice.patch(path, json={"activities": False})).ok()["flags"] == 0
+    assert (await bot.get(commands)).ok() == []
+
+
+async def test_an_owner_updates_fields_that_the_bot_cannot(world: World) -> None:
+    alice = await world.user()
+    application, bot = await create_with_bot(alice)
+    body = {
+        "name": "Better name",
+        "bot_public": False,
+        "bot_require_code_grant": True,
+        "redirect_uris": [REDIRECT, "http://127.0.0.1/callback", "mygame:/authorize/callback"],
+        "terms_of_service_url": "https://game.example/terms",
+        "privacy_policy_url": "https://game.example/privacy",
+        "channel_obfuscation": True,
+    }
+
+    (await bot.patch(f"/applications/{application}", json=body)).ok()
+    before = (await alice.get(f"/applications/{application}")).ok()
+    (await alice.patch(f"/applications/{application}", json=body | {"public_client": True})).ok()
+    after = (await alice.get(f"/applications/{application}")).ok()
+
+    assert not [key for key in body if before.get(key) == body[key]]
+    assert {key: after[key] for key in body} == body
+    assert after["flags"] == ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+    assert "channel_obfuscation" not in (await bot.get("/applications/@me")).ok()
+    (await alice.patch(f"/applications/{application}", json={"public_client": False, "redirect_uris": None})).ok()
+    after = (await alice.get(f"/applications/{application}")).ok()
+    assert (after["flags"], after["redirect_uris"]) == (0, [])
+
+
+async def test_each_invalid_redirect_uri_is_named(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+    path = f"/applications/{application}"
+
+    response = await alice.patch(
+        path, json={"redirect_uris": [REDIRECT, "javascript:alert(1)", REDIRECT, "hubbub-1:/authorize/callback"]}
+    )
+
+    assert response.errors("redirect_uris.1") == ["REDIRECT_URI_INVALID"]
+    assert response.errors("redirect_uris.2") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    assert response.errors("redirect_uris.3") == ["REDIRECT_URI_INVALID"]
+    many = [f"{REDIRECT}/{number}" for number in range(26)]
+    assert (await alice.patch(path, json={"redirect_uris": many})).errors("redirect_uris") == ["BASE_TYPE_MAX_LENGTH"]
+    assert (await alice.get(path)).ok()["redirect_uris"] == []
+    own = f"hubbub-{application}:/authorize/callback"
+    assert (await alice.patch(path, json={"redirect_uris": [own]})).ok()["redirect_uris"] == [own]
+
+
+async def test_install_settings_only_accept_install_scopes(world: World) -> None:
+    alice = await world.user()
+    path = f"/applications/{await create_application(alice)}"
+
+    def config(scope: str) -> dict[str, object]:
+        return {"oauth2_install_params": {"scopes": ["applications.commands", scope], "permissions": "0"}}
+
+    response = await alice.patch(path, json={"integration_types_config": {"0": config("fly")}})
+    assert response.errors("integration_types_config.0.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"integration_types_config": {"1": config("identify")}})
+    assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"install_params": {"scopes": ["bot", "email"], "permissions": "0"}})
+    assert response.errors("install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    response = await alice.patch(path, json={"integration_types_config": {"1": config("bot"), "2": {}}})
+    assert response.errors("integration_types_config.1.oauth2_install_params.scopes.1") == ["ENUM_TYPE_COERCE"]
+    assert response.errors("integration_types_config.2") == ["BASE_TYPE_CHOICES"]
+    assert set((await alice.get(path)).ok()["integration_types_config"]) == {"0", "1"}
+    settings = {"0": config("bot"), "1": {}}
+    response = await alice.patch(path, json={"integration_types_config": settings})
+    assert response.ok()["integration_types_config"] == settings
+
+
+# Secrets
+
+
+async def test_a_bot_is_added_to_an_application_once(world: World) -> None:
+    alice = await world.user()
+    application, bot = await create_with_bot(alice)
+
+    assert (await bot.get("/users/@me")).ok()["id"] == application
+    response = await alice.post(f"/applications/{application}/bot")
+    assert response.errors("application_id") == ["APPLICATION_HAS_BOT"]
+    assert (await alice.get(f"/applications/{application}")).ok()["bot"]["bot"] is True
+
+
+async def test_resetting_the_bot_token_revokes_the_old_one(world: World) -> None:
+    alice = await world.user()
+    application, bot = await create_with_bot(alice)
+    session = await bot.connect(OPEN)
+
+    response = await alice.post(f"/applications/{application}/bot/reset")
+
+    assert response.headers["Cache-Control"] == "no-store"
+    assert await session.wait_closed() == 4004
+    (await bot.get("/users/@me")).refused(401, 0)
+    bot.token = response.ok()["token"]
+    await bot.connect(OPEN)
+    bare = await create_application(alice)
+    (await alice.post(f"/applications/{bare}/bot/reset")).refused(400, 50010)
+
+
+async def test_resetting_the_client_secret_invalidates_the_old_one(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+
+    async def prove(secret: str) -> ApiResponse:
+        form = {
+            "grant_type": "client_credentials",
+            "scope": "identify",
+            "client_id": application,
+            "client_secret": secret,
+        }
+        return await world.request("POST", "/oauth2/token", data=form)
+
+    first = (await alice.post(f"/applications/{application}/reset", json={})).ok()["secret"]
+    (await prove(first)).ok()
+    second = (await alice.post(f"/applications/{application}/reset")).ok()["secret"]
+    (await prove(second)).ok()
+    assert (await prove(first)).json["error"] == "invalid_client"
+
+
+async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World) -> None:
+    alice = await register(world)
+    application, _ = await create_with_bot(alice)
+    secret, _ = await enable_totp(world, alice)
+
+    for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
+        (await alice.post(path)).refused(401, 60003)
+        assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
+        current_code = totp_code(world, secret)
+        (await alice.post(path, json={"code": current_code})).ok()
+        assert (await alice.post(path, json={"code": current_code})).errors("code") == ["MFA_INVALID_CODE"]
+        world.clock.advance(30_000)
+    (await alice.delete(f"/applications/{application}")).refused(401, 60003)
+    (await alice.delete(f"/applications/{application}", json={"code": totp_code(world, secret)})).ok()
+
+
+async def test_guessing_codes_is_throttled(world: World) -> None:
+    alice = await register(world)
+    application = await create_application(alice)
+    await enable_totp(world, alice)
+
+    for _ in range(10):
+        assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).errors("code")
+    assert (await alice.post(f"/applications/{application}/reset", json={"code": "zzzzzz"})).status == 429
+
+
+async def test_other_users_cannot_manage_an_application(world: World) -> None:
+    alice, mallory = await world.user(), await world.user()
+    application, bot = await create_with_bot(alice)
+    base = f"/applications/{application}"
+
+    for method, path, body in (
+        ("DELETE", base, None),
+        ("POST", f"{base}/bot", None),
+        ("POST", f"{base}/bot/reset", None),
+        ("POST", f"{base}/reset", None),
+        ("GET", f"{base}/approvals", None),
+        ("POST", f"{base}/approvals", {"kind": "scope", "name": "rpc", "reason": "please"}),
+        ("GET", f"{base}/testers", None),
+        ("POST", f"{base}/testers", {"username": "x"}),
+        ("POST", f"{base}/test-users", {"username": "xyz"}),
+        ("DELETE", f"{base}/testers/1", None),
+        ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png_data_uri()}),
+        ("DELETE", f"/oauth2{base}/assets/1", None),
+    ):
+        (await mallory.request(method, path, json=body)).refused(403, 20012)
+        (await bot.request(method, path, json=body)).refused(403, 20001)
+        (await mallory.request(method, path.replace(application, "1"), json=body)).refused(404, 10002)
+
+
+# Deleting
+
+
+async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(bob)
+    application, bot = await create_with_bot(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=bob.id)
+    (await bot.put(f"/applications/{application}/commands", json=[{"name": "hi", "description": "x"}])).ok()
+    (await alice.post(f"/applications/{application}/emojis", json={"name": "wave", "image": png_data_uri()})).ok()
+    posted = await guild.send_message(bot)
+    ask = f"/oauth2/authorize?client_id={application}&response_type=token&scope=identify&redirect_uri={REDIRECT}"
+    token = url_fields((await bob.post(ask, json={"authorize": True})).ok()["url"])["access_token"]
+    watching, bots = await bob.connect(), await bot.connect(OPEN)
+
+    (await alice.delete(f"/applications/{application}")).ok()
+
+    assert await bots.wait_closed() == 4004
+    assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application
+    (await bot.get("/users/@me")).refused(401, 0)
+    (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).refused(401, 0)
+    (await alice.get(f"/applications/{application}")).refused(404, 10002)
+    assert (await bob.get("/oauth2/tokens")).ok() == []
+    assert (await alice.get("/applications")).ok() == []
+    # The messages of the bot stay.
+    history = (await bob.get(f"/channels/{guild.general}/messages")).ok()
+    assert posted["id"] in [message["id"] for message in history]
+
+
+async def test_deleting_an_application_removes_a_commands_only_installation(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(bob)
+    application = await create_application(alice)
+    ask = f"/oauth2/authorize?client_id={application}&scope=applications.commands&integration_type=0"
+    (await bob.post(ask, json={"authorize": True, "guild_id": str(guild.id)})).ok()
+    watching = await bob.connect()
+
+    (await alice.delete(f"/applications/{application}")).ok()
+
+    assert (await watching.next("INTEGRATION_DELETE"))["application_id"] == application
+
+
+async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: World) -> None:
+    client = await game(world)
+    player, alice = await provisional_player(client, "one"), await world.user()
+    linked = await link_account(client, alice, (await provisional_player(client, "two")).token)
+
+    (await client.owner.delete(f"/applications/{client.id}")).ok()
+
+    (await player.get("/users/@me")).refused(401, 0)
+    (await linked.get("/users/@me")).refused(401, 0)
+    assert (await alice.get("/users/@me")).ok()["id"] == str(alice.id)
+
+    def left(call: Call) -> list[int]:
+        tables = ("external_identities WHERE family_id", "provisional_accounts WHERE family_id")
+        return [call.tx.value(f"SELECT COUNT(*) FROM {table} = ?", client.id) for table in tables]
+
+    assert await world.write(left) == [0, 0]
+
+
+async def test_a_publisher_with_games_cannot_be_deleted(world: World) -> None:
+    alice = await world.user()
+    parent, child = await create_application(alice), await create_application(alice, "Child")
+
+    def join(call: Call) -> None:
+        row = applications.find(call.tx, int(child))
+        assert row is not None
+        applications.change(call, row._replace(parent_id=applications.family_id(call.tx, int(parent))))
+
+    await world.write(join)
+
+    assert (await alice.delete(f"/applications/{parent}")).errors("application_id") == ["APPLICATION_HAS_CHILDREN"]
+    # spec/sdk.md#8.7: a publisher and its games are the same type of client.
+    other = await alice.patch(f"/applications/{child}", json={"public_client": True})
+    assert other.errors("public_client") == ["APPLICATION_FAMILY_CLIENT_TYPE"]
+    (await alice.delete(f"/applications/{child}")).ok()
+    (await alice.delete(f"/applications/{parent}")).ok()
+
+
+# Scopes
+
+
+def state_of(approvals: dict[str, list[dict[str, str]]], name: str) -> str:
+    """Return the approval state of an intent or scope."""
+    return next(each["state"] for each in approvals["intents"] + approvals["scopes"] if each["name"] == name)
+
+
+async def test_a_rehearsal_approves_a_scope_at_once(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    path = f"/applications/{await create_application(alice)}"
+    (await alice.patch(path, json={"redirect_uris": [REDIRECT]})).ok()
+    ask = f"/oauth2/authorize?client_id={path.rpartition('/')[2]}&response_type=code&scope=activities.read"
+    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+
+    body = {"kind": "scope", "name": "activities.read", "reason": "To show what friends play"}
+    approval = (await alice.post(f"{path}/approvals", json=body)).ok()
+
+    assert (approval["state"], approval["reason"]) == ("approved", body["reason"])
+    (await bob.get(ask)).ok()
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+
+
+async def test_outside_a_rehearsal_the_operator_approves_or_denies_scopes(operated_world: World) -> None:
+    alice = await operated_world.user()
+    application = await create_application(alice)
+    path = f"/applications/{application}/approvals"
+    for name in ("activities.read", "voice"):
+        body = {"kind": "scope", "name": name, "reason": "Because"}
+        assert (await alice.post(path, json=body)).ok()["state"] == "pending"
+
+    def decide(call: Call) -> list[str]:
+        row = applications.find(call.tx, int(application))
+        assert row is not None
+        pending = [each.name for each in developers.list_pending(call.tx)]
+        developers.approve(call, row, "scope", "activities.read")
+        developers.deny(call, row, "scope", "voice")
+        return pending
+
+    assert await operated_world.write(decide) == ["activities.read", "voice"]
+    approvals = (await alice.get(path)).ok()
+    assert state_of(approvals, "activities.read") == "approved"
+    assert state_of(approvals, "voice") == "denied"
+    assert state_of(approvals, "rpc") == "none"
+    assert await operated_world.write(lambda call: developers.list_pending(call.tx)) == []
+
+
+async def test_only_scopes_and_intents_that_need_approval_can_be_requested(world: World) -> None:
+    alice = await world.user()
+    path = f"/applications/{await create_application(alice)}/approvals"
+
+    async def ask(kind: str, name: str, reason: str = "x") -> ApiResponse:
+        return await alice.post(path, json={"kind": kind, "name": name, "reason": reason})
+
+    assert (await ask("scope", "identify")).errors("name") == ["APPROVAL_NOT_NEEDED"]
+    assert (await ask("scope", "fly")).errors("name") == ["ENUM_TYPE_COERCE"]
+    assert (await ask("scope", "rpc", "")).errors("reason")
+    assert (await ask("wish", "rpc")).errors("kind")
+    assert (await ask("intent", "GUILDS")).errors("name")
+    assert (await ask("intent", "GUILD_MEMBERS")).errors("name") == ["APPROVAL_NEEDS_BOT"]
+
+
+async def test_accepting_the_social_layer_terms_unlocks_its_scopes(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    application = await create_application(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope=relationships.read"
+    assert (await bob.get(ask)).json["error"] == "invalid_scope"
+
+    body = {"accept_social_layer_terms": True}
+    updated = (await alice.patch(f"/applications/{application}", json=body)).ok()
+
+    assert updated["flags"] == ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    (await bob.get(ask)).ok()
+    approvals = (await alice.get(f"/applications/{application}/approvals")).ok()
+    assert state_of(approvals, "relationships.read") == "open"
+    no = await alice.patch(f"/applications/{application}", json={"accept_social_layer_terms": False})
+    assert no.errors("accept_social_layer_terms")
+
+
+# Privileged intents
+
+
+async def add_members(world: World, guild: Guild, count: int) -> None:
+    """Add `count` members to a guild."""
+
+    def fill(call: Call) -> None:
+        call.tx.run_many(
+            "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)",
+            [(guild.id, 1_000_000 + number, call.now) for number in range(count)],
+        )
+
+    await world.write(fill)
+
+
+async def remove_members(world: World) -> None:
+    """Remove the members that `add_members` added."""
+    await world.write(lambda call: call.tx.run("DELETE FROM members WHERE user_id < 2000000"))
+
+
+async def bot_in_guild(world: World) -> tuple[Actor, str, Actor, Guild]:
+    """Return an application's owner, its path, its bot, and the guild that the bot is in."""
+    alice = await world.user()
+    guild = await world.guild()
+    application, bot = await create_with_bot(alice)
+    await world.write(lambda call: members.add(call, guild.id, UserId(bot.id)), actor=guild.owner.id)
+    return alice, f"/applications/{application}", bot, guild
+
+
+async def advance_to_day(world: World, day: int) -> None:
+    """Advance the clock to a day after the start and run the jobs that are due."""
+    assert world.app.worker is not None
+    world.clock.advance(NOW_MS + day * DAY_MS - world.clock.now_ms())
+    await world.app.worker.run_due()
+
+
+MEMBERS = ApplicationFlags.GATEWAY_GUILD_MEMBERS
+MEMBERS_LIMITED = ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+
+
+async def test_below_ten_thousand_users_intents_need_no_approval(world: World) -> None:
+    alice, path, _, guild = await bot_in_guild(world)
+    await add_members(world, guild, 9_997)
+
+    approvals = (await alice.get(f"{path}/approvals")).ok()
+    assert approvals["reach"] == {
+        "counted": "users",
+        "count": 9_999,
+        "free_below": 10_000,
+        "free": True,
+        "lapses_at": None,
+    }
+    assert state_of(approvals, "GUILD_MEMBERS") == "open"
+    assert (await alice.patch(path, json={"flags": MEMBERS_LIMITED})).ok()["flags"] == MEMBERS_LIMITED
+    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "x"}
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_NOT_NEEDED"]
+
+
+async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(operated_world: World) -> None:
+    alice, path, bot, guild = await bot_in_guild(operated_world)
+    await add_members(operated_world, guild, 9_998)
+    response = await alice.patch(path, json={"flags": MEMBERS_LIMITED})
+    assert response.errors("flags") == ["APPLICATION_INTENTS_NEED_REVIEW"]
+    body = {"kind": "intent", "name": "GUILD_MEMBERS", "reason": "Greets people"}
+    assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    await operated_world.write(approve)
+
+    (await bot.get(f"/guilds/{guild.id}/members")).ok()
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert (approval["state"], approval["enabled"]) == ("approved", True)
+    assert approval["ends_at"].startswith("2027-11-18")
+    assert (await alice.post(f"{path}/approvals", json=body)).errors("name") == ["APPROVAL_GRANTED"]
+
+    # An approval can be renewed shortly before it expires, and then lasts a year longer.
+    await advance_to_day(operated_world, 300)
+    assert (await alice.post(f"{path}/approvals", json=body)).ok()["state"] == "pending"
+    await operated_world.write(approve)
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert approval["ends_at"].startswith("2028-11-17")
+
+    await advance_to_day(operated_world, 366)
+    (await bot.get(f"/guilds/{guild.id}/members")).ok()
+    await advance_to_day(operated_world, 731)
+    (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+    assert (approval["state"], approval["enabled"]) == ("lapsed", False)
+
+
+@pytest.mark.dated(changes.PRIVILEGED_INTENTS_BY_USERS)
+async def test_granted_intents_expire_from_the_date(operated_world: World) -> None:
+    alice, path, bot, _ = await bot_in_guild(operated_world)
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    ends = []
+    for moment in (-1, 0):
+        operated_world.clock.set(changes.PRIVILEGED_INTENTS_BY_USERS.at_ms + moment)
+        await operated_world.write(approve)
+        approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
+        assert approval["enabled"]
+        ends.append(approval["ends_at"])
+
+    assert ends[0] is None
+    assert ends[1].startswith("2027-06-10")
+
+
+async def test_a_bot_that_shrank_keeps_its_intent_without_approval(operated_world: World) -> None:
+    alice, path, bot, guild = await bot_in_guild(operated_world)
+    await add_members(operated_world, guild, 9_998)
+
+    def approve(call: Call) -> None:
+        row = applications.find(call.tx, bot.id)
+        assert row is not None
+        developers.approve(call, row, "intent", "GUILD_MEMBERS")
+
+    await operated_world.write(approve)
+    await remove_members(operated_world)
+    await advance_to_day(operated_world, 366)
+
+    assert (await alice.get(path)).ok()["flags"] == MEMBERS_LIMITED
+    assert state_of((await alice.get(f"{path}/approvals")).ok(), "GUILD_MEMBERS") == "open"
+
+
+async def test_a_bot_that_grew_has_ninety_days_to_request_approval(operated_world: World) -> None:
+    alice, path, _, guild = await bot_in_guild(operated_world)
+    both = MEMBERS_LIMITED | ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+    (await alice.patch(path, json={"flags": both})).ok()
+    await add_members(operated_world, guild, 9_998)
+
+    await advance_to_day(operated_world, 2)
+    reach = (await alice.get(f"{path}/approvals")).ok()["reach"]
+    assert reach["lapses_at"].startswith("2027-02-18")
+    body = {"kind": "intent", "name": "MESSAGE_CONTENT", "reason": "Reads"}
+    (await alice.post(f"{path}/approvals", json=body)).ok()
+    assert (await alice.get(path)).ok()["flags"] == both
+
+    await advance_to_day(operated_world, 93)
+    # An intent requested in time stays enabled until the operator decides.
+    assert (await alice.get(path)).ok()["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
+
+
+# Channel obfuscation
+
+
+async def test_channel_obfuscation_hides_channels_before_the_date(store_config: Config, watch: ResponseMonitor) -> None:
+    # 2026-01-01, before the change of 16 November.
+    app = App(store_config, clock=ControlledClock(1_767_225_600_000, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            alice, path, bot, guild = await bot_in_guild(world)
+            hidden = await guild.channel("secret")
+            await guild.overwrite(hidden, guild.id, deny=1 << 10, kind=0)
+
+            def name_in(session_guilds: dict[str, dict[str, list[dict[str, str]]]]) -> str:
+                channels = session_guilds[str(guild.id)]["channels"]
+                return next(each["name"] for each in channels if each["id"] == str(hidden))
+
+            assert name_in((await bot.connect(OPEN)).guilds) == "secret"
+            (await alice.patch(path, json={"channel_obfuscation": True})).ok()
+            assert name_in((await bot.connect(OPEN)).guilds) != "secret"
+            await world.close()
+    finally:
+        await app.stop()
+
+
+# Testers
+
+
+async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
+    alice, bob = await world.user(), await world.user("bob")
+    application = await create_application(alice)
+    path = f"/applications/{application}/testers"
+
+    assert (await alice.post(path, json={"username": "BOB"})).ok()["state"] == 1
+    again = await alice.post(path, json={"username": "bob"})
+    assert again.errors("username") == ["TESTER_ALREADY_INVITED"]
+    assert (await alice.post(path, json={"username": "unknown"})).errors("username") == ["TESTER_UNKNOWN"]
+    own = await alice.post(path, json={"username": alice.name})
+    assert own.errors("username") == ["TESTER_IS_OWNER"]
+
+    mine = (await bob.get("/users/@me/testing")).ok()
+    assert [(each["application"]["id"], each["state"]) for each in mine] == [(application, 1)]
+    assert not await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
+    (await bob.put(f"/users/@me/testing/{application}")).ok()
+    assert await world.write(lambda call: applications.is_tester(call.tx, int(application), bob.id))
+    assert [each["state"] for each in (await alice.get(path)).ok()] == [2]
+
+    (await alice.delete(f"{path}/{bob.id}")).ok()
+    (await alice.delete(f"{path}/{bob.id}")).refused(404, 10013)
+    (await bob.put(f"/users/@me/testing/{application}")).refused(404, 10002)
+    (await bob.delete(f"/users/@me/testing/{application}")).refused(404, 10002)
+    assert (await bob.get("/users/@me/testing")).ok() == []
+
+
+async def test_a_tester_can_decline_the_invitation(world: World) -> None:
+    alice, bob = await world.user(), await world.user("bob")
+    application = await create_application(alice)
+    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
+
+    (await bob.delete(f"/users/@me/testing/{application}")).ok()
+
+    assert (await alice.get(f"/applications/{application}/testers")).ok() == []
+
+
+async def test_owner_and_testers_can_use_unapproved_scopes(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user("bob"), await world.user()
+    application = await create_application(alice)
+    (await alice.patch(f"/applications/{application}", json={"redirect_uris": [REDIRECT]})).ok()
+    (await alice.post(f"/applications/{application}/testers", json={"username": "bob"})).ok()
+    ask = f"/oauth2/authorize?client_id={application}&response_type=code&scope="
+
+    # spec/rpc.md#6: before approval, rpc and messages.read are available to the owner and testers.
+    (await alice.get(f"{ask}rpc")).ok()
+    assert (await bob.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+    (await bob.put(f"/users/@me/testing/{application}")).ok()
+    (await bob.get(f"{ask}rpc+messages.read")).ok()
+    assert (await bob.get(f"{ask}voice")).json["error"] == "invalid_scope"
+    assert (await carol.get(f"{ask}rpc")).json["error"] == "invalid_scope"
+
+
+async def test_testers_have_no_merge_limit(world: World) -> None:
+    client = await game(world)
+    bob = await world.user("bob")
+    (await client.owner.post(f"/applications/{client.id}/testers", json={"username": "bob"})).ok()
+    (await bob.put(f"/users/@me/testing/{client.id}")).ok()
+
+    for number in range(6):
+        player = await provisional_player(client, str(number))
+        tokens = await link_tokens(client, bob, player.token)
+        (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+
+async def test_a_rehearsal_creates_test_users(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+
+    test_user = (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).ok()
+
+    tess = Actor(world, int(test_user["user"]["id"]), test_user["token"], "tess")
+    assert (await tess.get("/users/@me")).ok()["username"] == "tess"
+    login = await world.request("POST", "/auth/login", json={"login": "tess", "password": test_user["password"]})
+    assert login.ok()["token"]
+    assert [each["state"] for each in (await alice.get(f"/applications/{application}/testers")).ok()] == [2]
+    taken = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    assert taken.errors("username") == ["USERNAME_ALREADY_TAKEN"]
+
+
+async def test_test_users_are_unavailable_outside_a_rehearsal(operated_world: World) -> None:
+    alice = await operated_world.user()
+    application = await create_application(alice)
+
+    (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).refused(404, 0)
+
+
+async def test_the_number_of_testers_is_limited(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+
+    def fill(call: Call) -> None:
+        for number in range(wire.APPLICATION_TESTERS_MAX):
+            applications.save_tester(call.tx, applications.TesterRow(int(application), number + 1, 1, call.now))
+
+    await world.write(fill)
+    response = await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})
+    assert response.errors("username") == ["TESTER_LIMIT"]
+
+
+# Rich presence assets
+
+
+async def test_rich_presence_assets_are_identified_by_their_name(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+    path = f"/oauth2/applications/{application}/assets"
+
+    created = (await alice.post(path, json={"name": "Big_Castle", "image": png_data_uri()})).ok()
+
+    assert (created["name"], created["type"]) == ("big_castle", 2)
+    assert (await world.request("GET", path)).ok() == [created]
+    image = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png?size=16")
+    assert image.headers["Content-Type"] == "image/png"
+    taken = await alice.post(path, json={"name": "BIG_castle", "image": png_data_uri()})
+    assert taken.errors("name") == ["APPLICATION_ASSET_NAME_TAKEN"]
+    assert (await alice.post(path, json={"name": " ", "image": png_data_uri()})).errors("name") == [
+        "BASE_TYPE_REQUIRED"
+    ]
+    assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
+
+    (await alice.delete(f"{path}/{created['id']}")).ok()
+    (await alice.delete(f"{path}/{created['id']}")).refused(404, 10021)
+    gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png")
+    assert gone.status == 404
+    (await world.request("GET", "/oauth2/applications/1/assets")).refused(404, 10002)
+
+
+async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> None:
+    alice = await world.user()
+    application = await create_application(alice)
+
+    def fill(call: Call) -> None:
+        call.tx.run_many(
+            "INSERT INTO application_assets (id, application_id, name, type, image) VALUES (?, ?, ?, 2, 'x')",
+            [(number, int(application), str(number)) for number in range(wire.APPLICATION_ASSETS_MAX)],
+        )
+
+    await world.write(fill)
+    response = await alice.post(
+        f"/oauth2/applications/{application}/assets", json={"name": "more", "image": png_data_uri()}
+    )
+    assert response.errors("image") == ["APPLICATION_ASSET_LIMIT"]

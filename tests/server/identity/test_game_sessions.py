@@ -1,0 +1,67 @@
+"""Tests of stored OAuth2 sessions, including those left behind by a crash of all nodes."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.identity import game_sessions
+from tests.game import Game, Player, game
+from tests.world import World
+
+
+async def add_orphaned_session(world: World, played: Game, player: Player) -> None:
+    """Store a session whose node no longer runs."""
+
+    def leave(call: Call) -> None:
+        call.tx.run(
+            "INSERT INTO game_sessions (session_id, user_id, application_id, family_id, began_ms) VALUES (?, ?, ?, ?, ?)",
+            "0" * 32,
+            player.id,
+            played.id,
+            played.id,
+            call.now,
+        )
+        call.tx.run("UPDATE lobbies SET idle_ms = NULL")
+
+    await world.write(leave)
+
+
+async def connected_players(world: World, played: Game, *players: Player) -> set[int]:
+    """Return the ids of the players who are connected to the game."""
+    user_ids = [player.id for player in players]
+    found: set[int] = await world.app.database.read(lambda tx: game_sessions.connected(tx, played.id, user_ids))
+    return found
+
+
+async def test_an_orphaned_session_ends_and_leaves_its_lobbies(world: World) -> None:
+    played = await game(world)
+    alice, bob = await played.player(), await played.player()
+    for player in (alice, bob):
+        lobby_id = (await player.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    theirs = await bob.connect_sdk()
+    await add_orphaned_session(world, played, alice)
+    assert world.app.gateway is not None
+    sessions = world.app.gateway.sessions
+
+    # A new row may belong to a session that is about to start.
+    await sessions.end_orphans()
+    assert await connected_players(world, played, alice, bob) == {alice.id, bob.id}
+    world.clock.advance(120_001)
+    await sessions.end_orphans()
+
+    assert await connected_players(world, played, alice, bob) == {bob.id}
+    event = await theirs.next("LOBBY_MEMBER_DISCONNECT")
+    assert (event["lobby_id"], event["member"]["user_id"]) == (lobby_id, str(alice.id))
+
+
+async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None:
+    played = await game(world)
+    alice = await played.player()
+    lobby_id = (await alice.put("/lobbies", json={"secret": "xyzzy"})).ok()["id"]
+    await add_orphaned_session(world, played, alice)
+    assert world.app.gateway is not None
+    assert world.app.worker is not None
+    world.clock.advance(120_001)
+    await world.app.gateway.sessions.end_orphans()
+
+    world.clock.advance(301_000)
+    await world.app.worker.run_due()
+
+    (await played.backend.get(f"/lobbies/{lobby_id}")).refused(404, 10031)

@@ -1,0 +1,340 @@
+"""Tests of provisional accounts, identities and profiles, as an application's backend uses them."""
+
+from typing import Any
+
+import pytest
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from hubbub.protocol.flags import UserFlags
+from hubbub.server.identity import applications, identities, users
+from tests.oauth import Client, oauth2_error
+from tests.players import bearer_for_token, game, link_account, provisional_player, request_bot_token
+from tests.world import ApiResponse, World
+
+PROVISIONAL = UserFlags.PROVISIONAL_ACCOUNT
+
+
+# Tokens for provisional players
+
+
+async def test_a_bot_gets_a_token_for_a_provisional_player(world: World) -> None:
+    client = await game(world)
+
+    response = await request_bot_token(client, "hero-1", preferred_global_name="Hero  One")
+    created = response.ok()
+
+    assert (created["token_type"], created["expires_in"], created["scope"]) == (
+        "Bearer",
+        604_800,
+        "openid sdk.social_layer",
+    )
+    assert (created["refresh_token"], response.headers["Cache-Control"]) == (None, "no-store")
+    player = await bearer_for_token(client, created["access_token"])
+    me = (await player.get("/users/@me")).ok()
+    assert me["global_name"] == "Hero One"
+    assert me["flags"] & PROVISIONAL
+    assert me["public_flags"] & PROVISIONAL
+    assert me["username"].startswith("provisional_")
+    keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
+    claims = jwt.decode(created["id_token"], keys).claims
+    assert (claims["sub"], claims["aud"]) == (me["id"], str(client.id))
+
+
+async def test_the_same_external_id_maps_to_the_same_account(world: World) -> None:
+    client, other = await game(world), await game(world)
+
+    first = await provisional_player(client, "hero-1", preferred_global_name="First")
+    again = await provisional_player(client, "hero-1", preferred_global_name="Second")
+    elsewhere = await provisional_player(other, "hero-1")
+
+    assert first.id == again.id
+    assert elsewhere.id != first.id
+    assert (await again.get("/users/@me")).ok()["global_name"] == "First"
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({}, "external_user_id", "BASE_TYPE_REQUIRED"),
+        ({"external_user_id": ""}, "external_user_id", "BASE_TYPE_BAD_LENGTH"),
+        ({"external_user_id": "x" * 1025}, "external_user_id", "BASE_TYPE_BAD_LENGTH"),
+        ({"external_user_id": "a", "preferred_global_name": ""}, "preferred_global_name", "BASE_TYPE_BAD_LENGTH"),
+        ({"external_user_id": "a", "preferred_global_name": "x" * 33}, "preferred_global_name", "BASE_TYPE_BAD_LENGTH"),
+        ({"external_user_id": "a", "provisional_user_id": "x"}, "provisional_user_id", "NUMBER_TYPE_COERCE"),
+    ],
+)
+async def test_an_invalid_request_names_the_invalid_field(
+    world: World, body: dict[str, Any], path: str, code: str
+) -> None:
+    client = await game(world)
+    assert client.bot is not None
+
+    assert (await client.bot.post("/partner-sdk/token/bot", json=body)).errors(path) == [code]
+
+
+async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
+    client = await game(world, flags=0)
+
+    (await request_bot_token(client, "hero-1")).refused(403, 530000)
+    (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(401, 0)
+    user = await world.user()
+    (await user.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(403, 20002)
+
+
+async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
+    client = await game(world)
+    first, second = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+
+    joined = await provisional_player(client, "hero-3", provisional_user_id=str(first.id))
+    again = await provisional_player(client, "hero-3")
+
+    assert joined.id == again.id == first.id
+    (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).refused(400, 530023)
+    (await request_bot_token(client, "hero-4", provisional_user_id="1")).refused(404, 10013)
+    stranger = await world.user()
+    (await request_bot_token(client, "hero-4", provisional_user_id=str(stranger.id))).refused(404, 10013)
+
+
+async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    from hubbub.server.identity.identities import actions
+
+    client = await game(world)
+    await provisional_player(client, "hero-1")
+    monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
+    await provisional_player(client, "hero-2")
+
+    (await request_bot_token(client, "hero-3")).refused(503, 530006)
+
+
+# Display names
+
+
+async def test_a_player_changes_their_display_name(world: World) -> None:
+    client = await game(world)
+    player = await provisional_player(client, "hero-1")
+
+    shown = (await player.patch("/users/@me/account", json={"global_name": " New   Name "})).ok()
+
+    assert shown["global_name"] == "New Name"
+    assert (await player.get("/users/@me")).ok()["global_name"] == "New Name"
+    assert (await player.patch("/users/@me/account", json={})).ok()["global_name"] == "New Name"
+    assert (await player.patch("/users/@me/account", json={"global_name": None})).ok()["global_name"] is None
+    assert (await player.patch("/users/@me/account", json={"global_name": "x" * 33})).errors("global_name") == [
+        "BASE_TYPE_BAD_LENGTH"
+    ]
+
+
+async def test_changing_the_display_name_of_a_user_requires_the_scope(world: World) -> None:
+    client = await game(world)
+    alice = await world.user()
+    tokens = await client.tokens(alice, "sdk.social_layer")
+
+    response = await client.bearer(alice, tokens["access_token"]).patch("/users/@me/account", json={"global_name": "A"})
+
+    response.refused(403, 50026)
+
+
+# Profiles
+
+
+async def test_a_bot_stores_a_profile_of_each_player(world: World) -> None:
+    client = await game(world)
+    assert client.bot is not None
+    player = await provisional_player(client, "hero/1 é")
+    path = f"/applications/{client.id}/users/{player.id}/identities/hero%2F1%20%C3%A9/profile"
+
+    initial = (await client.bot.get(path)).ok()
+    changed = (await client.bot.patch(path, json={"username": "Hero", "metadata": {"level": "7"}})).ok()
+
+    external = {"provider_type": "PLATFORM_BOT", "provider_id": None, "provider_issued_user_id": "hero/1 é"}
+    assert initial == {"username": None, "metadata": {}, "external_id": external}
+    assert changed == {"username": "Hero", "metadata": {"level": "7"}, "external_id": external}
+    assert (await client.bot.patch(path, json={})).ok() == changed
+    assert (await client.bot.patch(path, json={"metadata": None, "username": None})).ok() == initial
+
+
+async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
+    client, other = await game(world), await game(world)
+    assert client.bot is not None
+    assert other.bot is not None
+    player = await provisional_player(client, "hero-1")
+    path = f"/applications/{client.id}/users/{player.id}/identities/hero-1/profile"
+
+    assert (await client.bot.patch(path, json={"username": "x" * 1025})).errors("username") == ["BASE_TYPE_MAX_LENGTH"]
+    many = {str(number): "x" for number in range(26)}
+    assert (await client.bot.patch(path, json={"metadata": many})).errors("metadata") == ["BASE_TYPE_BAD_LENGTH"]
+    (await other.bot.get(path)).refused(403, 20012)
+    (await client.bot.get(path.replace("hero-1", "hero-2"))).refused(404, 10013)
+    (await client.bot.get(path.replace(str(client.id), "1", 1))).refused(404, 10002)
+    (await player.get(path)).refused(401, 0)
+
+
+async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
+    client, other = await game(world), await game(world)
+    one, two = await provisional_player(client, "hero-1"), await provisional_player(client, "hero-2")
+    foreign = await provisional_player(other, "hero-3")
+
+    ids = [str(each.id) for each in (one, two, foreign)]
+    found = (await one.post("/application-identities", json={"user_ids": ids})).ok()
+
+    assert {each["user_id"]: each["external_user_id"] for each in found} == {ids[0]: "hero-1", ids[1]: "hero-2"}
+    for wrong in ([], ["1"] * 101):
+        assert (await one.post("/application-identities", json={"user_ids": wrong})).errors("user_ids") == [
+            "BASE_TYPE_BAD_LENGTH"
+        ]
+
+
+async def test_ready_contains_the_profile_of_the_player(world: World) -> None:
+    client = await game(world)
+    player = await provisional_player(client, "hero-1", preferred_global_name="Hero")
+    actor = await world.app.auth.find_by_token(player.token)
+
+    def ready(call: Any) -> Any:
+        assert identities.SLICE.ready is not None
+        return identities.SLICE.ready(call)
+
+    part = await world.app.database.read(lambda tx: ready(world.app.make_call(tx, actor)))
+
+    (profile,) = part["user_application_profiles"][str(player.id)]
+    assert (profile.username, profile.external_id.provider_issued_user_id) == ("Hero", "hero-1")
+    assert await world.app.database.read(lambda tx: users.find(tx, player.id)) is not None
+
+
+# Linking with a token that the bot requested
+
+
+async def test_a_provisional_account_is_merged_into_a_user_account(world: World) -> None:
+    client = await game(world)
+    alice, player = await world.user(), await provisional_player(client, "hero-1")
+
+    linked = await link_account(client, alice, player.token)
+
+    (await player.get("/users/@me")).refused(401, 0)
+    assert (await linked.get("/users/@me")).ok()["id"] == str(alice.id)
+    (await alice.get(f"/users/{player.id}")).refused(404, 10013)
+    refusal = (await request_bot_token(client, "hero-1")).refused(400, 530010)
+    assert {key: refusal[key] for key in ("user_id", "provider_type", "provider_id", "provider_issued_user_id")} == {
+        "user_id": str(alice.id),
+        "provider_type": "PLATFORM_BOT",
+        "provider_id": None,
+        "provider_issued_user_id": "hero-1",
+    }
+
+
+async def test_a_merge_publishes_an_event_to_the_sessions_of_the_game(world: World) -> None:
+    client, other = await game(world), await game(world)
+    alice, player = await world.user(), await provisional_player(client, "hero-1")
+    mine = client.bearer(alice, (await client.tokens(alice, "sdk.social_layer"))["access_token"])
+    theirs = other.bearer(alice, (await other.tokens(alice, "sdk.social_layer"))["access_token"])
+    session, elsewhere, chat = await mine.connect(), await theirs.connect(), await alice.connect()
+
+    await link_account(client, alice, player.token)
+
+    event = await session.next("USER_MERGE_OPERATION_COMPLETED")
+    assert event["source_user_id"] == str(player.id)
+    assert int(event["merge_operation_id"])
+    await elsewhere.none_of("USER_MERGE_OPERATION_COMPLETED")
+    await chat.none_of("USER_MERGE_OPERATION_COMPLETED")
+
+
+async def exchange_with(
+    client: Client, user: Any, token: str, kind: str = "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"
+) -> ApiResponse:
+    """Exchange a code together with an external credential."""
+    code = await client.code(user, "sdk.social_layer")
+    return await client.exchange(code, external_auth_type=kind, external_auth_token=token)
+
+
+async def test_invalid_merges_are_rejected(world: World) -> None:
+    client, other = await game(world), await game(world)
+    alice, bob = await world.user(), await world.user()
+    one, two, foreign = (
+        await provisional_player(client, "1"),
+        await provisional_player(client, "2"),
+        await provisional_player(other, "3"),
+    )
+    linked = await link_account(client, alice, one.token)
+
+    (await exchange_with(client, alice, "nonsense")).refused(403, 50025)
+    (await exchange_with(client, alice, foreign.token)).refused(403, 50025)
+    (await exchange_with(client, alice, one.token)).refused(403, 50025)
+    (await exchange_with(client, alice, two.token)).refused(400, 530023)
+    (await exchange_with(client, bob, linked.token)).refused(400, 530014)
+    (await exchange_with(client, alice, linked.token)).ok()
+    other_client = await game(world, flags=0)
+    (await exchange_with(other_client, bob, two.token)).refused(403, 530000)
+
+
+async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
+    client = await game(world)
+    one, two = await provisional_player(client, "1"), await provisional_player(client, "2")
+    user = await world.user()
+    code = await client.code(user, "sdk.social_layer")
+    await world.write(lambda call: call.tx.run("UPDATE authorization_codes SET user_id = ?", two.id))
+
+    response = await client.exchange(
+        code, external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN", external_auth_token=one.token
+    )
+
+    response.refused(400, 530016)
+
+
+async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
+    client = await game(world)
+    alice, player = await world.user(), await provisional_player(client, "1")
+    code = await client.code(alice, "sdk.social_layer")
+    more = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
+
+    (await client.exchange(code, external_auth_token="wrong", **more)).refused(403, 50025)
+    (await client.exchange(code, external_auth_token=player.token, **more)).ok()
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"external_auth_type": "OIDC"},
+        {"external_auth_token": "x"},
+        {"external_auth_type": "WINGS", "external_auth_token": "x"},
+        {"external_auth_type": "OIDC", "external_auth_token": "x" * 10_241},
+    ],
+)
+async def test_an_incomplete_credential_is_an_invalid_request(world: World, more: dict[str, str]) -> None:
+    client = await game(world)
+    alice = await world.user()
+
+    oauth2_error(await client.exchange(await client.code(alice, "sdk.social_layer"), **more), "invalid_request")
+
+
+async def test_a_credential_is_only_accepted_with_a_code(world: World) -> None:
+    client = await game(world)
+    alice = await world.user()
+    tokens = await client.tokens(alice, "sdk.social_layer")
+    more = {"external_auth_type": "OIDC", "external_auth_token": "x"}
+
+    oauth2_error(await client.refresh(tokens["refresh_token"], **more), "invalid_request")
+
+
+async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: World) -> None:
+    client = await game(world)
+    alice = await world.user()
+
+    async def once(user: Any, number: int) -> ApiResponse:
+        player = await provisional_player(client, f"{user.id}-{number}")
+        response = await exchange_with(client, user, player.token)
+        if response.status == 200:
+            (await client.post("/oauth2/token/revoke", token=response.json["access_token"])).ok()
+        return response
+
+    for number in range(5):
+        (await once(alice, number)).ok()
+    refusal = (await once(alice, 5)).refused(429, 0)
+    assert 0 < refusal["retry_after"] <= 86_400
+    world.clock.set(world.clock.now_ms() + 86_400_001)
+    (await once(alice, 6)).ok()
+    tester = await world.user()
+    row = applications.TesterRow(client.id, tester.id, 2, world.clock.now_ms())
+    await world.write(lambda call: applications.save_tester(call.tx, row))
+    for user in (client.owner, tester):
+        for number in range(6):
+            (await once(user, number)).ok()

@@ -1,0 +1,523 @@
+"""Tests of identity provider configurations and of signing in with provider credentials."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.server.core import outbound_cache
+from hubbub.server.identity.identity_providers.issuers import find_problem
+from tests.issuer import Issuer, RehearsalWorld, configuration_path, request_token, request_unmerge, trust
+from tests.oauth import oauth2_error, pkce
+from tests.players import bearer_for_token, game, link_account, link_tokens
+from tests.world import NOW_MS, World
+
+DAY = 86_400
+NOW = NOW_MS // 1000
+
+
+# Configurations
+
+
+async def test_an_owner_configures_identity_providers(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    listing = f"/applications/{client.id}/external-identity-provider-configurations"
+    body = {"clients": [{"id": "game", "description": "live", "environment": "production"}]}
+
+    stored = (await trust(client, issuer, **body)).ok()
+    steam = (await client.owner.put(configuration_path(client, "STEAM"), json={"clients": [{"id": "480"}]})).ok()
+
+    assert stored == {"type": "OIDC", "oidc_issuer_url": issuer.url, **body}
+    assert steam == {"type": "STEAM", "oidc_issuer_url": None, "clients": [{"id": "480"}]}
+    assert (await client.owner.get(listing)).ok() == [stored, steam]
+    assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
+    (await client.owner.delete(configuration_path(client, "STEAM"))).ok()
+    assert (await client.owner.get(listing)).ok() == [stored]
+    (await client.owner.delete(configuration_path(client, "STEAM"))).refused(404, 0)
+
+
+async def test_only_the_owner_manages_identity_providers(world: World) -> None:
+    client, stranger = await game(world), await world.user()
+    assert client.bot is not None
+    body = {"clients": [{"id": "480"}]}
+
+    (await stranger.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20012)
+    (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).refused(403, 20012)
+    (await stranger.delete(configuration_path(client, "STEAM"))).refused(403, 20012)
+    (await client.bot.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20001)
+    wrong = configuration_path(client, "STEAM").replace(str(client.id), "1")
+    (await client.owner.put(wrong, json=body)).refused(404, 10002)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "path", "code"),
+    [
+        ("WINGS", {"clients": [{"id": "a"}]}, "type", "BASE_TYPE_CHOICES"),
+        ("STEAM", {"clients": []}, "clients", "BASE_TYPE_BAD_LENGTH"),
+        ("STEAM", {"clients": [{"id": ""}]}, "clients.0.id", "BASE_TYPE_BAD_LENGTH"),
+        ("STEAM", {"clients": [{"id": "a"}, {"id": "a"}]}, "clients.1.id", "CLIENT_ID_REPEATED"),
+        (
+            "STEAM",
+            {"clients": [{"id": "a", "description": "x" * 251}]},
+            "clients.0.description",
+            "BASE_TYPE_MAX_LENGTH",
+        ),
+        (
+            "STEAM",
+            {"clients": [{"id": "a"}], "oidc_issuer_url": "https://a.example"},
+            "oidc_issuer_url",
+            "OIDC_ISSUER_NOT_ALLOWED",
+        ),
+        ("OIDC", {"clients": [{"id": "a"}]}, "oidc_issuer_url", "BASE_TYPE_REQUIRED"),
+        (
+            "OIDC",
+            {"clients": [{"id": "a"}], "oidc_issuer_url": "http://a.example"},
+            "oidc_issuer_url",
+            "OIDC_ISSUER_INVALID",
+        ),
+        (
+            "OIDC",
+            {"clients": [{"id": "a", "oidc_issuer_url": "https://127.0.0.1"}]},
+            "clients.0.oidc_issuer_url",
+            "OIDC_ISSUER_INVALID",
+        ),
+    ],
+)
+async def test_an_invalid_configuration_names_the_invalid_field(
+    world: World, kind: str, body: dict[str, Any], path: str, code: str
+) -> None:
+    client = await game(world)
+
+    assert (await client.owner.put(configuration_path(client, kind), json=body)).errors(path) == [code]
+
+
+@pytest.mark.parametrize(
+    ("url", "valid"),
+    [
+        ("https://id.example.com", True),
+        ("https://id.example.com:8443/realms/game", True),
+        ("https://id.example.com./", True),
+        ("https://xn--bcher-kva.example", True),
+        ("http://id.example.com", False),
+        ("https://localhost", False),
+        ("https://id.localhost", False),
+        ("https://printer.local", False),
+        ("https://host.internal", False),
+        ("https://1.0.0.127.in-addr.arpa", False),
+        ("https://intranet", False),
+        ("https://127.0.0.1", False),
+        ("https://2130706433", False),
+        ("https://0x7f.1", False),
+        ("https://0x7f000001", False),
+        ("https://127.1", False),
+        ("https://example.0x7f", False),
+        ("https://[::1]", False),
+        ("https://[::ffff:127.0.0.1]", False),
+        ("https://user@id.example.com", False),
+        ("https://user:word@id.example.com", False),
+        ("https://id.example.com?x", False),
+        ("https://id.example.com/#x", False),
+        ("https://id.example.com\\@evil.example", False),
+        ("https://id..example.com", False),
+        ("https://id.example.com:99999", False),
+        ("https://id exa.mple", False),
+        ("https://bücher.example", False),
+        ("javascript:alert(1)", False),
+        ("", False),
+    ],
+)
+def test_issuer_urls_are_validated(url: str, valid: bool) -> None:
+    assert (find_problem(url, strict=True) is None) is valid
+
+
+async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+
+    for discovery in (
+        {"issuer": "http://other"},
+        {"id_token_signing_alg_values_supported": ["HS256"]},
+        {"id_token_signing_alg_values_supported": None},
+        {"jwks_uri": None},
+    ):
+        issuer.discovery = discovery
+        (await trust(client, issuer)).refused(400, 530008)
+        trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+    issuer.discovery = {"jwks_uri": f"{issuer.url}/nowhere"}
+    (await trust(client, issuer)).refused(400, 530009)
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+    issuer.discovery = {"jwks_uri": "file:///etc/passwd"}
+    (await trust(client, issuer)).refused(400, 530009)
+    await issuer.close()
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
+    (await trust(client, issuer)).refused(400, 530008)
+
+
+async def test_an_issuer_configured_before_strict_validation_stays_valid(trusting_world: World, issuer: Issuer) -> None:
+    import msgspec
+
+    from hubbub.server.core.config import IdentityConfig
+
+    world = trusting_world
+    client = await game(world)
+    (await trust(client, issuer)).ok()
+    assert world.app._http_server is not None
+    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._http_server._config = strict
+
+    (await request_token(client, issuer.token())).ok()
+    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+    await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
+    (await request_token(client, issuer.token())).refused(400, 530008)
+
+
+@pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
+async def test_issuers_are_validated_strictly_from_the_date(trusting_world: World, issuer: Issuer) -> None:
+    import msgspec
+
+    from hubbub.server.core.config import IdentityConfig
+
+    world = trusting_world
+    client = await game(world)
+    assert world.app._http_server is not None
+    strict = msgspec.structs.replace(world.app.config, identity=IdentityConfig())
+    world.app.config = world.app._http_server._config = strict
+
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms - 1)
+    (await trust(client, issuer)).ok()
+    world.clock.set(changes.OIDC_STRICT_ISSUER.at_ms)
+    assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
+
+
+# OIDC
+
+
+async def test_a_player_gets_an_access_token_with_an_id_token(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    tokens = (await request_token(client, issuer.token("ada", preferred_username="Ada"))).ok()
+    again = (await request_token(client, issuer.token("ada", aud=["other", "game"]))).ok()
+
+    player = await bearer_for_token(client, tokens["access_token"])
+    me = (await player.get("/users/@me")).ok()
+    assert me["global_name"] == "Ada"
+    assert (await bearer_for_token(client, again["access_token"])).id == player.id
+    (found,) = (await player.post("/application-identities", json={"user_ids": [str(player.id)]})).ok()
+    assert found["external_user_id"] == "ada"
+
+
+@pytest.mark.parametrize("name", [None, "", "x" * 33, 7])
+async def test_without_a_valid_name_the_player_has_no_display_name(
+    trusting_world: World, issuer: Issuer, name: Any
+) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+
+    tokens = (await request_token(client, issuer.token("ada", preferred_username=name))).ok()
+
+    assert (await (await bearer_for_token(client, tokens["access_token"])).get("/users/@me")).ok()[
+        "global_name"
+    ] is None
+
+
+async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    other = Issuer()
+
+    for code, token in (
+        (530001, issuer.token(exp=NOW)),
+        (530002, issuer.token(iss="http://other.example")),
+        (530002, issuer.token(iss=None)),
+        (530002, issuer.token(iss=issuer.url + "/")),
+        (530003, issuer.token(aud="another-client")),
+        (530003, issuer.token(aud=None)),
+        (530004, issuer.token(iat=NOW - 7 * DAY - 1)),
+        (530020, issuer.token(iat=NOW + 3600)),
+        (530020, issuer.token(nbf=NOW + 3600)),
+        (530020, issuer.token(iat="today")),
+        (530020, issuer.token(exp=None)),
+        (530020, issuer.token("")),
+        (530020, issuer.token(sub=None)),
+        (530020, "nonsense"),
+        (530020, "a.b.c"),
+        (530020, issuer.token()[:-8] + "AAAAAAAA"),
+        (530020, other.token(iss=issuer.url)),
+        (530027, issuer.token(header={"kid": None})),
+        (530027, issuer.token(header={"kid": ""})),
+    ):
+        (await request_token(client, token)).refused(400, code)
+    (await request_token(client, issuer.token(iat=NOW - 7 * DAY))).ok()
+
+
+async def test_the_client_must_authenticate(trusting_world: World, issuer: Issuer) -> None:
+    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    (await trust(client, issuer)).ok()
+    (await trust(public, issuer)).ok()
+
+    (await request_token(client, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await request_token(client, issuer.token(), client_secret=None)).refused(401, 530007)
+    (await request_token(public, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await request_token(public, issuer.token())).ok()
+    (await request_token(client, issuer.token(), client_id="1")).refused(404, 10002)
+    assert (await request_token(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == [
+        "BASE_TYPE_CHOICES"
+    ]
+    assert (await request_token(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
+    own = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
+    assert own.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
+    (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).refused(400, 530008)
+    plain = await game(trusting_world, flags=0)
+    (await request_token(plain, issuer.token())).refused(403, 530000)
+
+
+async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
+    client, public = await game(trusting_world), await game(trusting_world, public=True)
+    (await trust(client, issuer)).ok()
+    (await trust(public, issuer)).ok()
+
+    tokens = (await request_token(client, issuer.token())).ok()
+    assert (await request_token(public, issuer.token())).ok()["refresh_token"] is None
+
+    renewed = (await client.refresh(tokens["refresh_token"])).ok()
+    player = await bearer_for_token(client, renewed["access_token"])
+    assert player.id
+    assert (await player.patch("/users/@me/account", json={"global_name": "Still"})).ok()["global_name"] == "Still"
+
+
+async def test_a_merged_account_cannot_be_refreshed(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    tokens = (await request_token(client, issuer.token())).ok()
+
+    await link_account(client, alice, issuer.token(), "OIDC")
+
+    description = oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    assert description == 'Invalid "refresh_token" in request'
+
+
+async def test_an_identity_without_an_account_is_linked_directly(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+
+    await link_account(client, alice, issuer.token("ada"), "OIDC")
+
+    refusal = (await request_token(client, issuer.token("ada"))).refused(400, 530010)
+    assert (refusal["user_id"], refusal["provider_type"]) == (str(alice.id), "OIDC")
+    assert (refusal["provider_id"], refusal["provider_issued_user_id"]) == (issuer.url, "ada")
+    await link_account(client, alice, issuer.token("ada"), "OIDC")
+    bob = await trusting_world.user()
+    code = await client.code(bob, "sdk.social_layer")
+    more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
+    (await client.exchange(code, **more)).refused(400, 530014)
+    (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).refused(403, 50025)
+
+
+async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: World, issuer: Issuer) -> None:
+    client, alice = await game(trusting_world), await trusting_world.user()
+    (await trust(client, issuer)).ok()
+    tokens = await link_tokens(client, alice, issuer.token("ada"), "OIDC")
+
+    (await request_unmerge(client, issuer.token("ada"))).ok()
+
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+    player = await bearer_for_token(client, (await request_token(client, issuer.token("ada"))).ok()["access_token"])
+    assert player.id != alice.id
+    (await request_unmerge(client, issuer.token("ada"))).refused(400, 50229)
+    (await request_unmerge(client, issuer.token("unknown"))).refused(404, 10013)
+
+
+# Keys
+
+
+async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    (await request_token(client, issuer.token())).ok()
+    issuer.requested_paths.clear()
+    from joserfc.jwk import ECKey
+
+    issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
+    (await request_token(client, issuer.token(key="two"))).refused(400, 530020)
+    assert issuer.requested_paths == []
+    trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    (await request_token(client, issuer.token(key="two"))).ok()
+    assert issuer.requested_paths == ["/jwks"]
+    for _ in range(5):
+        (await request_token(client, issuer.token(header={"kid": "three"}))).refused(400, 530020)
+    assert issuer.requested_paths == ["/jwks"]
+
+
+@pytest.mark.parametrize("alg", ["RS256", "RS512", "PS256", "PS384"])
+async def test_rsa_signatures_are_accepted(trusting_world: World, issuer: Issuer, alg: str) -> None:
+    client = await game(trusting_world)
+    issuer.add_rsa("rsa")
+    issuer.discovery = {"id_token_signing_alg_values_supported": [alg]}
+    (await trust(client, issuer)).ok()
+
+    (await request_token(client, issuer.token(key="rsa", alg=alg))).ok()
+
+
+async def test_unreadable_keys_are_skipped(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    good = issuer.keys["one"].as_dict(private=False)
+    broken = [
+        {"kty": "EC", "kid": "x", "crv": "P-256", "x": "!", "y": "!"},
+        {"kty": "oct", "kid": "one", "k": "AAAA"},
+        7,
+    ]
+    issuer.raw_bodies["/jwks"] = json.dumps({"keys": [*broken, good]}).encode()
+    (await trust(client, issuer)).ok()
+
+    (await request_token(client, issuer.token())).ok()
+
+
+# Deeply nested or malformed JSON
+
+DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
+
+
+async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
+    issuer.raw_bodies["/.well-known/openid-configuration"] = DEEP
+
+    (await trust(await game(trusting_world), issuer)).refused(400, 530008)
+
+
+async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
+    issuer.raw_bodies["/jwks"] = DEEP
+
+    (await trust(await game(trusting_world), issuer)).refused(400, 530009)
+
+
+async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
+    client = await game(trusting_world)
+    (await trust(client, issuer)).ok()
+    deep = base64.urlsafe_b64encode(b'{"a":' + b"[" * 1500 + b"]" * 1500 + b"}").decode().rstrip("=")
+    header, claims, signature = issuer.token().split(".")
+
+    for token in (f"{deep}.{claims}.{signature}", f"{header}.{deep}.{signature}"):
+        (await request_token(client, token)).refused(400, 530020)
+
+
+@pytest.mark.parametrize(
+    ("kind", "credential", "body", "status", "code"),
+    [
+        ("STEAM_SESSION_TICKET", "00", DEEP, 400, 530008),
+        ("STEAM_SESSION_TICKET", "00", b'{"response": [1]}', 403, 50025),
+        ("STEAM_SESSION_TICKET", "00", b'{"response": {"params": null}}', 403, 50025),
+        ("EPIC_ONLINE_SERVICES_ACCESS_TOKEN", "x", DEEP, 400, 530008),
+        (
+            "EPIC_ONLINE_SERVICES_ACCESS_TOKEN",
+            "x",
+            b'{"active": true, "account_id": "1", "client_id": ["game"]}',
+            400,
+            530003,
+        ),
+    ],
+)
+async def test_a_malformed_provider_response_is_rejected(
+    trusting_world: World, issuer: Issuer, kind: str, credential: str, body: bytes, status: int, code: int
+) -> None:
+    import msgspec
+
+    world = trusting_world
+    client = await game(world)
+    identity = msgspec.structs.replace(world.app.config.identity, steam_url=issuer.url, epic_url=issuer.url)
+    assert world.app._http_server is not None
+    world.app.config = world.app._http_server._config = msgspec.structs.replace(world.app.config, identity=identity)
+    issuer.raw_bodies["/ISteamUserAuth/AuthenticateUserTicket/v1/"] = issuer.raw_bodies["/epic/oauth/v2/tokenInfo"] = (
+        body
+    )
+    provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
+    (await client.owner.put(configuration_path(client, provider), json={"clients": [{"id": "game"}]})).ok()
+
+    (await request_token(client, credential, kind)).refused(status, code)
+
+
+# Provider stand-ins of a rehearsal
+
+PROVIDERS = [
+    ("oidc", "id_token", "OIDC"),
+    ("steam", "id_token", "STEAM"),
+    ("epic", "id_token", "EPIC_ONLINE_SERVICES"),
+    ("epic", "access_token", "EPIC_ONLINE_SERVICES"),
+    ("unity", "id_token", "UNITY"),
+    ("apple", "id_token", "APPLE"),
+    ("playstation", "id_token", "PLAYSTATION_NETWORK"),
+]
+
+
+@pytest.mark.parametrize(("provider", "kind", "provider_type"), PROVIDERS)
+async def test_every_provider_can_be_rehearsed_offline(
+    stage: RehearsalWorld, provider: str, kind: str, provider_type: str
+) -> None:
+    client, bob = stage.demo_game, stage.demo_user("bob")
+
+    auth_type, credential = await stage.credential(provider, "76561198000000001", name="Ada", kind=kind)
+    tokens = (await request_token(client, credential, auth_type)).ok()
+
+    player = await bearer_for_token(client, tokens["access_token"])
+    assert (await player.get("/users/@me")).ok()["global_name"] == "Ada"
+    verifier, challenge = pkce()
+    code = await client.code(bob, "sdk.social_layer", code_challenge=challenge, code_challenge_method="S256")
+    response = await client.exchange(
+        code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
+    )
+    response.ok()
+    refusal = (await request_token(client, credential, auth_type)).refused(400, 530010)
+    assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
+
+
+@pytest.mark.parametrize(("provider", "kind", "_"), PROVIDERS)
+async def test_expired_and_foreign_credentials_are_rejected(
+    stage: RehearsalWorld, provider: str, kind: str, _: str
+) -> None:
+    opaque = provider == "steam" or kind == "access_token"
+
+    auth_type, late = await stage.credential(provider, "1", kind=kind, expires_in=-1)
+    _, foreign = await stage.credential(provider, "1", kind=kind, client_id="another-game")
+
+    response = await request_token(stage.demo_game, late, auth_type)
+    assert (response.status, response.code) == ((403, 50025) if opaque else (400, 530001))
+    response = await request_token(stage.demo_game, foreign, auth_type)
+    assert (response.status, response.code) == ((403, 50025) if provider == "steam" else (400, 530003))
+
+
+async def test_a_credential_of_another_provider_is_rejected(stage: RehearsalWorld) -> None:
+    _, apple = await stage.credential("apple", "1")
+
+    for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
+        (await request_token(stage.demo_game, apple, kind)).refused(400, 530002)
+    (await request_token(stage.demo_game, apple, "STEAM_SESSION_TICKET")).refused(403, 50025)
+    (await request_token(stage.demo_game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
+
+
+async def test_keys_of_a_stand_in_can_be_rotated(stage: RehearsalWorld) -> None:
+    kind, before = await stage.credential("unity", "1")
+    (await request_token(stage.demo_game, before, kind)).ok()
+
+    (await stage.control_request("POST", "/issuers/unity/rotate")).ok()
+    stage.clock.set(stage.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
+    _, after = await stage.credential("unity", "1")
+
+    (await request_token(stage.demo_game, after, kind)).ok()
+    (await request_token(stage.demo_game, before, kind)).refused(400, 530020)
+
+
+async def test_issuing_credentials_requires_the_control_token(stage: RehearsalWorld) -> None:
+    path = f"{stage.url}/control/issuers/oidc/tokens"
+
+    (await stage.request("POST", path, json={"user_id": "1"})).refused(401, 0)
+    (await stage.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).refused(404, 0)
+    assert (await stage.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
+        "BASE_TYPE_REQUIRED"
+    ]
+    discovery = await stage.request("GET", f"{stage.url}/control/issuers/oidc/.well-known/openid-configuration")
+    assert discovery.ok()["issuer"] == f"{stage.url}/control/issuers/oidc"
+    assert (await stage.request("GET", f"{stage.url}/control/issuers/oidc/nothing")).status == 404
+    jwks = (await stage.request("GET", f"{stage.url}/control/issuers/apple/auth/keys")).ok()
+    assert "d" not in jwks["keys"][0]
+    assert base64.urlsafe_b64decode(jwks["keys"][0]["x"] + "==")

@@ -1,0 +1,707 @@
+"""OAuth2: consent, grants, tokens, revocation, devices, OpenID Connect."""
+
+import base64
+from typing import Any
+
+import msgspec
+import pytest
+from joserfc import jwt
+from joserfc.jwk import KeySet
+
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.resources import oauth2 as wire
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.identity import oauth2
+from tests.oauth import FORM, REDIRECT, create_application, oauth2_error, pkce, set_application_columns, url_fields
+from tests.world import NOW_MS, World, small_config
+
+DEVICE: dict[str, Any] = {"grant_type": wire.DEVICE_GRANT}
+DAY_MS = 86_400_000
+
+
+# Consent
+
+
+async def test_the_consent_data_names_the_application_and_its_scopes(world: World) -> None:
+    alice, client = await world.user("alice"), await create_application(world)
+
+    consent = (await alice.get(client.authorize_path("openid identify"))).ok()
+
+    assert consent["application"]["id"] == str(client.id)
+    assert consent["user"]["id"] == str(alice.id)
+    assert [scope["name"] for scope in consent["scopes"]] == ["openid", "identify"]
+    assert all(scope["description"] for scope in consent["scopes"])
+    assert (consent["authorized"], consent["redirect_uri"], consent["prompt"]) == (False, REDIRECT, "consent")
+    assert "guilds" not in consent
+
+
+async def test_a_grant_redirects_with_code_state_and_issuer(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    url = (await client.authorize(alice, state="a b&c")).ok()["url"]
+
+    assert url.startswith(REDIRECT + "?")
+    fields = url_fields(url)
+    assert set(fields) == {"code", "state", "iss"}
+    assert (fields["state"], fields["iss"]) == ("a b&c", world.url)
+
+
+async def test_a_refusal_redirects_with_access_denied(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    response = (await alice.post(client.authorize_path(state="s"), json={"authorize": False})).ok()
+
+    fields = url_fields(response["url"])
+    assert (fields["error"], fields["state"]) == ("access_denied", "s")
+    assert fields["error_description"] == wire.ACCESS_DENIED_DESCRIPTION
+    assert (await alice.get("/oauth2/tokens")).ok() == []
+
+
+async def test_granted_scopes_need_no_second_consent(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    await client.code(alice, "identify guilds")
+
+    again = (await alice.get(client.authorize_path("identify", prompt="none"))).ok()
+    more = (await alice.get(client.authorize_path("identify email", prompt="none"))).ok()
+
+    assert (again["authorized"], more["authorized"]) == (True, False)
+
+
+async def test_adding_a_bot_requires_consent_each_time(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    guild = await world.guild(alice)
+    await client.code(alice, "bot identify", body={"guild_id": str(guild.id)})
+
+    assert not (await alice.get(client.authorize_path("bot identify"))).ok()["authorized"]
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"client_id": 1}, "invalid_client"),
+        ({"response_type": None}, "invalid_request"),
+        ({"response_type": "id_token"}, "unsupported_response_type"),
+        ({"scope": "identify wings"}, "invalid_scope"),
+        ({"scope": "identify.premium"}, "invalid_scope"),
+        ({"scope": "applications.commands.update"}, "invalid_scope"),
+        ({"scope": "webhook.incoming", "response_type": "token"}, "invalid_scope"),
+        ({"code_challenge": "short", "code_challenge_method": "S256"}, "invalid_request"),
+        ({"code_challenge": "a" * 43}, "invalid_request"),
+        ({"code_challenge": "a" * 43, "code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": "S256"}, "invalid_request"),
+        ({"nonce": "n" * 3000}, "invalid_request"),
+    ],
+)
+async def test_an_invalid_request_is_rejected_without_redirecting(
+    world: World, more: dict[str, Any], error: str
+) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    for response in (await alice.get(client.authorize_path(**more)), await client.authorize(alice, **more)):
+        oauth2_error(response, error)
+        assert "url" not in response.json
+        # RFC 6749 4.1.2.1: an error is returned only to the registered redirect URI.
+        back = response.json.get("return_url")
+        assert (back is None) == ("client_id" in more or more.get("response_type", "") is None)
+        assert back is None or (back.startswith(REDIRECT) and url_fields(back)["error"] == error)
+
+
+async def test_only_users_can_grant(world: World) -> None:
+    client = await create_application(world)
+    assert client.bot is not None
+
+    (await client.bot.get(client.authorize_path())).refused(403, 20001)
+    (await world.request("GET", client.authorize_path())).refused(401, 0)
+
+
+async def test_without_a_redirect_the_first_registered_is_used(world: World) -> None:
+    alice, client = (
+        await world.user(),
+        await create_application(world, redirect_uris=(REDIRECT, "https://other.example/")),
+    )
+
+    code = await client.code(alice, redirect_uri=None)
+
+    (await client.exchange(code, redirect_uri=None)).ok()
+
+
+async def test_an_application_without_redirects_cannot_get_a_code(world: World) -> None:
+    alice, client = await world.user(), await create_application(world, redirect_uris=())
+
+    oauth2_error(await client.authorize(alice, redirect_uri=None), "invalid_request")
+
+
+# Scopes
+
+
+async def test_an_approved_application_can_request_more_scopes(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    oauth2_error(await client.authorize(alice, "identify.premium"), "invalid_scope")
+
+    await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["identify.premium"]))
+
+    assert (await client.tokens(alice, "identify identify.premium"))["scope"] == "identify identify.premium"
+
+
+async def test_an_unknown_scope_cannot_be_approved(world: World) -> None:
+    client = await create_application(world)
+
+    with pytest.raises(ValueError, match="wings"):
+        await world.write(lambda call: oauth2.approve_scopes(call, client.id, ["wings"]))
+
+
+async def test_the_social_layer_flag_permits_single_social_scopes(world: World) -> None:
+    alice = await world.user()
+    plain = await create_application(world)
+    social = await create_application(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+
+    oauth2_error(await plain.authorize(alice, "relationships.read"), "invalid_scope")
+    await social.code(alice, "relationships.read")
+
+
+async def test_an_umbrella_scope_is_returned_as_requested_and_grants_its_members(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    tokens = await client.tokens(alice, "openid sdk.social_layer")
+    game = client.bearer(alice, tokens["access_token"])
+
+    assert tokens["scope"] == "openid sdk.social_layer"
+    (await game.get("/users/@me")).ok()
+    (await game.get("/users/@me/guilds")).ok()
+    assert (await game.get("/oauth2/@me")).ok()["scopes"] == ["openid", "sdk.social_layer"]
+    session = await game.connect(token=f"Bearer {game.token}")
+    assert {"gateway.connect", "lobbies.write", "identify"} <= set(session.ready["scopes"])
+
+
+async def test_the_alternative_spelling_of_the_commands_scope_is_accepted(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    consent = (await alice.get(client.authorize_path("application.commands identify", integration_type=1))).ok()
+
+    assert [scope["name"] for scope in consent["scopes"]] == ["applications.commands", "identify"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "path"),
+    [
+        ("identify", "/users/@me"),
+        ("guilds", "/users/@me/guilds"),
+        ("guilds.members.read", "/users/@me/guilds/{guild}/member"),
+        ("openid", "/oauth2/userinfo"),
+    ],
+)
+async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: str) -> None:
+    alice, client = await world.user(), await create_application(world)
+    guild = await world.guild(alice)
+    path = path.format(guild=guild.id)
+
+    allowed = client.bearer(alice, (await client.tokens(alice, scope))["access_token"])
+    other = client.bearer(alice, (await client.tokens(alice, "connections"))["access_token"])
+
+    (await allowed.get(path)).ok()
+    (await other.get(path)).refused(403, 50026)
+    # A route that accepts no bearer token.
+    (await allowed.get(f"/guilds/{guild.id}/audit-logs")).refused(401, 0)
+
+
+async def test_the_email_is_visible_only_with_its_scope(world: World) -> None:
+    client = await create_application(world)
+    registered = {"username": "alice", "password": "correct horse", "email": "alice@example.org"}
+    made = (await world.request("POST", "/auth/register", json=registered)).ok()
+    alice = await world.user()
+    alice.id, alice.token = int(made["user_id"]), made["token"]
+
+    without = client.bearer(alice, (await client.tokens(alice, "identify"))["access_token"])
+    with_it = client.bearer(alice, (await client.tokens(alice, "identify email"))["access_token"])
+
+    assert "email" not in (await without.get("/users/@me")).ok()
+    assert (await with_it.get("/users/@me")).ok()["email"] == "alice@example.org"
+
+
+async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> None:
+    alice, bob, client = await world.user(), await world.user(), await create_application(world)
+    guild = await world.guild(alice)
+    await client.authorize(alice, "bot", response_type=None, body={"guild_id": str(guild.id)}, permissions=1)
+    assert client.bot is not None
+    plain = (await client.tokens(bob, "identify"))["access_token"]
+    joining = (await client.tokens(bob, "guilds.join"))["access_token"]
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    (await client.bot.put(path, json={"access_token": plain})).refused(403, 50026)
+    assert (await client.bot.put(path, json={"access_token": joining})).status == 201
+
+
+async def test_the_gateway_requires_its_own_scope(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    token = (await client.tokens(alice, "identify"))["access_token"]
+
+    socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
+    await socket.receive_json()
+    await socket.send_json({"op": 2, "d": {"token": f"Bearer {token}", "properties": {}, "intents": 0}})
+    await socket.receive()
+
+    assert socket.close_code == 4004
+
+
+# The code grant
+
+
+async def test_a_code_is_exchanged_for_tokens_that_last_a_week(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    response = await client.exchange(await client.code(alice))
+    tokens = response.ok()
+
+    assert (tokens["token_type"], tokens["expires_in"], tokens["scope"]) == ("Bearer", 604_800, "identify")
+    assert response.headers["Cache-Control"] == "no-store"
+    assert "id_token" not in tokens
+    game = client.bearer(alice, tokens["access_token"])
+    assert (await game.get("/users/@me")).ok()["id"] == str(alice.id)
+    world.clock.advance(604_800_000)
+    (await game.get("/users/@me")).refused(401, 0)
+
+
+async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    basic = base64.b64encode(f"{client.id}:{client.secret}".encode()).decode()
+
+    async def send(header: str, **fields: Any) -> Any:
+        form = {"grant_type": "authorization_code", "redirect_uri": REDIRECT, **fields}
+        return await world.request(
+            "POST", "/oauth2/token", data=form, headers={**FORM, "Authorization": f"Basic {header}"}
+        )
+
+    (await send(basic, code=await client.code(alice))).ok()
+    (await send(basic, code=await client.code(alice), client_id=str(client.id))).ok()
+    oauth2_error(await send(basic, code="x", client_secret=client.secret), "invalid_request")
+    oauth2_error(await send(basic, code="x", client_id="1"), "invalid_request")
+    wrong = await send(base64.b64encode(f"{client.id}:guess".encode()).decode(), code="x")
+    oauth2_error(wrong, "invalid_client", 401)
+    assert wrong.headers["WWW-Authenticate"].startswith("Basic")
+    oauth2_error(await send("%%%", code="x"), "invalid_client", 401)
+
+
+@pytest.mark.parametrize("fields", [{"client_id": "1"}, {"client_id": "x"}, {"client_secret": "guess"}, {}])
+async def test_unknown_and_unauthenticated_clients_get_the_same_error(world: World, fields: dict[str, str]) -> None:
+    client = await create_application(world)
+    form = {"grant_type": "authorization_code", "code": "x", "client_id": str(client.id)} | fields
+
+    response = await world.request("POST", "/oauth2/token", data=form, headers=FORM)
+
+    assert oauth2_error(response, "invalid_client", 401) == "Client authentication failed"
+
+
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({}, "invalid_request"),
+        ({"grant_type": "password"}, "unsupported_grant_type"),
+        ({"grant_type": "authorization_code"}, "invalid_request"),
+        ({"grant_type": "refresh_token"}, "invalid_request"),
+        ({"grant_type": "client_credentials"}, "invalid_request"),
+        (DEVICE, "invalid_request"),
+        ({"grant_type": "authorization_code", "code": "guess"}, "invalid_grant"),
+        ({"grant_type": "refresh_token", "refresh_token": "guess"}, "invalid_grant"),
+        (DEVICE | {"device_code": "guess"}, "invalid_grant"),
+    ],
+)
+async def test_missing_and_invalid_parameters_return_the_rfc_error_codes(
+    world: World, fields: dict[str, Any], error: str
+) -> None:
+    client = await create_application(world)
+
+    oauth2_error(await client.post("/oauth2/token", **fields), error)
+
+
+async def test_json_is_rejected_at_the_token_endpoint(world: World) -> None:
+    client = await create_application(world)
+
+    body = {"grant_type": "client_credentials", "client_id": str(client.id), "client_secret": client.secret}
+    assert (await world.request("POST", "/oauth2/token", json=body)).status == 400
+
+
+async def test_a_code_expires_after_ten_minutes(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    early, late = await client.code(alice), await client.code(alice)
+
+    world.clock.advance(599_999)
+    (await client.exchange(early)).ok()
+    world.clock.advance(1)
+    assert oauth2_error(await client.exchange(late), "invalid_grant") == 'Invalid "code" in request.'
+
+
+async def test_a_public_client_needs_pkce_instead_of_a_secret(world: World) -> None:
+    alice, client = await world.user(), await create_application(world, public=True)
+
+    tokens = await client.tokens(alice)
+    refreshed = (await client.refresh(tokens["refresh_token"])).ok()
+
+    assert (await client.bearer(alice, refreshed["access_token"]).get("/users/@me")).status == 200
+    oauth2_error(await client.authorize(alice), "invalid_request")
+
+
+async def test_a_refresh_token_of_a_public_client_expires_when_unused(world: World) -> None:
+    alice = await world.user()
+    public, confidential = await create_application(world, public=True), await create_application(world)
+    public_tokens, confidential_tokens = await public.tokens(alice), await confidential.tokens(alice)
+
+    world.clock.advance(30 * DAY_MS)
+
+    oauth2_error(await public.refresh(public_tokens["refresh_token"]), "invalid_grant")
+    (await confidential.refresh(confidential_tokens["refresh_token"])).ok()
+
+
+# Refresh
+
+
+async def test_refreshing_replaces_both_tokens(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    first = await client.tokens(alice, "identify guilds")
+
+    second = (await client.refresh(first["refresh_token"])).ok()
+
+    assert second["scope"] == "identify guilds"
+    assert second["refresh_token"] != first["refresh_token"]
+    (await client.bearer(alice, first["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, second["access_token"]).get("/users/@me")).ok()
+
+
+async def test_refreshing_can_narrow_scopes_but_not_widen_them(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    first = await client.tokens(alice, "identify guilds")
+
+    oauth2_error(await client.refresh(first["refresh_token"], scope="identify email"), "invalid_scope")
+    less = (await client.refresh(first["refresh_token"], scope="identify")).ok()
+    again = (await client.refresh(less["refresh_token"])).ok()
+
+    assert (less["scope"], again["scope"]) == ("identify", "identify guilds")
+
+
+async def test_a_gateway_session_survives_a_refresh_and_ends_on_revocation(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    first = await client.tokens(alice, "sdk.social_layer_presence")
+    session = await client.bearer(alice, first["access_token"]).connect(token=f"Bearer {first['access_token']}")
+
+    second = (await client.refresh(first["refresh_token"])).ok()
+    await session.wait_processed()
+    (await client.post("/oauth2/token/revoke", token=second["access_token"])).ok()
+
+    assert await session.wait_closed() == 4004
+
+
+async def test_another_clients_refresh_token_is_rejected(world: World) -> None:
+    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
+    tokens = await client.tokens(alice)
+
+    oauth2_error(await thief.refresh(tokens["refresh_token"]), "invalid_grant")
+    (await client.refresh(tokens["refresh_token"])).ok()
+
+
+# Client credentials
+
+
+async def test_client_credentials_act_as_the_application_owner(world: World) -> None:
+    client = await create_application(world)
+
+    tokens = (
+        await client.post(
+            "/oauth2/token", grant_type="client_credentials", scope="identify applications.commands.update"
+        )
+    ).ok()
+
+    assert "refresh_token" not in tokens
+    me = (await client.bearer(client.owner, tokens["access_token"]).get("/users/@me")).ok()
+    assert me["id"] == str(client.owner.id)
+
+
+async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:
+    client = await create_application(world, public=True)
+
+    oauth2_error(
+        await client.post("/oauth2/token", grant_type="client_credentials", scope="identify"), "invalid_client", 401
+    )
+
+
+@pytest.mark.parametrize("scope", ["bot", "webhook.incoming", "role_connections.write", "wings", "rpc"])
+async def test_some_scopes_are_unavailable_to_client_credentials(world: World, scope: str) -> None:
+    client = await create_application(world)
+
+    oauth2_error(await client.post("/oauth2/token", grant_type="client_credentials", scope=scope), "invalid_scope")
+
+
+# Implicit
+
+
+async def test_the_implicit_grant_puts_a_token_into_the_fragment(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    url = (await client.authorize(alice, response_type="token", state="s")).ok()["url"]
+
+    assert url.startswith(REDIRECT + "#")
+    fields = url_fields(url)
+    assert (fields["token_type"], fields["expires_in"], fields["scope"]) == ("Bearer", "604800", "identify")
+    assert (fields["state"], "refresh_token" in fields) == ("s", False)
+    (await client.bearer(alice, fields["access_token"]).get("/users/@me")).ok()
+
+
+# Revocation
+
+
+@pytest.mark.parametrize("which", ["access_token", "refresh_token"])
+async def test_revoking_a_token_revokes_the_whole_authorization(world: World, which: str) -> None:
+    alice, bob, client, other = (
+        await world.user(),
+        await world.user(),
+        await create_application(world),
+        await create_application(world),
+    )
+    first, second = await client.tokens(alice), await client.tokens(alice)
+    bob_tokens, other_tokens = await client.tokens(bob), await other.tokens(alice)
+    phone = await alice.connect()
+
+    response = await client.post("/oauth2/token/revoke", token=first[which])
+
+    assert (response.status, response.json) == (200, {})
+    for tokens in (first, second):
+        (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+        assert (
+            oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
+            == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
+        )
+    (await client.bearer(bob, bob_tokens["access_token"]).get("/users/@me")).ok()
+    (await other.bearer(alice, other_tokens["access_token"]).get("/users/@me")).ok()
+    assert (await phone.next("OAUTH2_TOKEN_REVOKE"))["application_id"] == str(client.id)
+
+
+async def test_revoking_an_unknown_token_succeeds_and_another_clients_fails(world: World) -> None:
+    alice, client, thief = await world.user(), await create_application(world), await create_application(world)
+    tokens = await client.tokens(alice)
+
+    assert (await client.post("/oauth2/token/revoke", token="guess")).status == 200
+    oauth2_error(await thief.post("/oauth2/token/revoke", token=tokens["access_token"]), "unauthorized_client")
+    oauth2_error(await client.post("/oauth2/token/revoke", secret=False, token="x"), "invalid_client", 401)
+    oauth2_error(await client.post("/oauth2/token/revoke"), "invalid_request")
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
+
+
+async def test_a_pending_code_is_invalidated_with_the_authorization(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    tokens, code = await client.tokens(alice), await client.code(alice)
+
+    (await client.post("/oauth2/token/revoke", token=tokens["access_token"])).ok()
+
+    oauth2_error(await client.exchange(code), "invalid_grant")
+
+
+# Authorizations
+
+
+async def test_users_list_and_delete_their_authorizations(world: World) -> None:
+    alice, bob, client = await world.user(), await world.user(), await create_application(world)
+    tokens = await client.tokens(alice, "identify")
+    await client.tokens(alice, "guilds")
+
+    [authorization] = (await alice.get("/oauth2/tokens")).ok()
+
+    assert (authorization["application"]["id"], authorization["scopes"]) == (str(client.id), ["identify", "guilds"])
+    assert (await alice.get(f"/oauth2/tokens/{authorization['id']}")).ok() == authorization
+    assert (await alice.get(f"/oauth2/applications/{client.id}/tokens")).ok() == [authorization]
+    assert (await bob.get(f"/oauth2/applications/{client.id}/tokens")).ok() == []
+    (await alice.get("/oauth2/applications/1/tokens")).refused(404, 10002)
+    (await bob.get(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
+    (await bob.delete(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
+    (await alice.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    assert (await alice.get("/oauth2/tokens")).ok() == []
+
+
+async def test_a_token_reads_its_own_authorization(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    bearer = client.bearer(alice, (await client.tokens(alice, "identify guilds"))["access_token"])
+    without_identify = client.bearer(alice, (await client.tokens(alice, "guilds"))["access_token"])
+
+    authorization = (await bearer.get("/oauth2/@me")).ok()
+
+    assert (authorization["application"]["id"], authorization["application"]["hook"]) == (str(client.id), True)
+    assert authorization["scopes"] == ["guilds", "identify"]
+    assert authorization["user"]["id"] == str(alice.id)
+    assert authorization["expires"].startswith("2026-11-25")
+    assert "user" not in (await without_identify.get("/oauth2/@me")).ok()
+    (await alice.get("/oauth2/@me")).refused(403, 20002)
+
+
+# Devices
+
+
+async def test_a_device_gets_tokens_after_the_user_enters_its_code(world: World) -> None:
+    alice, client = await world.user(), await create_application(world, public=True)
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    assert (device["expires_in"], device["interval"], len(device["user_code"])) == (300, 5, 8)
+    assert device["verification_uri_complete"] == f"{world.url}/activate?user_code={device['user_code']}"
+    poll = DEVICE | {"device_code": device["device_code"]}
+
+    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
+    typed = f" {device['user_code'][:4].lower()}-{device['user_code'][4:]} "
+    verified = (await alice.post("/oauth2/device/verify", json={"user_code": typed})).ok()
+    assert (verified["client_id"], verified["type"]) == (str(client.id), "pending")
+    (await alice.post("/oauth2/device/finish", json={"user_code": typed, "result": "granted"})).ok()
+    world.clock.advance(5_000)
+    tokens = (await client.post("/oauth2/token", **poll)).ok()
+
+    assert (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(alice.id)
+    (await client.refresh(tokens["refresh_token"])).ok()
+    oauth2_error(await client.post("/oauth2/token", **poll), "invalid_grant")
+    assert len((await alice.get("/oauth2/tokens")).ok()) == 1
+
+
+async def test_a_device_that_polls_too_often_gets_slow_down(world: World) -> None:
+    client = await create_application(world, public=True)
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    poll = DEVICE | {"device_code": device["device_code"]}
+
+    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
+    world.clock.advance(4_999)
+    oauth2_error(await client.post("/oauth2/token", **poll), "slow_down")
+    world.clock.advance(5_000)
+    oauth2_error(await client.post("/oauth2/token", **poll), "slow_down")
+    world.clock.advance(15_000)
+    oauth2_error(await client.post("/oauth2/token", **poll), "authorization_pending")
+
+
+async def test_a_device_is_rejected_when_denied_or_expired(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    denied, late = [(await client.post("/oauth2/device/authorize", scope="identify")).ok() for _ in range(2)]
+
+    body = {"user_code": denied["user_code"], "result": "denied"}
+    (await alice.post("/oauth2/device/finish", json=body)).ok()
+    again = await alice.post("/oauth2/device/finish", json=body)
+    assert again.errors("user_code") == ["INVALID_USER_CODE"]
+    oauth2_error(await client.post("/oauth2/token", **DEVICE, device_code=denied["device_code"]), "access_denied")
+    world.clock.advance(300_000)
+    oauth2_error(await client.post("/oauth2/token", **DEVICE, device_code=late["device_code"]), "expired_token")
+    expired = await alice.post("/oauth2/device/verify", json={"user_code": late["user_code"]})
+    assert expired.errors("user_code") == ["INVALID_USER_CODE"]
+
+
+@pytest.mark.parametrize("scope", [None, "wings", "bot", "webhook.incoming", "applications.commands.update"])
+async def test_some_scopes_are_unavailable_to_devices(world: World, scope: str | None) -> None:
+    client = await create_application(world)
+
+    oauth2_error(await client.post("/oauth2/device/authorize", scope=scope), "invalid_scope")
+
+
+async def test_a_device_of_a_confidential_client_requires_the_secret(world: World) -> None:
+    client = await create_application(world)
+
+    oauth2_error(await client.post("/oauth2/device/authorize", secret=False, scope="identify"), "invalid_client", 401)
+
+
+# OpenID Connect
+
+
+async def test_an_id_token_verifies_with_the_published_keys(world: World) -> None:
+    alice, client = await world.user("alice"), await create_application(world)
+
+    tokens = await client.tokens(alice, "openid identify email", nonce="n-0S6")
+    keys = KeySet.import_key_set((await world.request("GET", "/oauth2/keys")).ok())
+    decoded = jwt.decode(tokens["id_token"], keys, algorithms=["RS256"])
+
+    claims = decoded.claims
+    now = world.clock.now_ms() // 1000
+    assert decoded.header["kid"] in {key.kid for key in keys.keys}
+    assert (claims["iss"], claims["sub"], claims["aud"]) == (world.url, str(alice.id), str(client.id))
+    assert (claims["iat"], claims["exp"], claims["nonce"]) == (now, now + 604_800, "n-0S6")
+    assert (claims["preferred_username"], claims["email_verified"]) == ("alice", False)
+    info = (await client.bearer(alice, tokens["access_token"]).get("/oauth2/userinfo")).ok()
+    assert {name: claims[name] for name in info} == info
+
+
+async def test_id_tokens_can_be_signed_with_es256(world: World) -> None:
+    identity = msgspec.structs.replace(world.app.config.identity, id_token_algorithm="ES256")
+    app = App(msgspec.structs.replace(small_config(), identity=identity), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    other = World(app, world.client)
+    user, client = await other.user(), await create_application(other)
+
+    signed = (await client.tokens(user, "openid"))["id_token"]
+
+    keys = KeySet.import_key_set((await other.request("GET", "/oauth2/keys")).ok())
+    assert jwt.decode(signed, keys, algorithms=["ES256"]).claims["sub"] == str(user.id)
+    found = (await other.request("GET", f"{other.url}/.well-known/openid-configuration")).ok()
+    assert found["id_token_signing_alg_values_supported"] == ["ES256"]
+    await app.stop()
+
+
+async def test_userinfo_contains_only_claims_of_granted_scopes(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+
+    bearer = client.bearer(alice, (await client.tokens(alice, "openid"))["access_token"])
+
+    assert (await bearer.get("/oauth2/userinfo")).ok() == {"sub": str(alice.id)}
+
+
+async def test_keys_rotate_and_old_keys_stay_until_their_tokens_expire(world: World) -> None:
+    async def kids() -> list[str]:
+        return [key["kid"] for key in (await world.request("GET", "/oauth2/keys")).ok()["keys"]]
+
+    [first] = await kids()
+    assert await kids() == [first]
+    world.clock.advance(90 * DAY_MS)
+    second, still = await kids()
+    assert still == first != second
+    world.clock.advance(8 * DAY_MS)
+    assert await kids() == [second]
+
+
+async def test_the_discovery_document_names_every_endpoint(world: World) -> None:
+    response = await world.request("GET", f"{world.url}/.well-known/openid-configuration")
+    document = response.ok()
+
+    assert document["issuer"] == world.url
+    assert document["authorization_endpoint"] == f"{world.url}/oauth2/authorize"
+    assert document["jwks_uri"] == f"{world.url}/api/oauth2/keys"
+    assert document["id_token_signing_alg_values_supported"] == ["RS256"]
+    assert document["code_challenge_methods_supported"] == ["S256"]
+    assert {"openid", "email", "identify"} <= set(document["scopes_supported"])
+    (await world.request("GET", document["jwks_uri"])).ok()
+    (await world.request("GET", document["userinfo_endpoint"])).refused(401, 0)
+    alias = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
+    assert alias.ok() == document
+
+
+async def test_secrets_are_not_stored_in_plain_text(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    verifier, challenge = pkce()
+    code = await client.code(alice, code_challenge=challenge, code_challenge_method="S256")
+    tokens = (await client.exchange(code, code_verifier=verifier)).ok()
+    device = (await client.post("/oauth2/device/authorize", scope="identify")).ok()
+    tables = ("authorizations", "authorization_codes", "refresh_tokens", "device_codes", "tokens", "installations")
+
+    rows = await world.app.database.read(
+        lambda tx: [row for table in tables for row in tx.all(f"SELECT * FROM {table}")]
+    )
+
+    stored = repr(rows)
+    for secret in (
+        code,
+        verifier,
+        tokens["access_token"],
+        tokens["refresh_token"],
+        device["device_code"],
+        client.secret,
+    ):
+        assert secret not in stored
+
+
+async def test_only_the_owner_installs_a_private_application(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    await set_application_columns(world, client, bot_public=0)
+    guild = await world.guild(alice)
+    body = {"guild_id": str(guild.id)}
+
+    (await client.authorize(alice, "bot", response_type=None, body=body)).refused(403, 20012)
+    owner_guild = await world.guild(client.owner)
+    (await client.authorize(client.owner, "bot", response_type=None, body={"guild_id": str(owner_guild.id)})).ok()
+    # Other users can still sign in with it.
+    await client.code(alice, "identify")

@@ -1,0 +1,279 @@
+"""Privacy settings of users, and their effects (spec/sdk.md#9.3, 10.3, 11.3)."""
+
+from typing import Any
+
+import pytest
+
+from tests.game import game
+from tests.server.play.test_user_messages import start_joinable_activity
+from tests.world import Actor, World, befriend
+
+PATH = "/users/@me/settings"
+DEFAULTS: dict[str, Any] = {
+    "friend_source_flags": {"all": True, "mutual_friends": True, "mutual_guilds": True},
+    "restricted_guilds": [],
+    "allow_activity_party_privacy_friends": True,
+    "allow_activity_party_privacy_voice_channel": True,
+    "allow_game_friend_dms_in_platform": True,
+    "slayer_sdk_receive_dms_in_game": 0,
+}
+
+
+async def change_settings(user: Actor, **settings: Any) -> Any:
+    """Change settings of a user and return the new settings."""
+    return (await user.patch(PATH, json=settings)).ok()
+
+
+async def test_settings_have_defaults_and_changes_reach_own_clients(world: World) -> None:
+    alice = await world.user()
+    played = await game(world)
+    client, game_session = await alice.connect(), await (await played.player(alice)).connect_sdk()
+    assert client.ready["user_settings"] == (await alice.get(PATH)).ok() == DEFAULTS
+    assert game_session.ready["user_settings"] == {}
+
+    after = await change_settings(alice, friend_source_flags={"mutual_guilds": True}, slayer_sdk_receive_dms_in_game=2)
+
+    flags = {"all": False, "mutual_friends": False, "mutual_guilds": True}
+    assert after == DEFAULTS | {"friend_source_flags": flags, "slayer_sdk_receive_dms_in_game": 2}
+    assert await client.next("USER_SETTINGS_UPDATE") == after == (await alice.get(PATH)).ok()
+    await game_session.none_of("USER_SETTINGS_UPDATE")
+    assert (await alice.connect()).ready["user_settings"] == after
+    await change_settings(alice, slayer_sdk_receive_dms_in_game=2)
+    await client.none_of("USER_SETTINGS_UPDATE")
+    assert (await change_settings(alice, friend_source_flags={"all": True}))["friend_source_flags"] == flags | {
+        "all": True,
+        "mutual_friends": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"friend_source_flags": {"all": "yes"}}, "friend_source_flags.all"),
+        ({"friend_source_flags": None}, "friend_source_flags"),
+        ({"restricted_guilds": ["here"]}, "restricted_guilds.0"),
+        ({"restricted_guilds": [str(each) for each in range(201)]}, "restricted_guilds"),
+        ({"slayer_sdk_receive_dms_in_game": 4}, "slayer_sdk_receive_dms_in_game"),
+    ],
+)
+async def test_invalid_settings_are_rejected_with_their_field(world: World, body: Any, path: str) -> None:
+    alice = await world.user()
+
+    assert (await alice.patch(PATH, json=body)).errors(path)
+
+
+async def test_only_own_guilds_can_be_restricted_and_stay_restricted_after_leaving(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    left_guild, own_guild, foreign_guild = (
+        await world.guild(bob, alice),
+        await world.guild(alice),
+        await world.guild(bob),
+    )
+    await change_settings(alice, restricted_guilds=[str(left_guild.id)])
+    (await alice.delete(f"/users/@me/guilds/{left_guild.id}")).ok()
+
+    rejected = await alice.patch(
+        PATH, json={"restricted_guilds": [str(own_guild.id), str(foreign_guild.id), str(left_guild.id), "1"]}
+    )
+    settings = await change_settings(alice, restricted_guilds=[str(own_guild.id), str(left_guild.id)])
+
+    assert rejected.errors("restricted_guilds.1") == ["GUILD_UNKNOWN"] == rejected.errors("restricted_guilds.3")
+    assert set(rejected.json["errors"]["restricted_guilds"]) == {"1", "3"}
+    assert set(settings["restricted_guilds"]) == {str(left_guild.id), str(own_guild.id)}
+    # After it is removed from the list, a guild that the user left cannot be added again.
+    await change_settings(alice, restricted_guilds=[])
+    assert (await alice.patch(PATH, json={"restricted_guilds": [str(left_guild.id)]})).errors("restricted_guilds.0")
+
+
+async def test_unknown_settings_are_ignored(world: World) -> None:
+    alice = await world.user()
+    client = await alice.connect()
+
+    assert await change_settings(alice, theme="dark") == DEFAULTS
+    await client.none_of("USER_SETTINGS_UPDATE")
+
+
+async def test_games_and_bots_cannot_access_settings(world: World) -> None:
+    played = await game(world)
+    player = await played.player()
+
+    for caller, status, code in ((player, 401, 0), (played.backend, 403, 20001)):
+        for method in ("GET", "PATCH"):
+            response = await caller.request(method, PATH, json={} if method == "PATCH" else None)
+            response.refused(status, code)
+
+
+# Friend requests
+
+
+async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: World) -> None:
+    played = await game(world)
+    alice, bob = await world.user(), await world.user()
+    bob_player = await played.player(bob)
+    await played.player(alice)
+    await change_settings(alice, friend_source_flags={})
+
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    (await bob.post("/users/@me/relationships", json={"username": alice.name})).refused(400, 80000)
+    (await bob_player.put(f"/users/@me/game-relationships/{alice.id}")).refused(400, 80000)
+    assert (await alice.put(f"/users/@me/relationships/{bob.id}")).status == 204
+    assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
+    assert [each["type"] for each in (await alice.get("/users/@me/relationships")).ok()] == [1]
+
+
+async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    await change_settings(alice, friend_source_flags={"mutual_friends": True})
+    await world.guild(alice, bob)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+
+    await befriend(alice, carol)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    await befriend(bob, carol)
+
+    assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
+
+
+async def test_mutual_game_friends_count_only_in_their_game(world: World) -> None:
+    played = await game(world)
+    users = [await world.user() for _ in range(3)]
+    alice, bob, carol = [await played.player(user) for user in users]
+    for one, other in ((alice, carol), (carol, alice), (bob, carol), (carol, bob)):
+        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    await change_settings(users[0], friend_source_flags={"mutual_friends": True})
+
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    assert (await bob.put(f"/users/@me/game-relationships/{alice.id}")).status == 204
+
+
+async def test_friend_requests_can_be_limited_to_members_of_mutual_guilds(world: World) -> None:
+    alice, bob, carol = [await world.user() for _ in range(3)]
+    await change_settings(alice, friend_source_flags={"mutual_guilds": True})
+    await world.guild(alice, bob)
+
+    assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
+    (await carol.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+
+
+# Messages
+
+
+async def test_members_of_a_restricted_guild_cannot_message_without_another_mutual_guild(
+    world: World,
+) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    await change_settings(alice, restricted_guilds=[str(guild.id)])
+    channels = {}
+    for sender in (bob, bot):
+        channels[sender.id] = (await sender.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()[
+            "id"
+        ]
+        (await sender.post(f"/channels/{channels[sender.id]}/messages", json={"content": "hi"})).refused(403, 50007)
+
+    await world.guild(bob, alice)
+    (await bob.post(f"/channels/{channels[bob.id]}/messages", json={"content": "hi"})).ok()
+    # The restriction does not apply in the other direction.
+    (await alice.post(f"/channels/{channels[bob.id]}/messages", json={"content": "hi"})).ok()
+
+
+async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: World) -> None:
+    played = await game(world)
+    users = [await world.user() for _ in range(2)]
+    alice, bob = [await played.player(user) for user in users]
+    guild = await world.guild(*users)
+    channel = (await users[1].post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"]
+    (await users[1].post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    path = f"/users/{alice.id}/messages"
+    (await bob.post(path, json={"content": "hi"})).ok()
+
+    await change_settings(users[0], restricted_guilds=[str(guild.id)])
+
+    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
+
+
+async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: World) -> None:
+    played = await game(world)
+    user = await world.user()
+    alice, bob = await played.player(user), await played.player()
+    for one, other in ((alice, bob), (bob, alice)):
+        (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    await change_settings(user, allow_game_friend_dms_in_platform=False)
+    path = f"/users/{alice.id}/messages"
+
+    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
+    client, game_session = await user.connect(), await alice.connect_sdk()
+    await bob.connect_sdk()
+    assert (await bob.post(path, json={"content": "hi"})).ok()["channel_id"] == str(alice.id)
+    assert (await game_session.next("MESSAGE_CREATE"))["content"] == "hi"
+    await client.none_of("MESSAGE_CREATE")
+
+
+@pytest.mark.parametrize(
+    ("setting", "friend_plays", "is_received"), [(1, False, True), (2, False, False), (2, True, True), (3, True, False)]
+)
+async def test_the_setting_selects_which_direct_messages_reach_games(
+    world: World, setting: int, friend_plays: bool, is_received: bool
+) -> None:
+    played = await game(world)
+    user, friend = await world.user(), await world.user()
+    await befriend(user, friend)
+    game_session = await (await played.player(user)).connect_sdk()
+    if friend_plays:
+        await played.player(friend)
+    client = await user.connect()
+    await change_settings(user, slayer_sdk_receive_dms_in_game=setting)
+    channel = (await friend.post("/users/@me/channels", json={"recipient_id": str(user.id)})).ok()["id"]
+
+    message = (await friend.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    (await friend.patch(f"/channels/{channel}/messages/{message['id']}", json={"content": "hello"})).ok()
+
+    assert (await client.next("MESSAGE_UPDATE"))["content"] == "hello"
+    if is_received:
+        assert (await game_session.next("MESSAGE_UPDATE"))["content"] == "hello"
+    else:
+        await game_session.none_of("MESSAGE_CREATE", "MESSAGE_UPDATE")
+
+
+async def test_disabling_messages_in_games_still_permits_invites(world: World) -> None:
+    played = await game(world)
+    user = await world.user()
+    alice, bob = await played.player(user), await played.player()
+    alice_session = await alice.connect_sdk()
+    activity = await start_joinable_activity(bob, await bob.connect_sdk())
+    await change_settings(user, slayer_sdk_receive_dms_in_game=3)
+
+    (await bob.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": activity})).ok()
+    assert (await alice_session.next("MESSAGE_CREATE"))["activity"]["party_id"] == "party"
+    await befriend(alice, bob)
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": activity})).ok()
+    assert (await alice_session.next("MESSAGE_CREATE"))["activity"]["party_id"] == "party"
+
+
+# Parties
+
+
+async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: World) -> None:
+    played = await game(world)
+    user = await world.user()
+    alice, bob = await played.player(user), await played.player()
+    await befriend(alice, bob)
+    session = await alice.connect_sdk()
+    activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
+    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await session.wait_processed()
+    path = f"/users/{alice.id}/sessions/{session.ready['session_id']}/activities/{played.id}/1"
+    (await bob.get(path)).ok()
+
+    await change_settings(user, allow_activity_party_privacy_friends=False)
+
+    (await bob.get(path)).refused(403, 50001)
+
+
+async def test_settings_are_part_of_the_data_export(world: World) -> None:
+    alice = await world.user()
+    after = await change_settings(alice, friend_source_flags={})
+
+    assert (await alice.get("/users/@me/harvest")).ok()["records"]["settings"] == after

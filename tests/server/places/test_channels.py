@@ -1,0 +1,663 @@
+"""Tests of guild channels: creating, reading, updating, ordering and deleting them, overwrites, and events."""
+
+import itertools
+import json
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes, errors, wire
+from hubbub.protocol.errors import FormErrors
+from hubbub.protocol.ids import ChannelId, Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import channels as protocol
+from hubbub.server.core.config import Config
+from hubbub.server.places import channels
+from hubbub.server.places.channels import rules
+from tests.media import data_uri, png
+from tests.oauth import create_application
+from tests.world import Guild, World, small_config
+
+TEXT, VOICE, CATEGORY, ANNOUNCEMENT, STAGE, FORUM, MEDIA = 0, 2, 4, 5, 13, 15, 16
+HIDDEN = {"allow": "0", "deny": str(Permissions.VIEW_CHANNEL)}
+
+
+async def set_features(world: World, guild: Guild, *features: str) -> None:
+    """Give a guild features that cannot be set over HTTP."""
+    text = json.dumps(features)
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", text, guild.id))
+
+
+async def get_channel(guild: Guild, channel: int) -> Any:
+    return (await guild.owner.get(f"/channels/{channel}")).ok()
+
+
+# Creating
+
+
+async def test_creating_a_channel_publishes_an_event_and_an_audit_entry(world: World) -> None:
+    guild = await world.guild()
+    session = await (await world.bot(guild)).connect()
+
+    response = await guild.owner.post(
+        f"/guilds/{guild.id}/channels",
+        json={"name": "Hello  World", "topic": "words"},
+        headers={"X-Audit-Log-Reason": "why"},
+    )
+
+    assert response.status == 201
+    created = response.ok()
+    assert (created["name"], created["type"], created["topic"], created["guild_id"]) == (
+        "hello-world",
+        0,
+        "words",
+        str(guild.id),
+    )
+    assert (created["parent_id"], created["nsfw"], created["rate_limit_per_user"]) == (None, False, 0)
+    assert (created["permission_overwrites"], created["flags"], created["application_id"]) == ([], 0, None)
+    assert (created["last_message_id"], created["last_pin_timestamp"]) == (None, None)
+    assert await session.next("CHANNEL_CREATE") == created
+    entry = await guild.last_audit_entry(10)
+    assert (entry["target_id"], entry["reason"]) == (created["id"], "why")
+    assert {"key": "name", "new_value": "hello-world"} in entry["changes"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        (TEXT, {"topic", "nsfw", "rate_limit_per_user", "last_message_id", "default_thread_rate_limit_per_user"}),
+        (VOICE, {"bitrate", "user_limit", "rtc_region", "nsfw", "last_message_id"}),
+        (CATEGORY, set()),
+        (STAGE, {"bitrate", "user_limit", "rtc_region", "topic"}),
+        (FORUM, {"topic", "available_tags", "default_reaction_emoji", "default_sort_order", "default_forum_layout"}),
+        (MEDIA, {"topic", "available_tags", "default_reaction_emoji", "default_sort_order"}),
+    ],
+)
+async def test_each_channel_type_has_the_keys_that_libraries_read(world: World, kind: int, keys: set[str]) -> None:
+    guild = await world.guild()
+    created = await get_channel(guild, await guild.channel("Somewhere", type=kind))
+    assert created["type"] == kind
+    assert keys | {"id", "name", "position", "permission_overwrites", "parent_id", "flags", "guild_id"} <= set(created)
+    assert created["name"] == ("Somewhere" if kind in (VOICE, CATEGORY, STAGE) else "somewhere")
+
+
+async def test_announcement_channels_require_the_news_feature(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/channels"
+    assert (await guild.owner.post(path, json={"name": "n", "type": 5})).errors("type") == ["BASE_TYPE_CHOICES"]
+    await set_features(world, guild, "NEWS")
+    assert (await guild.owner.post(path, json={"name": "n", "type": 5})).status == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "constant"),
+    [
+        ({"name": ""}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": "  "}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": "x" * 101}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({}, "name", "BASE_TYPE_REQUIRED"),
+        ({"name": "x", "type": 1}, "type", "BASE_TYPE_CHOICES"),
+        ({"name": "x", "type": 11}, "type", "BASE_TYPE_CHOICES"),
+        ({"name": "x", "topic": "x" * 1025}, "topic", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": "x", "type": 2, "user_limit": 100}, "user_limit", "NUMBER_TYPE_MAX"),
+        ({"name": "x", "parent_id": "1"}, "parent_id", "CHANNEL_PARENT_INVALID_TYPE"),
+        ({"name": "x", "permission_overwrites": [{"id": "1", "type": 0}]}, "permission_overwrites.0.id", None),
+        ({"name": "x", "type": 15, "available_tags": [{"name": "a", "emoji_id": "1", "emoji_name": "b"}]}, None, None),
+        ({"name": "x", "type": 15, "default_reaction_emoji": {}}, "default_reaction_emoji", None),
+    ],
+)
+async def test_an_invalid_channel_names_the_invalid_field(
+    world: World, body: Any, path: str | None, constant: str | None
+) -> None:
+    guild = await world.guild()
+    response = await guild.owner.post(f"/guilds/{guild.id}/channels", json=body)
+    response.refused(400, 50035)
+    if path is not None:
+        found = response.errors(path)
+        assert constant is None or found == [constant]
+
+
+async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel(
+        "ideas",
+        type=FORUM,
+        topic="x" * 4096,
+        available_tags=[{"name": "bug", "moderated": True}, {"name": "wish", "emoji_name": "🌟"}],
+        default_reaction_emoji={"emoji_name": "👍"},
+        default_sort_order=1,
+        default_tag_setting="match_all",
+        flags=1 << 4,
+    )
+    created = await get_channel(guild, forum)
+    assert [(tag["name"], tag["moderated"], tag["emoji_name"]) for tag in created["available_tags"]] == [
+        ("bug", True, None),
+        ("wish", False, "🌟"),
+    ]
+    assert created["default_reaction_emoji"] == {"emoji_id": None, "emoji_name": "👍"}
+    assert (created["default_sort_order"], created["default_tag_setting"], created["flags"]) == (1, "match_all", 1 << 4)
+
+    existing = created["available_tags"][1]
+    tags = [existing, {"name": "new"}]
+    edited = (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": tags})).ok()
+    assert edited["available_tags"][0] == existing
+    path = f"/channels/{forum}"
+    (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).refused(400, 40061)
+    many = [{"name": str(number)} for number in range(21)]
+    (await guild.owner.patch(path, json={"available_tags": many})).refused(400, 30048)
+
+
+async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/channels"
+    (await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 96_001})).refused(400, 30052)
+    (await guild.owner.post(path, json={"name": "s", "type": STAGE, "bitrate": 64_001})).refused(400, 30052)
+    await set_features(world, guild, "VIP_REGIONS")
+    created = (
+        await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 384_000, "user_limit": 99})
+    ).ok()
+    assert (created["bitrate"], created["user_limit"]) == (384_000, 99)
+
+
+async def test_a_channel_inherits_its_categorys_overwrites_by_default(world: World) -> None:
+    guild = await world.guild()
+    category = await guild.channel("Rooms", type=CATEGORY)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    inherited = await get_channel(guild, await guild.channel("a", parent_id=str(category)))
+    own = await get_channel(guild, await guild.channel("b", parent_id=str(category), permission_overwrites=[]))
+    assert inherited["permission_overwrites"] == [
+        {"id": str(guild.id), "type": 0, "allow": "0", "deny": str(Permissions.SEND_MESSAGES)}
+    ]
+    assert own["permission_overwrites"] == []
+
+
+async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) -> None:
+    guild = await world.guild()
+    category = await guild.channel("Full", type=CATEGORY)
+
+    def fill(number: int, parent: int | None) -> Any:
+        def step(call: Any) -> None:
+            for _ in range(number):
+                row = channels.ChannelRow(call.new_id(ChannelId), 0, guild.id, "x", parent_id=parent)
+                channels.insert(call.tx, row)
+
+        return step
+
+    await world.write(fill(50, category))
+    response = await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x", "parent_id": str(category)})
+    assert response.errors("parent_id") == ["CHANNEL_PARENT_MAX_CHANNELS"]
+    existing = len((await guild.owner.get(f"/guilds/{guild.id}/channels")).ok())
+    await world.write(fill(500 - existing, None))
+    (await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x"})).refused(400, 30013)
+
+
+async def test_creating_a_channel_requires_manage_channels_and_held_permissions(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    path = f"/guilds/{guild.id}/channels"
+    (await bob.post(path, json={"name": "x"})).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
+    (await bob.post(path, json={"name": "x"})).ok()
+
+    def channel_allowing(permissions: int) -> Any:
+        return {"name": "x", "permission_overwrites": [{"id": str(guild.id), "type": 0, "allow": str(permissions)}]}
+
+    (await bob.post(path, json=channel_allowing(Permissions.SEND_MESSAGES))).ok()
+    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_WEBHOOKS))).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
+    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).refused(403, 50013)
+    (await guild.owner.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).ok()
+    stranger = await world.user()
+    (await stranger.post(path, json={"name": "x"})).refused(403, 50001)
+
+
+# Reading
+
+
+async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    secret = await guild.channel("secret")
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    (await bob.get(f"/channels/{secret}")).refused(403, 50001)
+    (await bob.get("/channels/1")).refused(404, 10003)
+    assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
+
+
+@pytest.mark.dated(changes.CHANNEL_OBFUSCATION)
+async def test_hidden_channels_are_not_listed_for_users_and_from_the_date_for_bots(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    secret = await guild.channel("secret")
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    member = await guild.member()
+    acting = await world.bearer(member, (await create_application(world)).id, "guilds.channels.read")
+    for before, reader in itertools.product((True, False), (bot, member, acting)):
+        world.clock.set(changes.CHANNEL_OBFUSCATION.at_ms - before)
+        listed = {int(channel["id"]) for channel in (await reader.get(f"/guilds/{guild.id}/channels")).ok()}
+        assert (secret in listed) is (before and reader is bot)
+        assert guild.general in listed
+
+
+async def test_a_category_is_visible_if_one_of_its_channels_is(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    category = await guild.channel(
+        "Rooms", type=CATEGORY, permission_overwrites=[{"id": str(guild.id), "type": 0, **HIDDEN}]
+    )
+    shown = await guild.channel("shown", parent_id=str(category), permission_overwrites=[])
+    listed = {int(channel["id"]) for channel in (await bot.get(f"/guilds/{guild.id}/channels")).ok()}
+    assert {category, shown} <= listed
+
+
+async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
+    row = channels.ChannelRow(
+        5,
+        0,
+        9,
+        "secret",
+        topic="words",
+        position=3,
+        parent_id=4,
+        nsfw=1,
+        rate_limit_per_user=5,
+        flags=1 << 21,
+        last_message_id=8,
+    )
+    encoded = json.loads(wire.encode(channels.obfuscated(row)))
+    assert encoded == {
+        "id": "5",
+        "type": 0,
+        "flags": 1 << 17,
+        "guild_id": "9",
+        "name": "___hidden___",
+        "position": 3,
+        "permission_overwrites": [{"id": "9", "type": 0, "allow": "0", "deny": "1024"}],
+        "parent_id": "4",
+        "topic": None,
+        "nsfw": False,
+        "last_message_id": None,
+        "last_pin_timestamp": None,
+        "rate_limit_per_user": 0,
+        "default_thread_rate_limit_per_user": 0,
+    }
+
+
+# Updating
+
+
+async def test_an_update_publishes_an_event_only_if_something_changed(world: World) -> None:
+    guild = await world.guild()
+    session = await (await world.bot(guild)).connect()
+    path = f"/channels/{guild.general}"
+    edited = (
+        await guild.owner.patch(path, json={"name": "Big Hall", "topic": "t", "nsfw": True, "rate_limit_per_user": 5})
+    ).ok()
+    assert (edited["name"], edited["topic"], edited["nsfw"], edited["rate_limit_per_user"]) == (
+        "big-hall",
+        "t",
+        True,
+        5,
+    )
+    assert await session.next("CHANNEL_UPDATE") == edited
+    entry = await guild.last_audit_entry(11)
+    assert {"key": "name", "old_value": "general", "new_value": "big-hall"} in entry["changes"]
+    assert {"key": "topic", "new_value": "t"} in entry["changes"]
+
+    (await guild.owner.patch(path, json={"name": "big-hall"})).ok()
+    await session.none_of("CHANNEL_UPDATE")
+    assert (await guild.owner.patch(path, json={"topic": None})).ok()["topic"] is None
+
+
+async def test_updating_requires_manage_channels_and_overwrites_manage_roles(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    path = f"/channels/{guild.general}"
+    (await bob.patch(path, json={"name": "x"})).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
+    (await bob.patch(path, json={"name": "x"})).ok()
+    overwrites = [{"id": str(guild.id), "type": 0, "deny": str(Permissions.SEND_MESSAGES)}]
+    (await bob.patch(path, json={"permission_overwrites": overwrites})).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
+    (await bob.patch(path, json={"permission_overwrites": overwrites})).ok()
+    assert (await guild.last_audit_entry(13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
+    (await bob.patch(path, json={"permission_overwrites": []})).ok()
+    assert (await guild.last_audit_entry(15))["options"]["id"] == str(guild.id)
+
+
+async def test_text_and_announcement_channels_convert_with_the_news_feature(world: World) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}"
+    (await guild.owner.patch(path, json={"type": 5})).refused(400, 50024)
+    await set_features(world, guild, "NEWS")
+    assert (await guild.owner.patch(path, json={"type": 5})).ok()["type"] == 5
+    assert (await guild.owner.patch(path, json={"type": 0})).ok()["type"] == 0
+    (await guild.owner.patch(path, json={"type": 2})).refused(400, 50024)
+
+
+async def test_required_community_channels_cannot_be_converted_or_deleted(world: World) -> None:
+    guild = await world.guild()
+    await set_features(world, guild, "COMMUNITY")
+    sql = "UPDATE guilds SET rules_channel_id = ? WHERE id = ?"
+    await world.write(lambda call: call.tx.run(sql, guild.general, guild.id))
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"type": 5})).refused(400, 50086)
+    (await guild.owner.delete(f"/channels/{guild.general}")).refused(400, 50074)
+
+
+async def test_a_spoiler_channel_is_never_age_restricted(world: World) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}"
+    assert (await guild.owner.patch(path, json={"flags": 1 << 21})).ok()["flags"] == 1 << 21
+    assert (await guild.owner.patch(path, json={"nsfw": True})).ok()["flags"] == 0
+    assert (await guild.owner.patch(path, json={"flags": 1 << 21 | 1 << 17})).ok()["flags"] == 0
+
+
+class TestRateLimits:
+    """Tests with real rate limits."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration with real rate limits."""
+        return small_config(rate_limits="real")
+
+    async def test_name_and_topic_change_twice_in_ten_minutes(self, world: World) -> None:
+        guild = await world.guild()
+        other = await guild.channel("other")
+        path = f"/channels/{guild.general}"
+        (await guild.owner.patch(path, json={"name": "a"})).ok()
+        world.clock.advance(60_000)
+        (await guild.owner.patch(path, json={"topic": "b"})).ok()
+        refusal = await guild.owner.patch(path, json={"name": "c"})
+        assert refusal.refused(429, 20028)["retry_after"] == 540
+        (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
+        (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
+        world.clock.advance(540_000)
+        (await guild.owner.patch(path, json={"name": "c"})).ok()
+        (await guild.owner.patch(path, json={"name": "d"})).refused(429, 20028)
+
+
+async def test_moving_into_a_category_requires_its_permission(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
+    category = await guild.channel("Rooms", type=CATEGORY)
+    await guild.overwrite(category, bob.id, deny=Permissions.MANAGE_CHANNELS)
+    body = {"parent_id": str(category)}
+    (await bob.patch(f"/channels/{guild.general}", json=body)).refused(403, 50013)
+    assert (await guild.owner.patch(f"/channels/{guild.general}", json=body)).ok()["parent_id"] == str(category)
+    response = await guild.owner.patch(f"/channels/{category}", json=body)
+    assert response.errors("parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
+
+
+# Overwrites
+
+
+async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role("mods")
+    session = await (await world.bot(guild)).connect()
+    path = f"/channels/{guild.general}/permissions/{role}"
+    body = {"type": 0, "allow": str(Permissions.MANAGE_MESSAGES), "deny": "0"}
+    assert (await guild.owner.put(path, json=body)).status == 204
+    event = await session.next("CHANNEL_UPDATE")
+    assert event["permission_overwrites"] == [{"id": str(role), **body}]
+    entry = await guild.last_audit_entry(13)
+    assert entry["options"] == {"id": str(role), "type": "0", "role_name": "mods"}
+    assert {"key": "allow", "new_value": str(Permissions.MANAGE_MESSAGES)} in entry["changes"]
+
+    (await guild.owner.put(path, json=body)).ok()
+    await session.none_of("CHANNEL_UPDATE")
+    (await guild.owner.put(path, json={"type": 0, "deny": 2048})).ok()
+    assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"][0]["deny"] == "2048"
+    assert {change["key"] for change in (await guild.last_audit_entry(14))["changes"]} == {"allow", "deny"}
+
+    assert (await guild.owner.delete(path)).status == 204
+    assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
+    assert (await guild.last_audit_entry(15))["target_id"] == str(guild.general)
+    (await guild.owner.delete(path)).refused(404, 10009)
+
+
+async def test_overwrites_require_an_existing_target_and_held_permissions(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    path = f"/channels/{guild.general}/permissions"
+    (await guild.owner.put(f"{path}/1", json={"type": 0})).refused(404, 10009)
+    (await guild.owner.put(f"{path}/1", json={"type": 1})).refused(404, 10009)
+    (await guild.owner.put(f"{path}/{bob.id}", json={})).ok()
+    assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == 1
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1})).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "deny": str(Permissions.SEND_MESSAGES)})).ok()
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_WEBHOOKS)})).refused(403, 50013)
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_ROLES)})).refused(403, 50013)
+    await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_ROLES)
+    (await bob.put(f"{path}/{guild.id}", json={"type": 0, "allow": str(Permissions.MANAGE_WEBHOOKS)})).ok()
+
+
+async def test_synced_channels_follow_the_overwrites_of_their_category(world: World) -> None:
+    guild = await world.guild()
+    category = await guild.channel("Rooms", type=CATEGORY)
+    synced = await guild.channel("synced", parent_id=str(category))
+    apart = await guild.channel("apart", parent_id=str(category))
+    await guild.overwrite(apart, guild.owner.id, allow=Permissions.VIEW_CHANNEL)
+    session = await (await world.bot(guild)).connect()
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    updated = {(await session.next("CHANNEL_UPDATE"))["id"], (await session.next("CHANNEL_UPDATE"))["id"]}
+    assert updated == {str(category), str(synced)}
+    await session.none_of("CHANNEL_UPDATE")
+    assert (await get_channel(guild, synced))["permission_overwrites"] == (await get_channel(guild, category))[
+        "permission_overwrites"
+    ]
+    assert [each["id"] for each in (await get_channel(guild, apart))["permission_overwrites"]] == [str(guild.owner.id)]
+
+
+async def test_deleting_a_role_removes_its_overwrites(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role("mods")
+    await guild.overwrite(guild.general, role, allow=Permissions.VIEW_CHANNEL, kind=0)
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
+
+
+async def test_a_channel_has_at_most_a_thousand_overwrites() -> None:
+    wanted = [protocol.OverwriteRequest(id=Snowflake(number)) for number in range(1001)]
+    with pytest.raises(errors.ApiError) as raised:
+        rules.overwrites_from(None, 1, 1, wanted, FormErrors())  # type: ignore[arg-type]
+    assert raised.value.kind is errors.MAX_CHANNEL_OVERWRITES
+
+
+# Ordering
+
+
+async def test_positions_change_together(world: World) -> None:
+    guild = await world.guild()
+    one, two = await guild.channel("one"), await guild.channel("two")
+    session = await (await world.bot(guild)).connect()
+    body = [{"id": str(one), "position": 7}, {"id": str(two), "position": 6}]
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).status == 204
+    moved = [await session.next("CHANNEL_UPDATE"), await session.next("CHANNEL_UPDATE")]
+    assert [(each["id"], each["position"]) for each in moved] == [(str(one), 7), (str(two), 6)]
+    assert (await guild.last_audit_entry(11))["target_id"] == str(two)
+    (await guild.owner.patch(f"/guilds/{guild.id}/channels", json=body)).ok()
+    await session.none_of("CHANNEL_UPDATE")
+
+
+async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
+    category = await guild.channel("Rooms", type=CATEGORY)
+    secret = await guild.channel("secret")
+    await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
+    path = f"/guilds/{guild.id}/channels"
+    (await bob.patch(path, json=[{"id": str(secret), "position": 9}])).ok()
+    (await bob.patch(path, json=[{"id": str(secret), "parent_id": str(category)}])).refused(403, 50001)
+    (await bob.patch(path, json=[{"id": str(guild.general), "parent_id": str(category)}])).ok()
+    locked = [{"id": str(guild.general), "lock_permissions": True}]
+    (await bob.patch(path, json=locked)).refused(403, 50013)
+    (await bob.patch(path, json=[{"id": "1", "position": 1}])).refused(404, 10003)
+
+
+async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(world: World) -> None:
+    guild = await world.guild()
+    category = await guild.channel("Rooms", type=CATEGORY)
+    await guild.overwrite(category, guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    one, two = await guild.channel("one"), await guild.channel("two")
+    path = f"/guilds/{guild.id}/channels"
+    both = [{"id": str(each), "parent_id": str(category)} for each in (one, two)]
+    (await guild.owner.patch(path, json=both)).refused(400, 40009)
+    (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
+    assert (await get_channel(guild, one))["permission_overwrites"] == (await get_channel(guild, category))[
+        "permission_overwrites"
+    ]
+    assert (await get_channel(guild, two))["parent_id"] is None
+    response = await guild.owner.patch(path, json=[{"id": str(two), "parent_id": str(one)}])
+    assert response.errors("0.parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
+
+
+# Deleting
+
+
+async def test_deleting_a_channel_publishes_an_event_and_an_audit_entry(world: World) -> None:
+    guild = await world.guild()
+    channel = await guild.channel("gone")
+    session = await (await world.bot(guild)).connect()
+    bob = await guild.member()
+    (await bob.delete(f"/channels/{channel}")).refused(403, 50013)
+    response = await guild.owner.delete(f"/channels/{channel}")
+    assert (response.status, response.ok()["id"]) == (200, str(channel))
+    assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel)
+    assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(12))["changes"]
+    (await guild.owner.get(f"/channels/{channel}")).refused(404, 10003)
+
+
+async def test_deleting_a_category_keeps_its_channels(world: World) -> None:
+    guild = await world.guild()
+    category = await guild.channel("Rooms", type=CATEGORY)
+    child = await guild.channel("child", parent_id=str(category))
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.delete(f"/channels/{category}")).ok()
+    assert (await session.next("CHANNEL_DELETE"))["id"] == str(category)
+    event = await session.next("CHANNEL_UPDATE")
+    assert (event["id"], event["parent_id"]) == (str(child), None)
+
+
+async def test_deleting_a_channel_clears_references_of_the_guild(world: World) -> None:
+    guild = await world.guild()
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"system_channel_id": str(guild.general)})).ok()
+    (await guild.owner.delete(f"/channels/{guild.general}")).ok()
+    event = await session.next("GUILD_UPDATE", lambda guild: guild["system_channel_id"] is None)
+    assert event["id"] == str(guild.id)
+
+
+# Private channels
+
+
+async def test_a_direct_message_channel_is_closed_for_one_user_only(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    await world.guild(alice, bob)
+    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
+    shown = (await alice.get(f"/channels/{direct['id']}")).ok()
+    assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (1, [str(bob.id)])
+    (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).refused(400, 50003)
+    session = await alice.connect()
+    assert (await alice.delete(f"/channels/{direct['id']}")).ok()["id"] == direct["id"]
+    assert (await session.next("CHANNEL_DELETE"))["id"] == direct["id"]
+    (await bob.get(f"/channels/{direct['id']}")).ok()
+    stranger = await world.user()
+    (await stranger.get(f"/channels/{direct['id']}")).refused(403, 50001)
+
+
+async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    await world.guild(alice, bob, carol)
+    recipients = [str(bob.id), str(carol.id)]
+    group = (await alice.post("/users/@me/channels", json={"recipients": recipients})).ok()
+    session = await bob.connect()
+    edited = (await alice.patch(f"/channels/{group['id']}", json={"name": "Friends"})).ok()
+    assert (edited["name"], {user["id"] for user in edited["recipients"]}) == ("Friends", set(recipients))
+    event = await session.next("CHANNEL_UPDATE")
+    assert (event["name"], {user["id"] for user in event["recipients"]}) == ("Friends", {str(alice.id), str(carol.id)})
+    message = await session.next("MESSAGE_CREATE")
+    assert (message["type"], message["content"]) == (4, "Friends")
+
+
+async def test_emoji_of_forum_tags_and_reactions_must_exist(world: World) -> None:
+    guild, other = await world.guild(), await world.guild()
+    image = {"name": "wave", "image": data_uri(png())}
+    own, foreign = [
+        (await each.owner.post(f"/guilds/{each.id}/emojis", json=image)).ok()["id"] for each in (guild, other)
+    ]
+    path = f"/guilds/{guild.id}/channels"
+
+    async def wrong(field: str, **body: Any) -> None:
+        response = await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})
+        assert response.errors(field) == ["EMOJI_UNKNOWN"]
+
+    await wrong("available_tags.0.emoji_id", available_tags=[{"name": "a", "emoji_id": foreign}])
+    await wrong("available_tags.1.emoji_name", available_tags=[{"name": "a"}, {"name": "b", "emoji_name": "words"}])
+    await wrong("default_reaction_emoji.emoji_id", default_reaction_emoji={"emoji_id": "1"})
+    await wrong("default_reaction_emoji.emoji_name", default_reaction_emoji={"emoji_name": "x"})
+    body = {"available_tags": [{"name": "a", "emoji_id": own}], "default_reaction_emoji": {"emoji_id": own}}
+    created = (await guild.owner.post(path, json={"name": "forum", "type": FORUM, **body})).ok()
+    assert created["default_reaction_emoji"] == {"emoji_id": own, "emoji_name": None}
+    (tag,) = created["available_tags"]
+    assert (tag["emoji_id"], tag["emoji_name"]) == (own, None)
+
+    # A tag list is always sent whole, so an existing tag may keep a deleted emoji.
+    (await guild.owner.delete(f"/guilds/{guild.id}/emojis/{own}")).ok()
+    tags = [tag, {"name": "b", "emoji_name": "👍"}]
+    changed = (await guild.owner.patch(f"/channels/{created['id']}", json={"available_tags": tags})).ok()
+    assert [each["emoji_id"] for each in changed["available_tags"]] == [own, None]
+    reaction = {"default_reaction_emoji": {"emoji_id": foreign}}
+    response = await guild.owner.patch(f"/channels/{created['id']}", json=reaction)
+    assert response.errors("default_reaction_emoji.emoji_id") == ["EMOJI_UNKNOWN"]
+
+
+async def test_positions_fit_every_store(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/channels"
+    maximum = (1 << 31) - 1
+    for position in (maximum + 1, (1 << 63) - 1):
+        refused = await guild.owner.post(path, json={"name": "far", "position": position})
+        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
+        refused = await guild.owner.patch(f"/channels/{guild.general}", json={"position": position})
+        assert refused.errors("position") == ["NUMBER_TYPE_MAX"]
+        refused = await guild.owner.patch(path, json=[{"id": str(guild.general), "position": position}])
+        assert refused.errors("0.position") == ["NUMBER_TYPE_MAX"]
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"position": maximum})).ok()
+    # A new channel cannot get a higher position than the maximum.
+    assert (await guild.owner.post(path, json={"name": "next"})).ok()["position"] == maximum
+
+
+async def test_the_region_of_a_voice_channel_must_be_listed(world: World) -> None:
+    guild = await world.guild()
+    create_path = f"/guilds/{guild.id}/channels"
+    regions = [each["id"] for each in (await guild.owner.get("/voice/regions")).ok()]
+    refused = await guild.owner.post(create_path, json={"name": "far", "type": VOICE, "rtc_region": "mars"})
+    assert refused.errors("rtc_region") == ["BASE_TYPE_CHOICES"]
+    created = (await guild.owner.post(create_path, json={"name": "near", "type": VOICE, "rtc_region": regions[0]})).ok()
+    path = f"/channels/{created['id']}"
+    assert (await guild.owner.patch(path, json={"rtc_region": "mars"})).errors("rtc_region") == ["BASE_TYPE_CHOICES"]
+    assert (await guild.owner.get(path)).ok()["rtc_region"] == regions[0]
+    assert (await guild.owner.patch(path, json={"rtc_region": None})).ok()["rtc_region"] is None
+
+
+async def test_the_total_number_of_overwrites_in_a_guild_is_limited(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    guild = await world.guild()
+    bob, carol = await world.user(), await world.user()
+    monkeypatch.setattr(protocol, "GUILD_OVERWRITES_MAX", 2)
+    await guild.overwrite(guild.general, bob.id)
+    await guild.overwrite(guild.general, carol.id)
+    body = {"type": 1, "allow": "0", "deny": "0"}
+    path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
+    (await guild.owner.put(path, json=body)).refused(400, 30061)
+    one = [{"id": str(bob.id), **body}]
+    path = f"/guilds/{guild.id}/channels"
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).refused(400, 30061)
+    assert "more" not in {channel["name"] for channel in (await guild.owner.get(path)).ok()}
+    (await guild.owner.put(f"/channels/{guild.general}/permissions/{bob.id}", json=body | {"deny": "2048"})).ok()
+    (await guild.owner.delete(f"/channels/{guild.general}/permissions/{carol.id}")).ok()
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).ok()

@@ -1,0 +1,113 @@
+"""Tests of the gateway URL and the session start limits."""
+
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, GatewayConfig
+from hubbub.server.places.gateway_info import gateway_url
+from tests.world import NOW_MS, World
+
+
+async def test_every_client_gets_the_gateway_url(world: World) -> None:
+    alice = await world.user()
+
+    assert (await world.request("GET", "/gateway")).ok() == {"url": world.gateway}
+    assert (await alice.get("/gateway")).ok() == {"url": world.gateway}
+
+
+async def test_a_bot_gets_its_shards_and_session_start_limit(world: World) -> None:
+    bot = await world.bot(await world.guild())
+
+    info = (await bot.get("/gateway/bot")).ok()
+
+    assert info["url"] == world.gateway
+    assert info["shards"] == 1
+    assert info["session_start_limit"] == {"total": 1000, "remaining": 1000, "reset_after": 0, "max_concurrency": 100}
+
+
+async def test_every_session_start_reduces_the_daily_limit(store_config: Config) -> None:
+    limited = msgspec.structs.replace(store_config, rate_limits="real")
+    app = App(limited, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            bot = await world.bot()
+            await bot.connect()
+
+            info = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert info == {"total": 1000, "remaining": 999, "reset_after": 86_400_000, "max_concurrency": 100}
+
+            world.clock.advance(86_400_000)
+            info = (await bot.get("/gateway/bot")).ok()["session_start_limit"]
+            assert (info["remaining"], info["reset_after"]) == (1000, 0)
+            await world.close()
+    finally:
+        await app.stop()
+
+
+@pytest.mark.parametrize(("guilds", "shards"), [(0, 1), (1000, 1), (1001, 2), (2500, 3)])
+async def test_one_shard_per_thousand_guilds_is_recommended(world: World, guilds: int, shards: int) -> None:
+    bot = await world.bot()
+    rows = [(number, bot.id) for number in range(1, guilds + 1)]
+    await world.write(
+        lambda call: call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", rows)
+    )
+
+    assert (await bot.get("/gateway/bot")).ok()["shards"] == shards
+
+
+async def test_a_large_bot_gets_more_starts_and_a_multiple_of_shards(store_config: Config) -> None:
+    gateway = GatewayConfig(large_bot_guilds=3000)
+    app = App(msgspec.structs.replace(store_config, gateway=gateway), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    try:
+        async with aiohttp.ClientSession() as client:
+            world = World(app, client)
+            bot = await world.bot()
+
+            async def limits(guilds: range) -> dict[str, Any]:
+                rows = [(number, bot.id) for number in guilds]
+                sql = "INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)"
+                await world.write(lambda call: call.tx.run_many(sql, rows))
+                info = (await bot.get("/gateway/bot")).ok()
+                limit = info["session_start_limit"]
+                return {"shards": info["shards"], "total": limit["total"], "at once": limit["max_concurrency"]}
+
+            assert await limits(range(1, 3000)) == {"shards": 3, "total": 1000, "at once": 1}
+            assert await limits(range(3000, 3001)) == {"shards": 16, "total": 2000, "at once": 16}
+            await world.close()
+    finally:
+        await app.stop()
+
+
+@pytest.mark.parametrize(
+    ("guilds", "starts"), [(149_999, (1000, 1)), (150_000, (2000, 16)), (400_000, (2000, 16)), (1_000_000, (5000, 16))]
+)
+def test_session_starts_grow_with_the_guilds_of_a_large_bot(guilds: int, starts: tuple[int, int]) -> None:
+    assert GatewayConfig().session_start_limits(guilds) == starts
+    assert GatewayConfig(large_bot_guilds=0).session_start_limits(guilds) == (1000, 1)
+
+
+async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> None:
+    alice = await world.user()
+
+    (await alice.get("/gateway/bot")).refused(403, 20002)
+    (await world.request("GET", "/gateway/bot")).refused(401, 0)
+
+
+@pytest.mark.parametrize(
+    ("public_url", "url"),
+    [
+        (None, "ws://127.0.0.1:8080/gateway"),
+        ("https://chat.example", "wss://chat.example/gateway"),
+        ("http://localhost:9000/", "ws://localhost:9000/gateway"),
+    ],
+)
+def test_the_gateway_url_follows_the_public_url(public_url: str | None, url: str) -> None:
+    assert gateway_url(Config(public_url=public_url)) == url

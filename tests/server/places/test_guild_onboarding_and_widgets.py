@@ -1,0 +1,530 @@
+"""Tests of welcome screen, guide, onboarding, vanity URL, widget, integrations, incident actions and two-factor."""
+
+import struct
+import zlib
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import wire
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.config import Config
+from hubbub.server.places import members
+from hubbub.server.places.widgets import image
+from tests.world import NOW_MS, Guild, World, small_config
+
+HOUR = 3_600_000
+
+
+async def audit_entries(guild: Guild, action: int) -> list[Any]:
+    """List the audit log entries with this action type, newest first."""
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type={action}")).ok()
+    return list(log["audit_log_entries"])
+
+
+async def features(guild: Guild) -> list[str]:
+    """Return the features of a guild."""
+    found: list[str] = (await guild.owner.get(f"/guilds/{guild.id}")).ok()["features"]
+    return found
+
+
+# The welcome screen
+
+
+async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/welcome-screen"
+    stranger, bob = await world.user(), await guild.member()
+    assert (await guild.owner.get(url)).ok() == {"description": None, "welcome_channels": []}
+    for actor in (stranger, bob):
+        (await actor.get(url)).refused(404, 10069)
+    emoji = {"emoji_id": None, "emoji_name": "👋"}
+    body = {
+        "enabled": True,
+        "description": "hello",
+        "welcome_channels": [{"channel_id": str(guild.general), "description": "talk", **emoji}],
+    }
+    shown = (await guild.owner.patch(url, json=body)).ok()
+    assert shown == {key: body[key] for key in ("description", "welcome_channels")}
+    assert "WELCOME_SCREEN_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
+    (entry,) = await audit_entries(guild, 1)
+    assert {change["key"] for change in entry["changes"]} == {"description", "welcome_channels", "features"}
+    for actor in (stranger, bob):
+        assert (await actor.get(url)).ok() == shown
+    (await guild.owner.patch(url, json={"description": None})).ok()
+    await session.none_of("GUILD_UPDATE")
+    assert [change["key"] for change in (await audit_entries(guild, 1))[0]["changes"]] == ["description"]
+    (await guild.owner.delete(f"/channels/{guild.general}")).ok()
+    assert (await bob.get(url)).ok()["welcome_channels"] == []
+    (await bob.patch(url, json={})).refused(403, 50013)
+    (await stranger.patch(url, json={})).refused(403, 50001)
+    (await stranger.get("/guilds/1/welcome-screen")).refused(404, 10004)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"description": "x" * 141}, "description"),
+        ({"welcome_channels": [{"channel_id": "1", "description": "x"}]}, "welcome_channels.0.channel_id"),
+        ({"welcome_channels": [{"channel_id": "1", "description": ""}]}, "welcome_channels.0.description"),
+        ({"welcome_channels": [{"channel_id": "1", "description": "x"}] * 6}, "welcome_channels"),
+        (
+            {"welcome_channels": [{"channel_id": "1", "description": "x", "emoji_id": "5"}]},
+            "welcome_channels.0.emoji_id",
+        ),
+    ],
+)
+async def test_an_invalid_welcome_screen_names_the_invalid_field(world: World, body: Any, path: str) -> None:
+    guild = await world.guild()
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/welcome-screen", json=body)).errors(path)
+
+
+async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/new-member-welcome"
+    bob = await guild.member()
+    empty = await bob.get(url)
+    assert (empty.status, empty.body) == (204, b"")
+    body = {
+        "enabled": True,
+        "welcome_message": {"author_ids": [str(guild.owner.id)], "message": "be kind"},
+        "new_member_actions": [
+            {"channel_id": str(guild.general), "action_type": 1, "title": "say hello", "description": ""}
+        ],
+        "resource_channels": [{"channel_id": str(guild.general), "title": "rules", "description": "read"}],
+    }
+    assert (await guild.owner.put(url, json=body)).ok() == {"guild_id": str(guild.id), **body}
+    assert (await bob.get(url)).ok() == {"guild_id": str(guild.id), **body}
+    assert len(await audit_entries(guild, 190)) == 1
+    (await guild.owner.put(url, json={**body, "enabled": False})).ok()
+    assert (await audit_entries(guild, 191))[0]["changes"] == [
+        {"key": "enabled", "old_value": True, "new_value": False}
+    ]
+    wrong = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
+    assert (await guild.owner.put(url, json=wrong)).errors("resource_channels.0.channel_id")
+    (await bob.put(url, json=body)).refused(403, 50013)
+    (await (await world.user()).get(url)).refused(403, 50001)
+
+
+# Onboarding
+
+
+async def create_channels(guild: Guild, count: int = 7) -> list[str]:
+    """Create channels and return their ids."""
+    return [str(await guild.channel(f"room-{number}")) for number in range(count)]
+
+
+async def test_updating_onboarding_publishes_an_event_and_audit_entries(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/onboarding"
+    bob = await guild.member()
+    empty = {"guild_id": str(guild.id), "prompts": [], "default_channel_ids": [], "enabled": False, "mode": 0}
+    assert (await bob.get(url)).ok() == empty
+    role, channels = await guild.role("chess"), await create_channels(guild)
+    option = {"title": "chess", "description": "a game", "role_ids": [str(role)], "channel_ids": channels[:1]}
+    prompt = {"id": "0", "title": "What do you like?", "options": [{**option, "emoji_name": "♟"}], "required": True}
+    body = {"prompts": [prompt], "default_channel_ids": channels, "enabled": True, "mode": 0}
+
+    created = (await guild.owner.put(url, json=body)).ok()
+
+    assert (created["enabled"], created["default_channel_ids"]) == (True, channels)
+    (created_prompt,) = created["prompts"]
+    assert (
+        created_prompt["title"],
+        created_prompt["required"],
+        created_prompt["single_select"],
+        created_prompt["type"],
+    ) == (
+        prompt["title"],
+        True,
+        False,
+        0,
+    )
+    (created_option,) = created_prompt["options"]
+    assert {key: created_option[key] for key in option} == option
+    assert created_option["emoji"] == {"id": None, "name": "♟", "animated": False}
+    assert (await bob.get(url)).ok() == created
+    update = await session.next("GUILD_UPDATE")
+    assert "GUILD_ONBOARDING" in update["features"]
+    assert len(await audit_entries(guild, 166)) == 1
+    assert (await audit_entries(guild, 163))[0]["target_id"] == created_prompt["id"]
+
+    again = {**created_prompt, "title": "And now?", "options": [{"id": created_option["id"], "title": "go"}]}
+    changed = (await guild.owner.put(url, json={"prompts": [again]})).ok()
+    assert changed["prompts"][0]["id"] == created_prompt["id"]
+    assert changed["prompts"][0]["options"][0]["id"] == created_option["id"]
+    assert (await audit_entries(guild, 164))[0]["target_id"] == created_prompt["id"]
+    (await guild.owner.put(url, json={"prompts": None, "mode": 1})).ok()
+    assert (await audit_entries(guild, 165))[0]["target_id"] == created_prompt["id"]
+    assert (await audit_entries(guild, 167))[0]["changes"] == [{"key": "mode", "old_value": 0, "new_value": 1}]
+    (await guild.owner.put(url, json={"enabled": False})).ok()
+    assert "GUILD_ONBOARDING" not in (await session.next("GUILD_UPDATE"))["features"]
+
+
+async def test_onboarding_requires_seven_channels_of_which_five_are_writable(world: World) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/onboarding"
+    channels = await create_channels(guild)
+    (await guild.owner.put(url, json={"enabled": True})).refused(400, 350000)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).refused(400, 350000)
+    for channel in channels[:3]:
+        await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).refused(400, 350000)
+    await guild.overwrite(int(channels[0]), guild.id, kind=0)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
+    (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).refused(400, 350001)
+    prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
+    body = {"default_channel_ids": channels[:6], "prompts": [prompt]}
+    (await guild.owner.put(url, json=body)).refused(400, 350001)
+    (await guild.owner.put(url, json={**body, "mode": 1})).ok()
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"default_channel_ids": ["1"]}, "default_channel_ids.0"),
+        ({"prompts": [{"id": "0", "title": "", "options": [{"title": "x"}]}]}, "prompts.0.title"),
+        ({"prompts": [{"id": "0", "title": "x", "options": []}]}, "prompts.0.options"),
+        ({"prompts": [{"id": "0", "title": "x", "options": [{"title": "x" * 51}]}]}, "prompts.0.options.0.title"),
+        (
+            {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "role_ids": ["1"]}]}]},
+            "prompts.0.options.0.role_ids.0",
+        ),
+        (
+            {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "channel_ids": ["1"]}]}]},
+            "prompts.0.options.0.channel_ids.0",
+        ),
+        (
+            {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "emoji_id": "1"}]}]},
+            "prompts.0.options.0.emoji_id",
+        ),
+        ({"prompts": [{"id": "0", "title": "x", "options": [{"title": "x"}]}] * 16}, "prompts"),
+        ({"mode": 7}, "mode"),
+    ],
+)
+async def test_an_invalid_onboarding_names_the_invalid_field(world: World, body: Any, path: str) -> None:
+    guild = await world.guild()
+    assert (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json=body)).errors(path)
+
+
+async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world: World) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/onboarding"
+    stranger = await world.user()
+    (await stranger.get(url)).refused(403, 50001)
+    (await stranger.put(url, json={})).refused(403, 50001)
+    for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
+        (await (await guild.member(permissions)).put(url, json={})).refused(403, 50013)
+    manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
+    (await manager.put(url, json={})).ok()
+    above = await guild.role("above")
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(above), "position": 9}])).ok()
+    body = {"prompts": [{"id": "0", "title": "x", "options": [{"title": "x", "role_ids": [str(above)]}]}]}
+    assert (await manager.put(url, json=body)).errors("prompts.0.options.0.role_ids.0")
+
+
+# The vanity URL
+
+
+async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/vanity-url"
+    (await guild.owner.get(url)).refused(403, 50101)
+    (await guild.owner.patch(url, json={"code": "town"})).refused(403, 50101)
+    await world.grant_to_guild(guild, "VANITY_URL")
+    assert (await session.next("GUILD_UPDATE"))["features"] == ["VANITY_URL"]
+    assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
+    assert (await guild.owner.patch(url, json={"code": "Town-Square"})).ok() == {"code": "town-square", "uses": 0}
+    assert (await session.next("GUILD_UPDATE"))["vanity_url_code"] == "town-square"
+    entry = (await audit_entries(guild, 1))[0]
+    assert {"key": "vanity_url_code", "new_value": "town-square"} in entry["changes"]
+    bob = await world.user()
+    invite = (await bob.get("/invites/TOWN-square")).ok()
+    assert (invite["guild"]["id"], invite["channel"]["id"]) == (str(guild.id), str(guild.general))
+    (await bob.post("/invites/town-square")).ok()
+    assert (await guild.owner.get(url)).ok()["uses"] == 1
+    (await guild.owner.delete("/invites/town-square")).refused(404, 10006)
+    assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
+    assert (await guild.owner.patch(url, json={"code": None})).ok() == {"code": None, "uses": 0}
+    (await bob.get("/invites/town-square")).refused(404, 10006)
+
+
+async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
+    guild, other = await world.guild(), await world.guild()
+    for each in (guild, other):
+        await world.grant_to_guild(each, "VANITY_URL")
+    (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
+    url = f"/guilds/{guild.id}/vanity-url"
+    for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
+        (await guild.owner.patch(url, json={"code": code})).refused(400, 50020)
+    assert (await guild.owner.patch(url, json={"code": "x" * 33})).errors("code")
+    (await other.owner.delete(f"/guilds/{other.id}")).ok()
+    (await guild.owner.patch(url, json={"code": "taken"})).ok()
+    bob, stranger = await guild.member(), await world.user()
+    for actor, refusal in ((bob, 50013), (stranger, 50001)):
+        (await actor.get(url)).refused(403, refusal)
+        (await actor.patch(url, json={"code": None})).refused(403, refusal)
+
+
+# The widget
+
+
+async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/widget"
+    assert (await guild.owner.get(url)).ok() == {"enabled": False, "channel_id": None}
+    for page in (f"{url}.json", f"{url}.png"):
+        (await world.request("GET", page)).refused(403, 50004)
+    session = await guild.owner.connect(presence={"status": "idle", "activities": [{"name": "chess", "type": 0}]})
+    (await guild.owner.patch(url, json={"enabled": True})).ok()
+    assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
+    lounge = await guild.channel("Lounge", type=2)
+    hidden = await guild.channel("Den", type=2)
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    state = {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": True, "self_deaf": False}
+    await session.send(4, state)
+    await session.next("VOICE_STATE_UPDATE")
+
+    widget = (await world.request("GET", f"{url}.json")).ok()
+
+    assert (widget["id"], widget["name"], widget["presence_count"]) == (str(guild.id), "Guild", 1)
+    assert widget["instant_invite"] is None
+    assert [channel["name"] for channel in widget["channels"]] == ["General", "Lounge"]
+    (member,) = widget["members"]
+    assert (member["id"], member["discriminator"], member["avatar"], member["status"]) == ("0", "0000", None, "idle")
+    assert member["username"] == guild.owner.name
+    assert member["activity"] == {"name": "chess"}
+    assert (member["channel_id"], member["self_mute"], member["mute"]) == (str(lounge), True, False)
+    avatar = await world.request("GET", member["avatar_url"])
+    assert avatar.headers["Content-Type"] == "image/png"
+
+
+async def test_a_widget_with_a_channel_creates_an_invite(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/widget"
+    (await guild.owner.patch(url, json={"enabled": True, "channel_id": str(guild.general)})).ok()
+    (entry,) = await audit_entries(guild, 1)
+    assert {change["key"] for change in entry["changes"]} == {"widget_enabled", "widget_channel_id"}
+    link = (await world.request("GET", f"{url}.json")).ok()["instant_invite"]
+    code = link.rpartition("/")[2]
+    assert (await session.next("INVITE_CREATE"))["code"] == code
+    assert await audit_entries(guild, 40) == []
+    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] == link
+    (await (await world.user()).post(f"/invites/{code}")).ok()
+    (await guild.owner.delete(f"/invites/{code}")).ok()
+    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] != link
+    assert (await guild.owner.patch(url, json={"channel_id": None})).ok() == {"enabled": True, "channel_id": None}
+    assert (await world.request("GET", f"{url}.json")).ok()["instant_invite"] is None
+
+
+async def test_a_manager_can_only_choose_channels_they_can_view(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
+    hidden = await guild.channel("hidden")
+    await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    base = f"/guilds/{guild.id}"
+    screen = {"welcome_channels": [{"channel_id": str(hidden), "description": "x"}]}
+    home = {"resource_channels": [{"channel_id": str(hidden), "title": "x"}]}
+    settings = [("/widget", {"enabled": True, "channel_id": str(hidden)}), ("", {"system_channel_id": str(hidden)})]
+
+    for path, body in settings:
+        (await bob.patch(base + path, json=body)).refused(403, 50001)
+    refused = await bob.patch(f"{base}/welcome-screen", json=screen)
+    assert refused.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+    refused = await bob.put(f"{base}/new-member-welcome", json=home)
+    assert refused.errors("resource_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
+
+    # A value that another manager chose may be sent back unchanged.
+    for actor in (guild.owner, bob):
+        for path, body in settings:
+            (await actor.patch(base + path, json=body)).ok()
+        (await actor.patch(f"{base}/welcome-screen", json=screen)).ok()
+        (await actor.put(f"{base}/new-member-welcome", json=home)).ok()
+
+
+async def test_widget_settings_require_manage_guild(world: World) -> None:
+    guild, other = await world.guild(), await world.guild()
+    url = f"/guilds/{guild.id}/widget"
+    bob, stranger = await guild.member(), await world.user()
+    for actor, code in ((bob, 50013), (stranger, 50001)):
+        (await actor.get(url)).refused(403, code)
+        (await actor.patch(url, json={})).refused(403, code)
+    (await guild.owner.patch(url, json={"channel_id": str(other.general)})).refused(404, 10003)
+    category = guild.channels["Text Channels"]
+    (await guild.owner.patch(url, json={"channel_id": str(category)})).refused(400, 50024)
+    assert (await guild.owner.patch(url, json={"enabled": 3})).errors("enabled")
+    (await world.request("GET", "/guilds/1/widget.json")).refused(404, 10004)
+
+
+class TestRateLimits:
+    """Tests with real rate limits."""
+
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration with real rate limits."""
+        return small_config(rate_limits="real")
+
+    async def test_widget_settings_change_once_in_ten_seconds(self, world: World) -> None:
+        guild = await world.guild()
+        path = f"/guilds/{guild.id}/widget"
+        (await guild.owner.patch(path, json={"enabled": True})).ok()
+        (await guild.owner.patch(path, json={"enabled": False})).refused(429, 30042)
+        world.clock.advance(10_000)
+        (await guild.owner.patch(path, json={"enabled": False})).ok()
+
+
+@pytest.mark.parametrize("style", [None, "shield", "banner1", "banner2", "banner3", "banner4"])
+async def test_a_widget_is_available_as_an_image(world: World, style: str | None) -> None:
+    guild = await world.guild(name="Häuser & Gärten of an exceedingly long name")
+    (await guild.owner.patch(f"/guilds/{guild.id}/widget", json={"enabled": True})).ok()
+    query = "" if style is None else f"?style={style}"
+    response = await world.request("GET", f"/guilds/{guild.id}/widget.png{query}")
+    assert (response.status, response.headers["Content-Type"]) == (200, "image/png")
+    assert response.body.startswith(b"\x89PNG")
+    width, height = struct.unpack(">II", response.body[16:24])
+    start = response.body.index(b"IDAT")
+    (size,) = struct.unpack(">I", response.body[start - 4 : start])
+    pixels = zlib.decompress(response.body[start + 4 : start + 4 + size])
+    assert len(pixels) == height * (width + 1)
+    assert {0, 1, 2} == set(pixels)
+    assert (await world.request("GET", f"/guilds/{guild.id}/widget.png?style=none")).errors("style")
+
+
+def test_every_widget_style_fits_large_numbers() -> None:
+    for style in image._STYLES:
+        assert image.draw("x" * 100, 500_000, style)
+
+
+# Integrations
+
+
+async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    bot = await world.bot(name="helper")
+    url = f"/guilds/{guild.id}/integrations"
+    assert (await guild.owner.get(url)).ok() == []
+    await world.write(lambda call: members.add(call, guild.id, bot.id, permissions=8), actor=guild.owner.id)
+    created = await session.next("INTEGRATION_CREATE")
+    assert await session.next("GUILD_INTEGRATIONS_UPDATE") == {"guild_id": str(guild.id)}
+    (listed,) = (await guild.owner.get(url)).ok()
+    assert created == listed | {"guild_id": str(guild.id)}
+    assert (listed["name"], listed["type"], listed["account"]["name"]) == ("helper", "discord", "helper")
+    assert listed["application"]["bot"]["id"] == str(bot.id)
+    (await bot.patch("/users/@me", json={"username": "butler"})).ok()
+    assert (await session.next("INTEGRATION_UPDATE"))["application"]["bot"]["username"] == "butler"
+
+    watcher = await bot.connect()
+    assert (await guild.owner.delete(f"{url}/{listed['id']}")).status == 204
+
+    assert await session.next("INTEGRATION_DELETE") == {
+        "id": listed["id"],
+        "guild_id": str(guild.id),
+        "application_id": str(bot.application_id),
+    }
+    await session.next("GUILD_INTEGRATIONS_UPDATE")
+    assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bot.id)
+    await session.next("GUILD_ROLE_DELETE")
+    assert (await watcher.next("GUILD_DELETE"))["id"] == str(guild.id)
+    assert (await audit_entries(guild, 82))[0]["target_id"] == listed["id"]
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=82")).ok()
+    assert [each["id"] for each in log["integrations"]] == [listed["id"]]
+    (kick,) = await audit_entries(guild, 20)
+    assert (kick["target_id"], kick["options"]) == (str(bot.id), {"integration_type": "discord"})
+    assert (await guild.owner.get(url)).ok() == []
+    (await guild.owner.delete(f"{url}/{listed['id']}")).refused(404, 10005)
+
+
+async def test_integrations_require_manage_guild(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    url = f"/guilds/{guild.id}/integrations"
+    for actor, code in ((bot, 50013), (await world.user(), 50001)):
+        (await actor.get(url)).refused(403, code)
+        (await actor.delete(f"{url}/{bot.application_id}")).refused(403, code)
+    elsewhere = await world.bot()
+    (await guild.owner.delete(f"{url}/{elsewhere.application_id}")).refused(404, 10005)
+
+
+# Incident actions
+
+
+async def test_incident_actions_disable_invites_until_they_expire(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/incident-actions"
+    until = wire.timestamp(NOW_MS + HOUR)
+    body = {"invites_disabled_until": until, "dms_disabled_until": None}
+    assert (await guild.owner.put(url, json=body)).ok() == body
+    assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
+    assert (await audit_entries(guild, 1))[0]["changes"][0]["key"] == "incidents_data"
+    created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+    bob = await world.user()
+    (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
+    both = {"dms_disabled_until": until}
+    assert (await guild.owner.put(url, json=both)).ok() == {**body, **both}
+    world.clock.advance(HOUR)
+    (await bob.post(f"/invites/{created['code']}")).ok()
+    nothing = {"invites_disabled_until": None, "dms_disabled_until": None}
+    assert (await guild.owner.put(url, json=nothing)).ok() == nothing
+    assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["incidents_data"] is None
+
+
+async def test_incident_actions_last_at_most_a_day(world: World) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/incident-actions"
+    day = wire.timestamp(NOW_MS + 24 * HOUR)
+    (await guild.owner.put(url, json={"invites_disabled_until": day})).ok()
+    late = wire.timestamp(NOW_MS + 24 * HOUR + 1)
+    assert (await guild.owner.put(url, json={"dms_disabled_until": late})).errors("dms_disabled_until")
+    assert (await guild.owner.put(url, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
+    bob, stranger = await guild.member(), await world.user()
+    (await bob.put(url, json={})).refused(403, 50013)
+    (await stranger.put(url, json={})).refused(403, 50001)
+
+
+# Two-factor
+
+
+async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/mfa"
+    (await guild.owner.post(url, json={"level": 1})).refused(401, 60003)
+    await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
+    (await guild.owner.post(url, json={"level": 2})).refused(400, 50017)
+    assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
+    assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
+    assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await audit_entries(guild, 1))[0]["changes"]
+    bob = await guild.member(Permissions.ADMINISTRATOR)
+    (await bob.post(url, json={"level": 0})).refused(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).refused(401, 60003)
+    bot = await world.bot(guild)
+    (await bot.post(url, json={"level": 0})).refused(403, 20001)
+    (await (await world.user()).post(url, json={"level": 0})).refused(403, 50001)
+
+
+async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
+    guild = await world.guild(member := await world.user())
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    url = f"/guilds/{guild.id}/integrations"
+    calls = (
+        ("POST", url, {"type": "twitch", "id": "1"}),
+        ("PATCH", f"{url}/{bot.application_id}", {"expire_behavior": 0}),
+        ("POST", f"{url}/{bot.application_id}/sync", None),
+    )
+
+    for method, path, body in calls:
+        (await bot.request(method, path, json=body)).refused(403, 20001)
+        (await (await world.user()).request(method, path, json=body)).refused(403, 50001)
+    (await member.post(url, json={"type": "twitch", "id": "1"})).refused(404, 10005)
+    (await member.post(f"{url}/5/sync")).refused(404, 10005)
+    for method, path, body in calls[1:]:
+        response = await member.request(method, path, json=body)
+        response.refused(400, 50035)
+        assert list(response.json["errors"]) == ["integration_id"]

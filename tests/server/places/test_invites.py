@@ -1,0 +1,607 @@
+"""Tests of invites: creating, reading, accepting and deleting them, target users, roles, and events."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes, wire
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import invites as invites_wire
+from hubbub.server.core.call import Call
+from tests.server.places.test_scheduled_events import channel_event, create_event, external_event
+from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World
+
+PARTIAL_ROLE = {"id", "name", "position", "color", "colors", "icon", "unicode_emoji"}
+
+
+async def create_invite(actor: Actor, channel: int, **body: Any) -> Any:
+    """Create an invite."""
+    return (await actor.post(f"/channels/{channel}/invites", json={"unique": True, **body})).ok()
+
+
+def csv_form(text: str | bytes, **fields: str) -> aiohttp.FormData:
+    """Return a multipart body with a file of target users."""
+    form = aiohttp.FormData()
+    for name, value in fields.items():
+        form.add_field(name, value)
+    data = text.encode() if isinstance(text, str) else text
+    form.add_field("target_users_file", data, filename="users.csv", content_type="text/csv")
+    return form
+
+
+async def create_targeted_invite(actor: Actor, guild: Guild, *users: Actor, **fields: str) -> str:
+    """Create an invite for target users and return its code."""
+    text = "\n".join(["user_id", *(str(user.id) for user in users)])
+    created = (await actor.post(f"/channels/{guild.general}/invites", data=csv_form(text, **fields))).ok()
+    return str(created["code"])
+
+
+async def audit_changes(world: World, guild: Guild, action: int) -> list[dict[str, Any]]:
+    """Return the changes of each audit log entry with this action type, by key."""
+
+    def read(call: Call) -> list[Any]:
+        return call.tx.all(
+            "SELECT changes FROM audit_log WHERE guild_id = ? AND action_type = ? ORDER BY id", guild.id, action
+        )
+
+    return [
+        {change["key"]: change for change in wire.decode(row[0] or "[]", list[Any])} for row in await world.write(read)
+    ]
+
+
+async def member_roles(actor: Actor, guild: Guild) -> list[str]:
+    """Return the role ids of a member."""
+    roles: list[str] = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["roles"]
+    return roles
+
+
+# Creating
+
+
+async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_CHANNELS)
+    session = await bot.connect(Intents.GUILDS | Intents.GUILD_INVITES)
+
+    created = await create_invite(bot, guild.general, max_age=3600, max_uses=5, temporary=True)
+
+    assert created["type"] == 0
+    assert len(created["code"]) == 8
+    assert created["code"].isalnum()
+    assert created["guild"]["id"] == created["guild_id"] == str(guild.id)
+    assert created["channel"] == {"id": str(guild.general), "type": 0, "name": "general"}
+    assert created["inviter"]["id"] == str(bot.id)
+    assert (created["max_age"], created["max_uses"], created["uses"], created["temporary"]) == (3600, 5, 0, True)
+    assert created["created_at"] == wire.timestamp(world.clock.now_ms())
+    assert created["expires_at"] == wire.timestamp(world.clock.now_ms() + 3_600_000)
+    event = await session.next("INVITE_CREATE")
+    assert (event["code"], event["channel_id"], event["guild_id"]) == (
+        created["code"],
+        str(guild.general),
+        str(guild.id),
+    )
+    assert (event["max_age"], event["max_uses"], event["uses"], event["temporary"]) == (3600, 5, 0, True)
+    assert event["inviter"]["id"] == str(bot.id)
+    assert event["expires_at"] == created["expires_at"]
+    (entry,) = await audit_changes(world, guild, 40)
+    assert entry["code"]["new_value"] == created["code"]
+    assert entry["channel_id"]["new_value"] == str(guild.general)
+    assert entry["inviter_id"]["new_value"] == str(bot.id)
+
+
+async def test_an_invite_lasts_a_day_by_default_and_forever_with_0(world: World) -> None:
+    guild = await world.guild()
+    created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+    assert (created["max_age"], created["max_uses"], created["temporary"]) == (86_400, 0, False)
+    forever = await create_invite(guild.owner, guild.general, max_age=0)
+    assert forever["expires_at"] is None
+
+
+async def test_invite_events_require_manage_channels(world: World) -> None:
+    guild = await world.guild()
+    bystander = await world.bot(guild)
+    session = await bystander.connect(Intents.GUILDS | Intents.GUILD_INVITES)
+    created = await create_invite(guild.owner, guild.general)
+    (await guild.owner.delete(f"/invites/{created['code']}")).ok()
+    await session.none_of("INVITE_CREATE", "INVITE_DELETE")
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({"max_age": -1}, "max_age", "NUMBER_TYPE_MIN"),
+        ({"max_age": 604_801}, "max_age", "NUMBER_TYPE_MAX"),
+        ({"max_uses": 101}, "max_uses", "NUMBER_TYPE_MAX"),
+        ({"target_user_id": "1"}, "target_type", "BASE_TYPE_REQUIRED"),
+        ({"target_type": 1}, "target_user_id", "BASE_TYPE_REQUIRED"),
+        ({"target_type": 1, "target_user_id": "1"}, "target_user_id", "GUILD_INVITE_INVALID_TARGET_USER_ID"),
+        ({"target_type": 2}, "target_application_id", "BASE_TYPE_REQUIRED"),
+        ({"target_type": 2, "target_application_id": "1"}, "target_application_id", "GUILD_INVITE_INVALID_APPLICATION"),
+        ({"target_type": 3}, "target_type", "BASE_TYPE_CHOICES"),
+        ({"role_ids": "1,x"}, "role_ids", "NUMBER_TYPE_COERCE"),
+    ],
+)
+async def test_an_invalid_invite_names_the_invalid_field(world: World, body: Any, path: str, code: str) -> None:
+    guild = await world.guild()
+    assert (await guild.owner.post(f"/channels/{guild.general}/invites", json=body)).errors(path) == [code]
+
+
+async def test_invites_require_the_permission_and_a_suitable_channel(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_INSTANT_INVITE)
+    (await bob.post(f"/channels/{guild.general}/invites", json={})).refused(403, 50013)
+    (await guild.owner.post("/channels/1/invites", json={})).refused(404, 10003)
+    category = await guild.channel("Stuff", type=4)
+    (await guild.owner.post(f"/channels/{category}/invites", json={})).refused(400, 50024)
+    stranger = await world.user("stranger")
+    (await stranger.post(f"/channels/{guild.general}/invites", json={})).refused(403, 50001)
+    direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(stranger.id)})).ok()
+    (await bob.post(f"/channels/{direct['id']}/invites", json={})).refused(400, 50003)
+
+
+async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World) -> None:
+    guild = await world.guild()
+    voice = await guild.channel("Lounge", type=2)
+    app = await world.bot(guild, flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    created = await create_invite(guild.owner, voice, target_type=2, target_application_id=str(app.application_id))
+    assert created["target_type"] == 2
+    assert created["target_application"]["id"] == str(app.application_id)
+
+
+async def test_without_unique_an_equal_invite_is_returned_again(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    path = f"/channels/{guild.general}/invites"
+    first = (await bob.post(path, json={"max_age": 1000})).ok()["code"]
+    assert (await bob.post(path, json={"max_age": 1000})).ok()["code"] == first
+    assert (await bob.post(path, json={"max_age": 1000, "unique": True})).ok()["code"] != first
+    assert (await bob.post(path, json={"max_age": 900})).ok()["code"] != first
+    assert (await guild.owner.post(path, json={"max_age": 1000})).ok()["code"] != first
+    # More than half of its lifetime is over.
+    world.clock.advance(600_000)
+    assert (await bob.post(path, json={"max_age": 1000})).ok()["code"] != first
+
+
+async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
+    guild = await world.guild()
+    rows = [(f"code{number:04}", guild.id, guild.general, guild.owner.id, 1, 0, 0) for number in range(1000)]
+
+    def fill(call: Call) -> None:
+        call.tx.run_many(
+            "INSERT INTO invites (code, guild_id, channel_id, inviter_id, created_ms, max_age, max_uses) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            rows,
+        )
+
+    await world.write(fill)
+    (await guild.owner.post(f"/channels/{guild.general}/invites", json={"unique": True})).refused(400, 30016)
+    (await guild.owner.delete("/invites/code0007")).ok()
+    await create_invite(guild.owner, guild.general)
+
+
+# Roles
+
+
+async def test_an_invite_gives_its_roles_to_new_and_existing_members(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(None, alice)
+    role = await guild.role("players")
+    session = await bob.connect()
+
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+
+    assert [set(each) for each in created["roles"]] == [PARTIAL_ROLE]
+    shown = (await bob.get(f"/invites/{created['code']}")).ok()
+    assert shown["roles"][0]["name"] == "players"
+    assert set(shown["roles"][0]) == PARTIAL_ROLE
+    (await bob.post(f"/invites/{created['code']}")).ok()
+    assert (await session.next("GUILD_CREATE"))["id"] == str(guild.id)
+    assert await member_roles(bob, guild) == [str(role)]
+    (await alice.post(f"/invites/{created['code']}")).ok()
+    assert await member_roles(alice, guild) == [str(role)]
+    # Accepting an invite without effect does not count as a use.
+    (await alice.post(f"/invites/{created['code']}")).ok()
+    assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()[0]["uses"] == 2
+
+
+async def test_a_single_use_invite_gives_its_roles_to_one_member(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(None, alice, bob)
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())], max_uses=1)
+    (await alice.post(f"/invites/{created['code']}")).ok()
+    (await bob.post(f"/invites/{created['code']}")).refused(404, 10006)
+    assert await member_roles(bob, guild) == []
+
+
+async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    low, high = await guild.role("low"), await guild.role("high")
+    path = f"/channels/{guild.general}/invites"
+    (await bob.post(path, json={"role_ids": [str(low)]})).refused(403, 50013)
+    manager = await guild.role("manager", Permissions.MANAGE_ROLES)
+    await guild.add_role(bob, manager)
+    order = [{"id": str(low), "position": 1}, {"id": str(manager), "position": 2}, {"id": str(high), "position": 3}]
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=order)).ok()
+    (await bob.post(path, json={"role_ids": [str(high)]})).refused(403, 50013)
+    (await bob.post(path, json={"role_ids": ["1"]})).refused(404, 10011)
+    (await guild.owner.post(path, json={"role_ids": [str(guild.id)]})).refused(400, 50028)
+    assert (await bob.post(path, json={"role_ids": [str(low)]})).ok()["roles"][0]["id"] == str(low)
+    form = await bob.post(path, data={"role_ids": f"{low}, {low}", "max_age": "60", "unique": "true"})
+    assert [role["id"] for role in form.ok()["roles"]] == [str(low)]
+    assert form.json["max_age"] == 60
+
+
+async def test_a_deleted_role_is_neither_shown_nor_given(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild()
+    role = await guild.role()
+    created = await create_invite(guild.owner, guild.general, role_ids=[str(role)])
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    assert "roles" not in (await bob.get(f"/invites/{created['code']}")).ok()
+    (await bob.post(f"/invites/{created['code']}")).ok()
+    assert await member_roles(bob, guild) == []
+
+
+@pytest.mark.dated(changes.INVITE_TARGET_USERS, changes.TARGET_USERS_HEADER)
+async def test_roles_and_target_users_have_their_dates(world: World) -> None:
+    guild = await world.guild()
+    bob = await world.user("bob")
+    role = await guild.role()
+    world.clock.set(changes.INVITE_TARGET_USERS.at_ms - 1)
+    early = await guild.owner.post(
+        f"/channels/{guild.general}/invites", data=csv_form(str(bob.id), role_ids=str(role), unique="true")
+    )
+    assert "roles" not in early.ok()
+    (await guild.owner.get(f"/invites/{early.json['code']}/target-users")).refused(404, 0)
+    world.clock.set(changes.TARGET_USERS_HEADER.at_ms - 1)
+    created = await guild.owner.post(
+        f"/channels/{guild.general}/invites", data=csv_form(f"people\n{bob.id}", role_ids=str(role))
+    )
+    assert "permissions" in created.ok()["roles"][0]
+    listing = f"/invites/{created.json['code']}/target-users"
+    assert (await guild.owner.get(listing)).body == f"people\n{bob.id}\n".encode()
+    world.clock.set(changes.TARGET_USERS_HEADER.at_ms)
+    assert (await guild.owner.get(listing)).body == f"user_id\n{bob.id}\n".encode()
+    assert set((await bob.get(f"/invites/{created.json['code']}")).ok()["roles"][0]) == PARTIAL_ROLE
+
+
+# Reading
+
+
+async def test_an_invite_is_public_and_contains_counts_on_request(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    await bob.connect()
+    created = await create_invite(guild.owner, guild.general)
+    shown = (await world.request("GET", f"/invites/{created['code']}?with_counts=true")).ok()
+    assert shown["code"] == created["code"]
+    assert shown["guild"]["name"] == "Guild"
+    assert (shown["approximate_member_count"], shown["approximate_presence_count"]) == (2, 1)
+    assert "uses" not in shown
+    assert "created_at" not in shown
+    plain = (await world.request("GET", f"/invites/{created['code']}")).ok()
+    assert "approximate_member_count" not in plain
+    (await world.request("GET", "/invites/nothing0")).refused(404, 10006)
+
+
+async def test_an_invite_shows_events_outside_other_channels(world: World) -> None:
+    guild = await world.guild()
+    lounge, cellar = guild.channels["General"], await guild.channel("cellar", type=2)
+    created = await create_invite(guild.owner, lounge)
+    plans = external_event(name="boats"), channel_event(lounge, name="songs"), channel_event(cellar, name="secrets")
+    events = [await create_event(guild.owner, guild, body) for body in plans]
+
+    async def named(event_id: str) -> Any:
+        path = f"/invites/{created['code']}?guild_scheduled_event_id={event_id}"
+        return (await world.request("GET", path)).ok().get("guild_scheduled_event", {}).get("name")
+
+    assert [await named(each["id"]) for each in events] == ["boats", "songs", None]
+    (await guild.owner.delete(f"/guilds/{guild.id}/scheduled-events/{events[0]['id']}")).ok()
+    assert [await named(each) for each in (events[0]["id"], "1")] == [None, None]
+    assert "guild_scheduled_event" not in (await world.request("GET", f"/invites/{created['code']}")).ok()
+
+
+async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    other = await guild.channel("other")
+    first = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())])
+    second = await create_invite(guild.owner, other)
+    whole = (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok()
+    assert {each["code"] for each in whole} == {first["code"], second["code"]}
+    assert all(each["max_age"] == 86_400 for each in whole)
+    (of_channel,) = (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()
+    assert of_channel["code"] == first["code"]
+    assert set(of_channel["roles"][0]) == PARTIAL_ROLE
+    assert of_channel["uses"] == 0
+    (await bob.get(f"/guilds/{guild.id}/invites")).refused(403, 50013)
+    (await bob.get(f"/channels/{guild.general}/invites")).refused(403, 50013)
+    await guild.allow_permissions(bob, Permissions.VIEW_AUDIT_LOG)
+    bare = (await bob.get(f"/guilds/{guild.id}/invites")).ok()
+    assert len(bare) == 2
+    assert all("uses" not in each and "max_age" not in each for each in bare)
+
+
+# Accepting
+
+
+async def test_accepting_an_invite_joins_the_guild_and_the_last_use_deletes_it(world: World) -> None:
+    bob, carol = await world.user("bob"), await world.user("carol")
+    guild = await world.guild()
+    watcher = await guild.owner.connect()
+    created = await create_invite(guild.owner, guild.general, max_uses=2)
+    joined = (await bob.post(f"/invites/{created['code']}")).ok()
+    assert joined["guild_id"] == str(guild.id)
+    assert (await watcher.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
+    assert (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()[0]["uses"] == 1
+    (await bob.post(f"/invites/{created['code']}", json={})).ok()
+    assert (await guild.owner.get(f"/channels/{guild.general}/invites")).ok()[0]["uses"] == 1
+    (await carol.post(f"/invites/{created['code']}", json={"session_id": None})).ok()
+    gone = await watcher.next("INVITE_DELETE")
+    assert gone == {"channel_id": str(guild.general), "code": created["code"], "guild_id": str(guild.id)}
+    (await world.request("GET", f"/invites/{created['code']}")).refused(404, 10006)
+    assert await audit_changes(world, guild, 42) == []
+
+
+async def test_bots_cannot_accept_invites(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot()
+    created = await create_invite(guild.owner, guild.general)
+    (await bot.post(f"/invites/{created['code']}")).refused(403, 20001)
+
+
+async def test_banned_users_cannot_accept_invites(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild()
+    created = await create_invite(guild.owner, guild.general)
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
+    (await bob.post(f"/invites/{created['code']}")).refused(403, 40007)
+
+
+async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(None, alice)
+    created = await create_invite(guild.owner, guild.general)
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
+    (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
+    (await alice.post(f"/invites/{created['code']}")).ok()
+    (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": []})).ok()
+    (await bob.post(f"/invites/{created['code']}")).ok()
+
+
+async def test_a_user_in_100_guilds_cannot_accept_an_invite(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild()
+    created = await create_invite(guild.owner, guild.general)
+
+    def crowd(call: Call) -> None:
+        rows = [(number, bob.id, 0) for number in range(1, 101)]
+        call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
+
+    await world.write(crowd)
+    (await bob.post(f"/invites/{created['code']}")).refused(400, 30001)
+
+
+async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_role(world: World) -> None:
+    bob, carol = await world.user("bob"), await world.user("carol")
+    guild = await world.guild()
+    watcher = await guild.owner.connect()
+    created = await create_invite(guild.owner, guild.general, temporary=True)
+    for user in (bob, carol):
+        (await user.post(f"/invites/{created['code']}")).ok()
+    await guild.allow_permissions(carol, 0)
+    first, second = await bob.connect(), await bob.connect()
+    third = await carol.connect()
+    await third.close()
+    await first.close()
+    await watcher.none_of("GUILD_MEMBER_REMOVE")
+    await second.close()
+    assert (await watcher.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
+
+
+# Deleting
+
+
+async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    watcher = await guild.owner.connect()
+    created = await create_invite(bob, guild.general)
+    (await bob.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    stranger = await world.user("stranger")
+    (await stranger.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_CHANNELS)
+    gone = (await bob.delete(f"/invites/{created['code']}", headers={"X-Audit-Log-Reason": "spent"})).ok()
+    assert gone["code"] == created["code"]
+    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
+    (entry,) = await audit_changes(world, guild, 42)
+    assert entry["code"]["old_value"] == created["code"]
+    assert entry["channel_id"]["old_value"] == str(guild.general)
+    (await bob.delete(f"/invites/{created['code']}")).refused(404, 10006)
+    again = await create_invite(guild.owner, guild.general)
+    await guild.overwrite(guild.general, bob.id)
+    await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
+    (await bob.delete(f"/invites/{again['code']}")).ok()
+
+
+async def test_an_invite_expires(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild()
+    watcher = await guild.owner.connect()
+    created = await create_invite(guild.owner, guild.general, max_age=60)
+    world.clock.advance(59_999)
+    (await bob.get(f"/invites/{created['code']}")).ok()
+    world.clock.advance(1)
+    (await bob.get(f"/invites/{created['code']}")).refused(404, 10006)
+    (await bob.post(f"/invites/{created['code']}")).refused(404, 10006)
+    assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
+    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
+
+
+async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
+    guild = await world.guild()
+    watcher = await guild.owner.connect()
+    other = await guild.channel("other")
+    created = await create_invite(guild.owner, other)
+    remaining = await create_invite(guild.owner, guild.general)
+    (await guild.owner.delete(f"/channels/{other}")).ok()
+    assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
+    await watcher.next("CHANNEL_DELETE")
+    (await guild.owner.get(f"/invites/{created['code']}")).refused(404, 10006)
+    (await guild.owner.get(f"/invites/{remaining['code']}")).ok()
+
+
+async def test_deleting_a_guild_deletes_its_invites(world: World) -> None:
+    guild = await world.guild()
+    created = await create_invite(guild.owner, guild.general)
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    (await guild.owner.get(f"/invites/{created['code']}")).refused(404, 10006)
+
+
+# Target users
+
+
+async def test_a_targeted_invite_is_hidden_from_other_users(world: World) -> None:
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
+    guild = await world.guild(None, alice)
+    code = await create_targeted_invite(guild.owner, guild, bob)
+    assert (await bob.get(f"/invites/{code}")).ok()["code"] == code
+    (await guild.owner.get(f"/invites/{code}")).ok()
+    (await world.request("GET", f"/invites/{code}")).refused(404, 10006)
+    for outsider in (alice, carol):
+        for method, path in (("GET", ""), ("POST", ""), ("DELETE", ""), ("GET", "/target-users")):
+            (await outsider.request(method, f"/invites/{code}{path}")).refused(404, 10006)
+    (await guild.owner.post(f"/invites/{code}")).refused(404, 10006)
+    (await bob.post(f"/invites/{code}")).ok()
+    (await bob.get(f"/invites/{code}/target-users")).refused(403, 50013)
+
+
+async def test_target_users_are_returned_as_csv_with_a_completed_job(world: World) -> None:
+    bob, carol, reader = await world.user("bob"), await world.user("carol"), await world.user("reader")
+    guild = await world.guild(None, reader)
+    await guild.allow_permissions(reader, Permissions.VIEW_AUDIT_LOG)
+    text = f"{carol.id}\r\n\r\n{bob.id}\r\n{carol.id}\r\n"
+    path = f"/channels/{guild.general}/invites"
+    form = csv_form(text, payload_json='{"max_age": 120, "max_uses": 3}')
+    created = (await guild.owner.post(path, data=form)).ok()
+    assert (created["max_age"], created["max_uses"]) == (120, 3)
+    response = await reader.get(f"/invites/{created['code']}/target-users")
+    ids = sorted((bob.id, carol.id))
+    assert response.body == f"user_id\n{ids[0]}\n{ids[1]}\n".encode()
+    assert response.headers["Content-Type"].startswith("text/csv")
+    job = (await reader.get(f"/invites/{created['code']}/target-users/job-status")).ok()
+    now = wire.timestamp(world.clock.now_ms())
+    assert job == {
+        "status": 2,
+        "total_users": 2,
+        "processed_users": 2,
+        "created_at": now,
+        "completed_at": now,
+        "error_message": None,
+    }
+
+
+async def test_an_invite_without_target_users_has_none_to_return(world: World) -> None:
+    guild = await world.guild()
+    code = (await create_invite(guild.owner, guild.general))["code"]
+    (await guild.owner.get(f"/invites/{code}/target-users")).refused(404, 10129)
+    (await guild.owner.get(f"/invites/{code}/target-users/job-status")).refused(404, 10124)
+    (await guild.owner.get("/invites/nothing0/target-users")).refused(404, 10006)
+    (await guild.owner.get("/invites/nothing0/target-users/job-status")).refused(404, 10006)
+
+
+@pytest.mark.parametrize(
+    ("content", "messages"),
+    [
+        ("user_id\n1\n2\n3\nfour\n5x", ["Line 5: invalid user ID four", "Line 6: invalid user ID 5x"]),
+        ("1a\n2", ["Line 1: invalid user ID 1a"]),
+        ("1\n2,3", ["Line 2: invalid user ID 2,3"]),
+        ("user_id\n", ["This field is required"]),
+        (b"\xff\xfe1", ["Must be a text file in UTF-8."]),
+    ],
+)
+async def test_an_invalid_file_names_its_invalid_lines(world: World, content: str | bytes, messages: list[str]) -> None:
+    guild = await world.guild()
+    response = await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form(content))
+    response.refused(400, 50035)
+    assert [error["message"] for error in response.json["errors"]["target_users_file"]["_errors"]] == messages
+    assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
+
+
+async def test_target_users_are_replaced_by_the_inviter_and_by_managers(world: World) -> None:
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
+    guild = await world.guild(None, alice, carol)
+    code = await create_targeted_invite(alice, guild, bob, carol)
+    path = f"/invites/{code}/target-users"
+    (await carol.put(path, data=csv_form(str(carol.id)))).refused(403, 50013)
+    empty = aiohttp.FormData(default_to_multipart=True)
+    empty.add_field("another", "1")
+    assert (await alice.put(path, data=empty)).errors("target_users_file") == ["BASE_TYPE_REQUIRED"]
+    response: ApiResponse = await alice.put(path, data=csv_form(str(carol.id)))
+    assert response.status == 204
+    assert (await alice.get(path)).body == f"user_id\n{carol.id}\n".encode()
+    (await bob.get(f"/invites/{code}")).refused(404, 10006)
+    (entry,) = await audit_changes(world, guild, 41)
+    assert (entry["target_users_count"]["old_value"], entry["target_users_count"]["new_value"]) == (2, 1)
+    await guild.allow_permissions(carol, Permissions.MANAGE_GUILD)
+    assert (await carol.put(path, data=csv_form(str(bob.id)))).status == 204
+    (await bob.post(f"/invites/{code}")).ok()
+
+
+async def test_a_long_list_of_target_users_is_processed_in_batches(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild()
+    ids = [*range(1000, 3400), bob.id]
+    created = (
+        await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form("\n".join(map(str, ids))))
+    ).ok()
+    status = f"/invites/{created['code']}/target-users/job-status"
+    for _ in range(500):
+        job = (await guild.owner.get(status)).ok()
+        assert job["total_users"] == len(ids)
+        if job["status"] == 2:
+            break
+        assert job["status"] == 1
+        assert job["completed_at"] is None
+    assert (job["status"], job["processed_users"]) == (2, len(ids))
+    assert len((await guild.owner.get(f"/invites/{created['code']}/target-users")).body.splitlines()) == len(ids) + 1
+    (await bob.post(f"/invites/{created['code']}")).ok()
+
+
+async def test_the_number_of_target_users_is_limited(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}/invites"
+    monkeypatch.setattr(invites_wire, "TARGET_USERS_MAX", 2)
+    assert (await guild.owner.post(path, data=csv_form("1\n2\n3"))).errors("target_users_file")
+    monkeypatch.setattr(invites_wire, "TARGET_USERS_FILE_BYTES_MAX", 3)
+    assert (await guild.owner.post(path, data=csv_form("1\n22"))).errors("target_users_file")
+
+
+# Groups
+
+
+async def test_an_invite_of_a_group_adds_a_user_to_it(world: World) -> None:
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
+    await world.guild(alice, bob, carol)
+    dave = await world.user("dave")
+    group = (await alice.post("/users/@me/channels", json={"recipients": [str(bob.id), str(carol.id)]})).ok()
+    path = f"/channels/{group['id']}/invites"
+    assert (await alice.post(path, json={"max_age": 0})).errors("max_age") == ["NUMBER_TYPE_MIN"]
+    created = (await alice.post(path, json={"max_age": 60})).ok()
+    assert created["type"] == 1
+    assert created["channel"]["id"] == group["id"]
+    assert "guild" not in created
+    assert {each["username"] for each in created["channel"]["recipients"]} == {"alice", "bob", "carol"}
+    shown = (await dave.get(f"/invites/{created['code']}?with_counts=true")).ok()
+    assert shown["approximate_member_count"] == 3
+    (await dave.post(f"/invites/{created['code']}")).ok()
+    inside = (await dave.get(f"/channels/{group['id']}")).ok()["recipients"]
+    assert {int(each["id"]) for each in inside} == {alice.id, bob.id, carol.id}
+    (await dave.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    (await alice.delete(f"/invites/{created['code']}")).ok()

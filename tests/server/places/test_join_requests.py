@@ -1,0 +1,295 @@
+"""Tests of member verification: the form, join requests, and their review."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import wire
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.places import members
+from tests.world import NOW_MS, Actor, Guild, World
+
+TERMS = {"field_type": "TERMS", "label": "Rules", "required": True, "values": ["be kind"]}
+WHY = {"field_type": "TEXT_INPUT", "label": "Why?", "required": True}
+LONG = {"field_type": "PARAGRAPH", "label": "Tell us", "required": False, "placeholder": "..."}
+PICK = {"field_type": "MULTIPLE_CHOICE", "label": "Which?", "required": True, "choices": ["a", "b"]}
+
+
+async def enable_form(guild: Guild, *fields: dict[str, Any], **more: Any) -> Any:
+    """Enable the verification form."""
+    body = {"enabled": True, "form_fields": list(fields), **more}
+    return (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json=body)).ok()
+
+
+async def join_by_invite(world: World, guild: Guild) -> Actor:
+    """Create a user who joins by an invite."""
+    user = await world.user()
+    invite = (await guild.owner.post(f"/channels/{guild.general}/invites", json={"max_age": 0})).ok()
+    (await user.post(f"/invites/{invite['code']}")).ok()
+    return user
+
+
+async def submit_form(actor: Actor, guild: Guild, form: Any, *responses: Any) -> Any:
+    """Submit the form."""
+    fields = [
+        field | ({} if response is None else {"response": response})
+        for field, response in zip(form["form_fields"], responses, strict=True)
+    ]
+    body = {"version": form["version"], "form_fields": fields}
+    return await actor.put(f"/guilds/{guild.id}/requests/@me", json=body)
+
+
+async def is_pending(guild: Guild, actor: Actor) -> bool:
+    """Return whether a member is still pending."""
+    found: bool = (await guild.owner.get(f"/guilds/{guild.id}/members/{actor.id}")).ok()["pending"]
+    return found
+
+
+async def test_the_form_is_updated_and_read(world: World) -> None:
+    guild = await world.guild()
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/member-verification"
+    (await guild.owner.get(url)).refused(404, 10068)
+    form = await enable_form(guild, TERMS, WHY, LONG, PICK, description="read this")
+    assert form == {
+        "version": wire.timestamp(NOW_MS),
+        "form_fields": [TERMS, WHY, LONG, PICK],
+        "description": "read this",
+    }
+    assert (await guild.owner.get(url)).ok() == form
+    assert "MEMBER_VERIFICATION_GATE_ENABLED" in (await session.next("GUILD_UPDATE"))["features"]
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=210")).ok()["audit_log_entries"]
+    assert {change["key"] for change in log[0]["changes"]} == {"form_fields", "description"}
+    world.clock.advance(1000)
+    changed = (await guild.owner.patch(url, json={"form_fields": [TERMS]})).ok()
+    assert changed["version"] == wire.timestamp(NOW_MS + 1000)
+    bob, stranger = await join_by_invite(world, guild), await world.user()
+    assert (await bob.get(url)).ok() == changed
+    (await bob.patch(url, json={})).refused(403, 50013)
+    (await stranger.get(url)).refused(403, 50001)
+    (await stranger.patch(url, json={})).refused(403, 50001)
+
+
+@pytest.mark.parametrize(
+    ("fields", "path"),
+    [
+        ([{"field_type": "TERMS"}], "form_fields.0.values"),
+        ([{"field_type": "MULTIPLE_CHOICE", "label": "x"}], "form_fields.0.choices"),
+        ([{"field_type": "TEXT_INPUT"}], "form_fields.0.label"),
+        ([{"field_type": "OTHER"}], "form_fields.0.field_type"),
+        ([TERMS, TERMS], "form_fields"),
+        ([WHY] * 6, "form_fields"),
+    ],
+)
+async def test_an_invalid_form_names_the_invalid_field(world: World, fields: list[Any], path: str) -> None:
+    guild = await world.guild()
+    url = f"/guilds/{guild.id}/member-verification"
+    assert (await guild.owner.patch(url, json={"form_fields": fields})).errors(path)
+
+
+async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: World) -> None:
+    guild = await world.guild()
+    form = await enable_form(guild, TERMS)
+    session = await guild.owner.connect()
+    bob = await join_by_invite(world, guild)
+    assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is True
+    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(403, 50013)
+    assert (await submit_form(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
+    assert (await submit_form(bob, guild, form, False)).errors("form_fields.0.response")
+    request = (await submit_form(bob, guild, form, True)).ok()
+    assert (request["application_status"], request["form_responses"]) == ("APPROVED", [TERMS | {"response": True}])
+    assert (await session.next("GUILD_JOIN_REQUEST_CREATE"))["status"] == "APPROVED"
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
+    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
+    (await submit_form(bob, guild, form, True)).refused(403, 50001)
+
+
+async def test_a_pending_moderator_receives_no_moderation_events(world: World) -> None:
+    guild = await world.guild()
+    form = await enable_form(guild, TERMS)
+    bob = await join_by_invite(world, guild)
+    await guild.allow_permissions(bob, Permissions.BAN_MEMBERS)
+    session = await bob.connect()
+
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{(await world.user()).id}")).ok()
+    await session.none_of("GUILD_BAN_ADD")
+
+    (await submit_form(bob, guild, form, True)).ok()
+    stranger = await world.user()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{stranger.id}")).ok()
+    assert (await session.next("GUILD_BAN_ADD"))["user"]["id"] == str(stranger.id)
+
+
+async def test_bots_and_members_with_bypass_are_not_pending(world: World) -> None:
+    guild = await world.guild()
+    await enable_form(guild, TERMS)
+    bot, bob = await world.bot(guild), await join_by_invite(world, guild)
+    assert not await is_pending(guild, bot)
+    assert await is_pending(guild, bob)
+    (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).ok()
+    assert not await is_pending(guild, bob)
+
+
+async def test_disabling_the_form_admits_pending_members(world: World) -> None:
+    guild = await world.guild()
+    await enable_form(guild, TERMS)
+    bob = await join_by_invite(world, guild)
+    session = await bob.connect()
+    (await guild.owner.patch(f"/guilds/{guild.id}/member-verification", json={"enabled": False})).ok()
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
+    assert not await is_pending(guild, bob)
+
+
+@pytest.mark.parametrize(
+    ("responses", "path"),
+    [
+        ((True, "", None, 0), "form_fields.1.response"),
+        ((True, "x" * 151, None, 0), "form_fields.1.response"),
+        ((True, 5, None, 0), "form_fields.1.response"),
+        ((True, "x", "x" * 1001, 0), "form_fields.2.response"),
+        ((True, "x", None, 2), "form_fields.3.response"),
+        ((True, "x", None, "a"), "form_fields.3.response"),
+    ],
+)
+async def test_an_invalid_response_names_the_invalid_field(world: World, responses: tuple[Any, ...], path: str) -> None:
+    guild = await world.guild()
+    form = await enable_form(guild, TERMS, WHY, LONG, PICK)
+    bob = await join_by_invite(world, guild)
+    assert (await submit_form(bob, guild, form, *responses)).errors(path)
+    old = form | {"version": wire.timestamp(1)}
+    assert (await submit_form(bob, guild, old, True, "x", None, 1)).errors("version")
+    short = form | {"form_fields": form["form_fields"][:1]}
+    assert (await submit_form(bob, guild, short, True)).errors("form_fields")
+
+
+# Manual approval
+
+
+async def guild_with_approval(world: World) -> tuple[Guild, Any, Actor]:
+    """Return a guild with manual approval, its form, and a moderator."""
+    guild = await world.guild()
+    form = await enable_form(guild, WHY, manual_approval=True)
+    moderator = await world.user()
+    await world.write(lambda call: members.add(call, guild.id, moderator.id, pending=False), actor=guild.owner.id)
+    await guild.allow_permissions(moderator, Permissions.KICK_MEMBERS)
+    return guild, form, moderator
+
+
+async def test_a_request_is_approved(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    session = await moderator.connect()
+    bob = await join_by_invite(world, guild)
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    assert (request["application_status"], request["reviewed_at"], request["user_id"]) == (
+        "SUBMITTED",
+        None,
+        str(bob.id),
+    )
+    event = await session.next("GUILD_JOIN_REQUEST_CREATE")
+    assert event == {"guild_id": str(guild.id), "request": request, "status": "SUBMITTED"}
+    assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok() == request
+    listed = (await moderator.get(f"/guilds/{guild.id}/requests")).ok()
+    assert listed == {"total": 1, "guild_join_requests": [request]}
+    assert await is_pending(guild, bob)
+    url = f"/guilds/{guild.id}/requests/{request['id']}"
+    approved = (await moderator.patch(url, json={"action": "APPROVED"})).ok()
+    assert (approved["application_status"], approved["actioned_by_user"]["id"]) == ("APPROVED", str(moderator.id))
+    assert (await session.next("GUILD_JOIN_REQUEST_UPDATE"))["request"] == approved
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
+    assert (await moderator.patch(url, json={"action": "REJECTED"})).errors("action") == ["JOIN_REQUEST_NOT_SUBMITTED"]
+    assert (await moderator.get(f"/guilds/{guild.id}/requests?status=APPROVED")).ok()["total"] == 1
+    assert (await moderator.get(f"/guilds/{guild.id}/requests")).ok()["total"] == 0
+
+
+async def test_a_rejected_user_is_removed_from_the_guild(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    bob = await join_by_invite(world, guild)
+    session = await bob.connect()
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    url = f"/guilds/{guild.id}/requests/{request['id']}"
+    assert (await moderator.patch(url, json={"action": "REJECTED", "rejection_reason": "x" * 161})).errors(
+        "rejection_reason"
+    )
+    rejected = (await moderator.patch(url, json={"action": "REJECTED", "rejection_reason": "no"})).ok()
+    assert (rejected["application_status"], rejected["rejection_reason"]) == ("REJECTED", "no")
+    assert (await session.next("GUILD_DELETE"))["id"] == str(guild.id)
+    assert (await bob.get(f"/guilds/{guild.id}/requests/@me")).ok()["application_status"] == "REJECTED"
+
+
+async def test_a_request_can_be_withdrawn(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    session = await moderator.connect()
+    bob = await join_by_invite(world, guild)
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    own = f"/guilds/{guild.id}/requests/@me"
+    gone = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
+    assert (await bob.delete(own)).status == 204
+    assert await session.next("GUILD_JOIN_REQUEST_DELETE") == gone
+    (await bob.get(own)).refused(404, 0)
+    (await bob.delete(own)).refused(404, 0)
+    again = (await submit_form(bob, guild, form, "go")).ok()
+    (await bob.delete(f"/users/@me/guilds/{guild.id}")).ok()
+    assert (await session.next("GUILD_JOIN_REQUEST_DELETE"))["id"] == again["id"]
+
+
+async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    bob = await world.user()
+    (await submit_form(bob, guild, form, "chess")).refused(403, 50001)
+    features = '["DISCOVERABLE","MEMBER_VERIFICATION_GATE_ENABLED","MEMBER_VERIFICATION_MANUAL_APPROVAL"]'
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features, guild.id))
+    assert (await bob.get(f"/guilds/{guild.id}/member-verification")).ok() == form
+    request = (await submit_form(bob, guild, form, "chess")).ok()
+    session = await moderator.connect()
+    (await moderator.patch(f"/guilds/{guild.id}/requests/{request['id']}", json={"action": "APPROVED"})).ok()
+    assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is False
+    banned = await world.user()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{banned.id}", json={})).ok()
+    (await submit_form(banned, guild, form, "chess")).refused(403, 40007)
+
+
+async def test_requests_are_paged(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    ids = []
+    for _ in range(3):
+        ids.append((await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()["id"])
+        world.clock.advance(1000)
+    url = f"/guilds/{guild.id}/requests"
+
+    async def listed(query: str) -> list[str]:
+        return [each["id"] for each in (await moderator.get(f"{url}?{query}")).ok()["guild_join_requests"]]
+
+    assert await listed("") == ids[::-1]
+    assert await listed("limit=1") == ids[2:]
+    assert await listed(f"before={ids[1]}") == ids[:1]
+    assert await listed(f"after={ids[1]}&before={ids[1]}") == ids[2:]
+    for each in (ids[2], ids[0]):
+        (await moderator.patch(f"{url}/{each}", json={"action": "APPROVED"})).ok()
+        world.clock.advance(1000)
+    assert await listed("status=APPROVED") == [ids[0], ids[2]]
+    assert (await moderator.get(f"{url}?limit=101")).errors("limit")
+    assert (await moderator.get(f"{url}?status=OTHER")).errors("status")
+
+
+async def test_reading_and_reviewing_requests_requires_permissions(world: World) -> None:
+    guild, form, moderator = await guild_with_approval(world)
+    request = (await submit_form(await join_by_invite(world, guild), guild, form, "x")).ok()
+    url = f"/guilds/{guild.id}/requests"
+    manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    session = await manager.connect()
+    assert (await manager.get(url)).ok() == {"total": 1}
+    (await manager.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50013)
+    member, stranger = await world.bot(guild), await world.user()
+    (await member.get(url)).refused(403, 50013)
+    (await stranger.get(url)).refused(403, 50001)
+    (await stranger.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)
+    (await moderator.patch(f"{url}/1", json={"action": "APPROVED"})).refused(404, 0)
+    assert (await moderator.patch(f"{url}/{request['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
+    assert (await moderator.patch(f"{url}/{request['id']}", json={"action": "STARTED"})).errors("action")
+    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).ok()
+    await session.none_of("GUILD_JOIN_REQUEST_UPDATE")
+    (await member.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).refused(403, 20001)
+    form_url = f"/guilds/{guild.id}/member-verification"
+    (await guild.owner.patch(form_url, json={"manual_approval": False})).ok()
+    (await moderator.get(url)).refused(403, 50001)
+    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)

@@ -1,0 +1,830 @@
+"""Members: joining, updating, leaving, the permissions for each, and the events they publish."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import wire
+from hubbub.protocol.flags import MemberFlags
+from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call
+from hubbub.server.places import guilds, members, roles
+from tests import media
+from tests.world import NOW_MS, Actor, Guild, World
+
+DAY_MS = 86_400_000
+PNG = media.data_uri(media.png())
+
+
+async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | None, Any, Any, str | None]]:
+    """Return the audit log: action, target, changes, options and reason, oldest first."""
+
+    def read(call: Call) -> Any:
+        return call.tx.all(
+            "SELECT action_type, target_id, changes, options, reason FROM audit_log WHERE guild_id = ? ORDER BY id",
+            guild.id,
+        )
+
+    return [
+        (action, target, wire.decode(changes or "[]", list[Any]), wire.decode(options or "{}", dict[str, Any]), reason)
+        for action, target, changes, options, reason in await world.write(read)
+    ]
+
+
+async def last_stored_entry(world: World, guild: Guild, action: int) -> tuple[int | None, Any, Any, str | None]:
+    """Return the newest audit log entry of an action: target, changes, options and reason."""
+    found = [entry for entry in await audit_entries(world, guild) if entry[0] == action]
+    assert found, f"no entry {action}"
+    return found[-1][1:]
+
+
+async def insert_voice_state(world: World, guild: Guild, actor: Actor, channel_id: int) -> None:
+    """Put a member into a voice channel."""
+    await world.write(
+        lambda call: call.tx.run(
+            "INSERT INTO voice_states (guild_id, user_id, channel_id, session_id, joined_ms) VALUES (?, ?, ?, ?, ?)",
+            guild.id,
+            actor.id,
+            channel_id,
+            "session",
+            call.now,
+        )
+    )
+
+
+async def issue_token(world: World, bot: Actor, user: Actor, scopes: str = "guilds.join") -> str:
+    """Issue an access token of a user to a bot's application."""
+    return await world.access_token(user, bot.application_id, *scopes.split())
+
+
+# Reading
+
+
+async def test_a_member_view_contains_every_key_that_libraries_read(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    role = await guild.role("mods")
+    await guild.add_role(bob, role)
+
+    member = (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()
+
+    assert member["user"]["id"] == str(bob.id)
+    assert member["user"]["username"] == "bob"
+    assert member["roles"] == [str(role)]
+    assert member["joined_at"] == wire.timestamp(NOW_MS)
+    assert member["communication_disabled_until"] is None
+    assert {
+        key: member[key] for key in ("nick", "avatar", "banner", "premium_since", "pending", "mute", "deaf", "flags")
+    } == {
+        "nick": None,
+        "avatar": None,
+        "banner": None,
+        "premium_since": None,
+        "pending": False,
+        "mute": False,
+        "deaf": False,
+        "flags": 0,
+    }
+
+
+async def test_non_members_are_unknown_and_cannot_view_members(world: World) -> None:
+    alice, stranger = await world.user(), await world.user()
+    guild = await world.guild(alice)
+
+    (await alice.get(f"/guilds/{guild.id}/members/{stranger.id}")).refused(404, 10007)
+    (await stranger.get(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50001)
+    (await alice.get(f"/guilds/1/members/{alice.id}")).refused(404, 10004)
+
+
+async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World) -> None:
+    users = sorted([await world.user() for _ in range(4)], key=lambda user: user.id)
+    guild = await world.guild(users[2], users[0], users[1], users[3])
+    bot = await world.bot(guild)
+
+    page = (await bot.get(f"/guilds/{guild.id}/members?limit=2")).ok()
+    rest = (await bot.get(f"/guilds/{guild.id}/members?limit=1000&after={page[-1]['user']['id']}")).ok()
+
+    assert [found["user"]["id"] for found in page] == [str(user.id) for user in users[:2]]
+    assert [found["user"]["id"] for found in rest] == [str(user.id) for user in users[2:]] + [str(bot.id)]
+    assert len((await bot.get(f"/guilds/{guild.id}/members")).ok()) == 1
+    (await bot.get(f"/guilds/{guild.id}/members?limit=1001")).refused(400, 50035)
+
+
+async def test_only_bots_without_the_members_intent_cannot_list_members(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    blind = await world.bot(guild, flags=0)
+
+    (await blind.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    assert len((await alice.get(f"/guilds/{guild.id}/members?limit=10")).ok()) == 2
+    assert (await blind.get(f"/guilds/{guild.id}/members/search?query=bot")).status == 200
+
+
+async def test_a_search_matches_username_nick_or_global_name_prefixes_in_any_case(world: World) -> None:
+    alice, bob, carol = await world.user("alice"), await world.user("bob"), await world.user("carol")
+    outsider = await world.user("carrie")
+    guild = await world.guild(alice, bob, carol)
+    (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "Carbon"})).ok()
+    (await alice.patch("/users/@me", json={"global_name": "CARla"})).ok()
+
+    async def found(query: str, limit: int = 10) -> list[str]:
+        response = await alice.get(f"/guilds/{guild.id}/members/search", params={"query": query, "limit": limit})
+        return [each["user"]["username"] for each in response.ok()]
+
+    assert await found("CAR") == ["alice", "bob", "carol"]
+    assert await found("car", 2) == ["alice", "bob"]
+    assert await found("aro") == []
+    assert await found("c%") == []
+    assert outsider.name not in await found("carr")
+    (await alice.get(f"/guilds/{guild.id}/members/search")).refused(400, 50035)
+
+
+async def test_a_search_ignores_case_beyond_ascii(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    (await alice.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "Ångström"})).ok()
+
+    results = (await alice.get(f"/guilds/{guild.id}/members/search", params={"query": "åNG"})).ok()
+
+    assert [member["nick"] for member in results] == ["Ångström"]
+
+
+async def test_an_access_token_with_the_scope_reads_its_own_member_with_permissions(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    token = await issue_token(world, bot, alice, "guilds.members.read")
+    other = await issue_token(world, bot, bob, "guilds.members.read")
+    path = f"/users/@me/guilds/{guild.id}/member"
+
+    member = (await world.request("GET", path, headers={"Authorization": f"Bearer {token}"})).ok()
+
+    assert member["user"]["id"] == str(alice.id)
+    assert int(member["permissions"]) == Permissions.ALL
+    (await world.request("GET", path, headers={"Authorization": f"Bearer {other}"})).refused(404, 10004)
+
+
+async def test_a_user_can_get_their_own_member_and_a_bot_cannot(world: World) -> None:
+    guild = await world.guild()
+    bot, stranger = await world.bot(guild), await world.user()
+    path = f"/users/@me/guilds/{guild.id}/member"
+
+    member = (await guild.owner.get(path)).ok()
+
+    assert (member["user"]["id"], int(member["permissions"])) == (str(guild.owner.id), Permissions.ALL)
+    (await stranger.get(path)).refused(404, 10004)
+    (await bot.get(path)).refused(403, 20001)
+
+
+# Joining
+
+
+async def test_a_bot_adds_a_user_who_consented(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(
+        guild, permissions=Permissions.CREATE_INSTANT_INVITE | Permissions.MANAGE_NICKNAMES | Permissions.MANAGE_ROLES
+    )
+    low = await guild.role("low")
+    token = await issue_token(world, bot, bob)
+    session = await bot.connect()
+    user_session = await bob.connect()
+
+    body = {"access_token": token, "nick": "Bobby", "roles": [str(low)]}
+    response = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)
+
+    assert response.status == 201
+    assert response.json["nick"] == "Bobby"
+    assert response.json["roles"] == [str(low)]
+    joined = await session.next("GUILD_MEMBER_ADD")
+    assert (joined["guild_id"], joined["user"]["id"], joined["pending"]) == (str(guild.id), str(bob.id), False)
+    created = await user_session.next("GUILD_CREATE")
+    assert created["id"] == str(guild.id)
+    assert "unavailable" not in created
+    assert created["member_count"] == 3
+    again = await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
+    assert (again.status, again.body) == (204, b"")
+
+
+async def test_adding_a_member_requires_the_users_consent(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice)
+    bot, other = await world.bot(guild), await world.bot(guild)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    (await bot.put(path, json={"access_token": "nonsense"})).refused(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, bot, carol)})).refused(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, other, bob)})).refused(401, 50025)
+    (await bot.put(path, json={"access_token": bob.token})).refused(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, bot, bob, "identify")})).refused(403, 50026)
+    (await bot.put(f"/guilds/{guild.id}/members/1", json={"access_token": "x"})).refused(404, 10013)
+    (await alice.put(path, json={"access_token": "x"})).refused(403, 20002)
+
+
+async def test_each_field_of_an_added_member_requires_its_permission(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    high = await guild.role("high")
+    path, token = f"/guilds/{guild.id}/members/{bob.id}", await issue_token(world, bot, bob)
+
+    for key, value in {"nick": "x", "mute": True, "deaf": True, "roles": [str(high)], "flags": 4}.items():
+        (await bot.put(path, json={"access_token": token, key: value})).refused(403, 50013)
+    (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).ok()
+    (await bot.put(path, json={"access_token": token})).refused(403, 40007)
+
+
+async def test_a_bot_installed_with_permissions_gets_a_managed_role_removed_with_it(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot()
+    session = await alice.connect()
+
+    await world.write(
+        lambda call: members.add(call, guild.id, bot.id, permissions=Permissions.KICK_MEMBERS), actor=alice.id
+    )
+
+    role = (await session.next("GUILD_ROLE_CREATE"))["role"]
+    assert (role["name"], role["managed"], role["tags"]) == (bot.name, True, {"bot_id": str(bot.id)})
+    assert int(role["permissions"]) == Permissions.KICK_MEMBERS
+    assert (await session.next("GUILD_MEMBER_ADD"))["roles"] == [role["id"]]
+    assert (await last_stored_entry(world, guild, 28))[0] == bot.id
+    (await alice.delete(f"/guilds/{guild.id}/members/{bot.id}")).ok()
+    assert (await session.next("GUILD_ROLE_DELETE"))["role_id"] == role["id"]
+
+
+async def test_adding_a_member_twice_changes_nothing(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+
+    assert await world.write(lambda call: members.add(call, guild.id, bob.id), actor=alice.id) is None
+
+    assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
+
+
+async def test_a_user_in_one_hundred_guilds_cannot_join_another(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+
+    def fill(call: Call) -> None:
+        for number in range(1, 101):
+            call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", number, bob.id)
+
+    await world.write(fill)
+
+    body = {"access_token": await issue_token(world, bot, bob)}
+    (await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)).refused(400, 30001)
+
+
+# Updating
+
+
+async def test_setting_and_clearing_a_nick_is_audited_and_published(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    named = (await alice.patch(path, json={"nick": "  Bob  by "}, headers={"X-Audit-Log-Reason": "why%20not"})).ok()
+    event = await session.next("GUILD_MEMBER_UPDATE")
+    cleared = (await alice.patch(path, json={"nick": ""})).ok()
+
+    assert named["nick"] == event["nick"] == "Bob by"
+    assert event["guild_id"] == str(guild.id)
+    assert cleared["nick"] is None
+    entries = [entry for entry in await audit_entries(world, guild) if entry[0] == 24]
+    assert entries[0][1:] == (bob.id, [{"key": "nick", "new_value": "Bob by"}], {}, "why not")
+    assert entries[1][2] == [{"key": "nick", "old_value": "Bob by"}]
+
+
+async def test_an_update_without_changes_publishes_nothing(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    session = await alice.connect()
+    before = len(await audit_entries(world, guild))
+
+    (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": None, "roles": []})).ok()
+
+    await session.none_of("GUILD_MEMBER_UPDATE", "GUILD_AUDIT_LOG_ENTRY_CREATE")
+    assert len(await audit_entries(world, guild)) == before
+
+
+@pytest.mark.parametrize(
+    ("body", "needed", "needs_voice"),
+    [
+        ({"nick": "x"}, Permissions.MANAGE_NICKNAMES, False),
+        ({"roles": []}, Permissions.MANAGE_ROLES, False),
+        ({"mute": True}, Permissions.MUTE_MEMBERS, True),
+        ({"deaf": True}, Permissions.DEAFEN_MEMBERS, True),
+        ({"channel_id": None}, Permissions.MOVE_MEMBERS, True),
+        ({"communication_disabled_until": "2026-11-19T00:00:00Z"}, Permissions.MODERATE_MEMBERS, False),
+        ({"flags": 4}, Permissions.MANAGE_GUILD, False),
+        ({"flags": 4}, Permissions.MANAGE_ROLES, False),
+        ({"flags": 4}, Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS, False),
+    ],
+)
+async def test_each_field_requires_its_own_permission(
+    world: World, body: dict[str, Any], needed: int, needs_voice: bool
+) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    (await bot.patch(path, json=body)).refused(403, 50013)
+    await guild.allow_permissions(bot, needed)
+    response = await bot.patch(path, json=body)
+
+    if needs_voice:
+        # The permission is checked before the voice state.
+        response.refused(400, 40032)
+    else:
+        response.ok()
+
+
+async def test_two_of_the_three_moderator_bits_do_not_change_flags(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild, permissions=Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS)
+
+    (await bot.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).refused(403, 50013)
+
+
+async def test_only_the_bypass_flag_can_be_edited(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    assert (await alice.patch(path, json={"flags": 0xFF})).ok()["flags"] == MemberFlags.BYPASSES_VERIFICATION
+    assert (await alice.patch(path, json={"flags": 0})).ok()["flags"] == 0
+
+
+async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_out(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_NICKNAMES | Permissions.MODERATE_MEMBERS)
+    until = wire.timestamp(NOW_MS + DAY_MS)
+    high = await guild.role("high")
+    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
+    await guild.add_role(bob, high)
+
+    for target in (alice, bob, bot):
+        if target is not bot:
+            (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json={"nick": "x"})).refused(403, 50013)
+        body = {"communication_disabled_until": until}
+        (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).refused(403, 50013)
+
+
+async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    end = wire.timestamp(NOW_MS + 28 * DAY_MS)
+
+    member = (await alice.patch(path, json={"communication_disabled_until": end})).ok()
+    too_long = await alice.patch(
+        path, json={"communication_disabled_until": wire.timestamp(NOW_MS + 28 * DAY_MS + 1000)}
+    )
+
+    assert member["communication_disabled_until"] == end
+    assert too_long.errors("communication_disabled_until")
+    assert (await last_stored_entry(world, guild, 24))[1] == [{"key": "communication_disabled_until", "new_value": end}]
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).refused(403, 50013)
+    past = (await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})).ok()
+    assert past["communication_disabled_until"] is None
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).ok()
+
+
+async def test_administrators_cannot_be_timed_out(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    await guild.allow_permissions(bob, Permissions.ADMINISTRATOR)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+
+    body = {"communication_disabled_until": wire.timestamp(NOW_MS + DAY_MS)}
+    (await alice.patch(path, json=body)).refused(403, 50013)
+    (await alice.patch(path, json={"communication_disabled_until": None})).ok()
+
+
+async def test_a_role_list_replaces_roles_and_audits_added_and_removed(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    red, blue = await guild.role("red"), await guild.role("blue")
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    session = await alice.connect()
+    (await alice.patch(path, json={"roles": [str(red)]})).ok()
+
+    member = (await alice.patch(path, json={"roles": [str(blue)]})).ok()
+
+    assert member["roles"] == [str(blue)]
+    await session.next("GUILD_MEMBER_UPDATE")
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(blue)]
+    assert (await last_stored_entry(world, guild, 25))[:2] == (
+        bob.id,
+        [
+            {"key": "$add", "new_value": [{"id": str(blue), "name": "blue"}]},
+            {"key": "$remove", "new_value": [{"id": str(red), "name": "red"}]},
+        ],
+    )
+    assert (await alice.patch(path, json={"roles": None})).ok()["roles"] == []
+
+
+async def test_roles_are_added_and_removed_one_by_one(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    red = await guild.role("red")
+    path = f"/guilds/{guild.id}/members/{bob.id}/roles/{red}"
+
+    assert (await alice.put(path)).status == 204
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(red)]
+    assert (await alice.put(path)).status == 204
+    assert (await alice.delete(path)).status == 204
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
+    assert (await alice.delete(path)).status == 204
+    await session.none_of("GUILD_MEMBER_UPDATE")
+    assert [entry[0] for entry in await audit_entries(world, guild) if entry[0] == 25] == [25, 25]
+
+
+async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World) -> None:
+    alice, bob, stranger = await world.user(), await world.user(), await world.user()
+    guild, elsewhere = await world.guild(alice, bob), await world.guild(alice)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_ROLES)
+    managed = await guild.role("managed")
+    await world.write(lambda call: call.tx.run("UPDATE roles SET managed = 1 WHERE id = ?", managed))
+    foreign = await elsewhere.role("foreign")
+    top = await guild.role("top")
+    (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(top), "position": 3}])).ok()
+    path = f"/guilds/{guild.id}/members"
+
+    (await bot.put(f"{path}/{bob.id}/roles/{top}")).refused(403, 50013)
+    (await bot.put(f"{path}/{bob.id}/roles/{foreign}")).refused(404, 10011)
+    (await alice.put(f"{path}/{bob.id}/roles/{managed}")).refused(400, 50028)
+    (await alice.put(f"{path}/{bob.id}/roles/{guild.id}")).refused(400, 50028)
+    (await alice.put(f"{path}/{stranger.id}/roles/{top}")).refused(404, 10007)
+    (await bob.put(f"{path}/{bob.id}/roles/{top}")).refused(403, 50013)
+    (await alice.patch(f"{path}/{bob.id}", json={"roles": [str(foreign)]})).refused(404, 10011)
+
+
+async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    lounge, stage = await guild.channel("lounge", type=2), await guild.channel("den", type=2)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    (await alice.patch(path, json={"mute": True})).refused(400, 40032)
+    (await alice.patch(path, json={"channel_id": str(lounge)})).refused(400, 40032)
+    await insert_voice_state(world, guild, bob, lounge)
+
+    assert (await alice.patch(path, json={"mute": True, "deaf": True})).ok()["mute"] is True
+    (await alice.patch(path, json={"channel_id": "1"})).refused(404, 10003)
+    (await alice.patch(path, json={"channel_id": str(guild.general)})).refused(400, 50024)
+    (await alice.patch(path, json={"channel_id": str(stage)})).ok()
+    moved = await last_stored_entry(world, guild, 26)
+    (await alice.patch(path, json={"channel_id": None})).ok()
+
+    assert (await last_stored_entry(world, guild, 24))[1] == [
+        {"key": "mute", "old_value": False, "new_value": True},
+        {"key": "deaf", "old_value": False, "new_value": True},
+    ]
+    assert moved[2] == {"channel_id": str(stage), "count": "1"}
+    assert (await last_stored_entry(world, guild, 27))[2] == {"count": "1"}
+
+
+async def test_a_member_updates_their_own_profile(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    session = await bot.connect(Intents.GUILDS)
+    path = f"/guilds/{guild.id}/members/@me"
+
+    member = (await bot.patch(path, json={"nick": "Botty", "avatar": PNG, "banner": PNG, "bio": "I am a bot"})).ok()
+
+    assert member["nick"] == "Botty"
+    assert len(member["avatar"]) == len(member["banner"]) == 32
+    assert int(member["permissions"]) == Permissions.DEFAULT_EVERYONE
+    # spec/gateway.md#5: a session receives its own update without the members intent.
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["avatar"] == member["avatar"]
+    cleared = (await bot.patch(path, json={"nick": None, "avatar": None, "banner": None, "bio": None})).ok()
+    assert (cleared["nick"], cleared["avatar"], cleared["banner"]) == (None, None, None)
+    assert (await bot.patch(path, json={"nick": "x" * 33})).errors("nick")
+    assert (await bot.patch(path, json={"bio": "x" * 191})).errors("bio")
+    assert (await bot.patch(path, json={"avatar": "nonsense"})).errors("avatar")
+
+
+async def test_changing_your_own_nick_requires_change_nickname_on_both_routes(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    assert (await bob.patch(f"/guilds/{guild.id}/members/@me/nick", json={"nick": "Bobby"})).ok() == {"nick": "Bobby"}
+    everyone = int(Permissions.DEFAULT_EVERYONE & ~Permissions.CHANGE_NICKNAME)
+    (await alice.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(everyone)})).ok()
+
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).refused(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}/members/@me/nick", json={"nick": "x"})).refused(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"bio": "x"})).ok()
+
+
+async def test_a_new_display_name_is_published_in_every_guild_of_the_user(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    first, second = await world.guild(alice, bob), await world.guild(bob, alice)
+    session = await alice.connect()
+
+    (await bob.patch("/users/@me", json={"global_name": "Robert"})).ok()
+
+    events = [await session.next("GUILD_MEMBER_UPDATE"), await session.next("GUILD_MEMBER_UPDATE")]
+    assert {event["guild_id"] for event in events} == {str(first.id), str(second.id)}
+    assert {event["user"]["global_name"] for event in events} == {"Robert"}
+
+
+# Leaving
+
+
+async def test_a_kick_notifies_the_guild_and_the_kicked_member(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild, permissions=Permissions.KICK_MEMBERS)
+    session, kicked = await alice.connect(), await bob.connect()
+
+    headers = {"X-Audit-Log-Reason": "bye"}
+    assert (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}", headers=headers)).status == 204
+
+    removed = await session.next("GUILD_MEMBER_REMOVE")
+    assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
+    assert await kicked.next("GUILD_DELETE") == {"id": str(guild.id)}
+    await kicked.none_of("GUILD_MEMBER_REMOVE")
+    assert await last_stored_entry(world, guild, 20) == (bob.id, [], {}, "bye")
+    (await bob.get(f"/guilds/{guild.id}")).refused(403, 50001)
+    (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}")).refused(404, 10007)
+    assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
+
+
+async def test_the_owner_and_equal_or_higher_members_cannot_be_kicked(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild, permissions=Permissions.KICK_MEMBERS)
+
+    (await bot.delete(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50013)
+    (await bot.delete(f"/guilds/{guild.id}/members/{bot.id}")).refused(403, 50013)
+    (await alice.delete(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50013)
+    (await bob.delete(f"/guilds/{guild.id}/members/{bot.id}")).refused(403, 50013)
+
+
+async def test_leaving_a_guild_notifies_both_sides(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    session, leaver = await alice.connect(), await bob.connect()
+
+    assert (await bob.delete(f"/users/@me/guilds/{guild.id}")).status == 204
+
+    assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
+    assert (await leaver.next("GUILD_DELETE"))["id"] == str(guild.id)
+
+
+async def test_temporary_members_leave_with_their_last_session_unless_they_have_a_role(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice)
+    for guest in (bob, carol):
+        await world.write(lambda call, guest=guest: members.add(call, guild.id, guest.id, temporary=True), alice.id)
+    await guild.add_role(carol, await guild.role())
+    watcher, first, second = await alice.connect(), await bob.connect(), await bob.connect()
+    await (await carol.connect()).close()
+
+    await first.close()
+    await watcher.none_of("GUILD_MEMBER_REMOVE")
+    await second.close()
+
+    assert (await watcher.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(bob.id)
+    (await alice.get(f"/guilds/{guild.id}/members/{carol.id}")).ok()
+
+
+async def guild_to_prune(world: World) -> tuple[Guild, dict[str, Actor], int]:
+    """Create a guild whose members joined ten days ago, except "fresh", who joined yesterday."""
+    names = ("owner", "quiet", "chatty", "fresh", "red")
+    users = {name: await world.user(name) for name in names}
+    guild = await world.guild(users["owner"], *(users[name] for name in names[1:]))
+    role = await guild.role("red")
+    await guild.add_role(users["red"], role)
+
+    def age(call: Call) -> None:
+        call.tx.run("UPDATE members SET joined_ms = ?", NOW_MS - 10 * DAY_MS)
+        call.tx.run("UPDATE members SET joined_ms = ? WHERE user_id = ?", NOW_MS - DAY_MS, users["fresh"].id)
+        for name, days in (("chatty", 2), ("quiet", 9)):
+            call.tx.run(
+                "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, 0, 0, 'hi')",
+                guild.general,
+                int(Snowflake.at(NOW_MS - days * DAY_MS)),
+                users[name].id,
+            )
+
+    await world.write(age)
+    return guild, users, role
+
+
+async def test_a_prune_removes_inactive_members_without_roles(world: World) -> None:
+    guild, users, role = await guild_to_prune(world)
+    owner, path = guild.owner, f"/guilds/{guild.id}/prune"
+    session = await owner.connect()
+
+    assert (await owner.get(path)).ok() == {"pruned": 1}
+    assert (await owner.get(f"{path}?days=1&include_roles={role}")).ok() == {"pruned": 3}
+    assert (await owner.get(f"{path}?days=30")).ok() == {"pruned": 0}
+    assert (await owner.get(f"{path}?days=31")).errors("days")
+    assert (await owner.get(f"{path}?include_roles=red")).errors("include_roles")
+    assert (await owner.post(path)).ok() == {"pruned": 1}
+
+    assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(users["quiet"].id)
+    assert await last_stored_entry(world, guild, 21) == (
+        None,
+        [],
+        {"delete_member_days": "7", "members_removed": "1"},
+        None,
+    )
+    body = {"days": 7, "include_roles": [str(role)], "compute_prune_count": False}
+    assert (await owner.post(path, json=body)).ok() == {"pruned": None}
+    assert (await session.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(users["red"].id)
+
+
+async def test_a_prune_requires_both_permissions_or_administrator_by_guild_feature(world: World) -> None:
+    guild, _, role = await guild_to_prune(world)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
+    path = f"/guilds/{guild.id}/prune"
+
+    (await bot.get(path)).refused(403, 50013)
+    (await bot.post(path)).refused(403, 50013)
+    await guild.allow_permissions(bot, Permissions.KICK_MEMBERS)
+    assert (await bot.get(path)).ok() == {"pruned": 1}
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(role), "position": 9}])).ok()
+    (await bot.get(f"{path}?include_roles={role}")).refused(403, 50013)
+    features = '["PRUNE_REQUIRES_ADMIN"]'
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features, guild.id))
+    (await bot.post(path)).refused(403, 50013)
+    assert (await guild.owner.get(path)).ok() == {"pruned": 1}
+
+
+# Gateway
+
+
+async def test_guild_create_of_a_small_guild_lists_members_by_intent(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice, bob, carol)
+    bot = await world.bot(guild)
+    voice = await guild.channel("lounge", type=2)
+    await insert_voice_state(world, guild, carol, voice)
+
+    async def listed(intents: int) -> tuple[set[str], set[str]]:
+        created = (await bot.connect(intents)).guilds[str(guild.id)]
+        return {each["user"]["id"] for each in created["members"]}, {
+            each["user"]["id"] for each in created["presences"]
+        }
+
+    everyone = {str(each.id) for each in (alice, bob, carol, bot)}
+    assert await listed(Intents.GUILDS) == ({str(bot.id), str(carol.id)}, set())
+    assert await listed(Intents.GUILDS | Intents.GUILD_MEMBERS) == (everyone, set())
+    await alice.connect()
+    assert await listed(Intents.GUILDS | Intents.GUILD_PRESENCES) == (everyone, {str(alice.id), str(bot.id)})
+
+
+async def test_guild_create_of_a_large_guild_lists_only_notable_members(world: World) -> None:
+    alice, bob, carol = await world.user(), await world.user(), await world.user()
+    guild = await world.guild(alice, bob, carol, *[await world.user() for _ in range(50)])
+    bot = await world.bot(guild)
+    (await alice.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"nick": "Bobby"})).ok()
+    await carol.connect()
+
+    session = await bot.connect(Intents.GUILDS | Intents.GUILD_PRESENCES | Intents.GUILD_MEMBERS)
+
+    created = session.guilds[str(guild.id)]
+    assert created["large"] is True
+    assert created["member_count"] == 54
+    assert {each["user"]["id"] for each in created["members"]} == {str(each.id) for each in (bob, carol, bot)}
+
+
+async def test_all_members_are_sent_in_chunks_of_one_thousand(world: World) -> None:
+    alice = await world.user()
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+
+    def crowd(call: Call) -> None:
+        for number in range(1, 1100):
+            call.tx.run("INSERT INTO users (id, username) VALUES (?, ?)", number, f"crowd{number}")
+            call.tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, 1)", guild.id, number)
+        call.tx.run("UPDATE guilds SET member_count = 1101 WHERE id = ?", guild.id)
+
+    await world.write(crowd)
+    session = await bot.connect()
+
+    await session.send(8, {"guild_id": str(guild.id), "query": "", "limit": 0, "nonce": "n", "presences": True})
+
+    first, second = await session.next("GUILD_MEMBERS_CHUNK"), await session.next("GUILD_MEMBERS_CHUNK")
+    assert [len(first["members"]), len(second["members"])] == [1000, 101]
+    assert [(chunk["chunk_index"], chunk["chunk_count"], chunk["nonce"]) for chunk in (first, second)] == [
+        (0, 2, "n"),
+        (1, 2, "n"),
+    ]
+    assert [each["user"]["id"] for each in second["presences"]] == [str(bot.id)]
+
+
+async def test_members_are_requested_by_name_or_id(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect(Intents.GUILDS)
+
+    async def request_members(**fields: Any) -> Any:
+        await session.send(8, {"guild_id": str(guild.id), **fields})
+        return await session.next("GUILD_MEMBERS_CHUNK")
+
+    by_name = await request_members(query="AL", limit=5, presences=True)
+    assert [each["user"]["id"] for each in by_name["members"]] == [str(alice.id)]
+    assert not {"not_found", "nonce", "presences"} & set(by_name)
+    by_id = await request_members(user_ids=[str(bob.id), "7", "x"], nonce="y" * 33)
+    assert [each["user"]["id"] for each in by_id["members"]] == [str(bob.id)]
+    assert by_id["not_found"] == ["7", "x"]
+    assert "nonce" not in by_id
+    assert [each["user"]["id"] for each in (await request_members(user_ids=str(bob.id)))["members"]] == [str(bob.id)]
+    empty = await request_members(query="zzz", limit=1)
+    assert (empty["members"], empty["chunk_index"], empty["chunk_count"]) == ([], 0, 1)
+    # Without the members intent a request for every member returns only the bot itself.
+    assert [each["user"]["id"] for each in (await request_members(query="", limit=0))["members"]] == [str(bot.id)]
+
+
+async def test_invalid_member_requests_are_ignored(world: World) -> None:
+    alice = await world.user("alice")
+    guild, hidden = await world.guild(alice), await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    for request in (
+        {"guild_id": str(guild.id)},
+        {"guild_id": str(guild.id), "query": "a", "limit": 1, "user_ids": ["1"]},
+        {"guild_id": str(guild.id), "query": "a", "limit": 0},
+        {"guild_id": [str(guild.id), str(hidden.id)], "query": "a", "limit": 1},
+        {"guild_id": str(hidden.id), "query": "a", "limit": 1},
+    ):
+        await session.send(8, request)
+    await session.send(8, {"guild_id": str(guild.id), "query": "a", "limit": 1, "nonce": "last"})
+
+    assert (await session.next("GUILD_MEMBERS_CHUNK"))["nonce"] == "last"
+
+
+# Functions that other slices use
+
+
+async def test_granting_roles_keeps_existing_roles(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    red, blue = await guild.role("red"), await guild.role("blue")
+    await guild.add_role(bob, red)
+
+    await world.write(lambda call: members.grant_roles(call, guild.id, bob.id, [blue]), actor=alice.id)
+
+    assert (await alice.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == [str(red), str(blue)]
+    assert (await world.write(lambda call: roles.find(call.tx, guild.id, red))) is not None
+
+
+async def test_members_are_loaded_in_batches_of_any_size(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+
+    def look(call: Call) -> tuple[set[int], set[int]]:
+        wanted = [alice.id, *range(1, 1200), bob.id]
+        return (
+            set(members.find_views(call.tx, guild.id, wanted)),
+            set(members.find_partial_views(call.tx, guild.id, wanted)),
+        )
+
+    assert await world.write(look) == ({alice.id, bob.id}, {alice.id, bob.id})
+
+
+async def test_a_join_message_is_posted_in_the_system_channel(world: World) -> None:
+    guild = await world.guild()
+    bob = await world.user("bob")
+    session = await (await world.bot(guild)).connect()
+    path = f"/guilds/{guild.id}"
+    await guild.owner.patch(path, json={"system_channel_flags": 0})
+
+    async def join(user: Actor) -> None:
+        made = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
+        (await user.post(f"/invites/{made['code']}")).ok()
+
+    await join(bob)
+
+    assert (await session.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(bob.id)
+    welcome = await session.next("MESSAGE_CREATE")
+    assert (welcome["type"], welcome["content"], welcome["author"]["id"]) == (7, "", str(bob.id))
+    assert (welcome["channel_id"], welcome["member"]["roles"]) == (str(guild.general), [])
+    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
+        welcome["id"]
+    ]
+
+    await guild.owner.patch(path, json={"system_channel_flags": 1})
+    await join(await world.user("carol"))
+    await guild.owner.patch(path, json={"system_channel_flags": 0, "system_channel_id": None})
+    await join(await world.user("dave"))
+    assert [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()] == [
+        welcome["id"]
+    ]

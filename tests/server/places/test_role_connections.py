@@ -1,0 +1,335 @@
+"""Role connections of applications, and the roles that guilds link to them."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.places.role_connections import rules
+from tests.media import png
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World
+
+LEVEL = {"type": 2, "key": "level", "name": "Level", "description": "At least this level"}
+SINCE = {"type": 6, "key": "since", "name": "Since", "description": "Plays for this many days"}
+PAID = {"type": 7, "key": "paid", "name": "Paid", "description": "Has bought the game"}
+
+
+class ConnectedUser:
+    """A user's bearer token for an application, and the path of the role connection."""
+
+    def __init__(self, world: World, user: Actor, bot: Actor, token: str) -> None:
+        self.world = world
+        self.user = user
+        self.path = f"/users/@me/applications/{bot.application_id}/role-connection"
+        self.headers = {"Authorization": f"Bearer {token}"}
+
+    async def request(self, method: str, path: str | None = None, **options: Any) -> ApiResponse:
+        return await self.world.request(method, path or self.path, headers=self.headers, **options)
+
+
+async def connect_user(world: World, user: Actor, bot: Actor, *scopes: str) -> ConnectedUser:
+    token = await world.access_token(user, bot.application_id, *(scopes or ("role_connections.write",)))
+    return ConnectedUser(world, user, bot, token)
+
+
+def metadata_path(bot: Actor) -> str:
+    return f"/applications/{bot.application_id}/role-connections/metadata"
+
+
+async def test_an_application_replaces_its_metadata_records(world: World) -> None:
+    bot = await world.bot()
+    path = metadata_path(bot)
+    assert (await bot.get(path)).ok() == []
+
+    german = LEVEL | {"name_localizations": {"de": "Stufe"}, "description_localizations": None}
+    assert (await bot.put(path, json=[german, PAID])).ok() == [german, PAID]
+    assert (await bot.get(path)).ok() == [german, PAID]
+    assert (await bot.put(path, json=[SINCE])).ok() == [SINCE]
+    assert (await bot.get(path)).ok() == [SINCE]
+    assert (await bot.put(path, json=[])).ok() == []
+
+
+@pytest.mark.parametrize(
+    ("record", "path"),
+    [
+        (LEVEL | {"type": 9}, "0.type"),
+        (LEVEL | {"key": "Level"}, "0.key"),
+        (LEVEL | {"key": "k" * 51}, "0.key"),
+        (LEVEL | {"name": ""}, "0.name"),
+        (LEVEL | {"name": "n" * 101}, "0.name"),
+        (LEVEL | {"description": "d" * 201}, "0.description"),
+        (LEVEL | {"name_localizations": {"xx": "?"}}, "0.name_localizations.xx"),
+        (LEVEL | {"description_localizations": {"de": ""}}, "0.description_localizations.de"),
+    ],
+)
+async def test_invalid_metadata_records_are_rejected(world: World, record: dict[str, Any], path: str) -> None:
+    bot = await world.bot()
+
+    response = await bot.put(metadata_path(bot), json=[record])
+
+    assert response.errors(path)
+    assert (await bot.get(metadata_path(bot))).ok() == []
+
+
+async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
+    bot = await world.bot()
+    many = [LEVEL | {"key": f"level_{number}"} for number in range(6)]
+
+    assert (await bot.put(metadata_path(bot), json=many)).errors("")
+    assert (await bot.put(metadata_path(bot), json=[LEVEL, LEVEL])).errors("1.key")
+    assert len((await bot.put(metadata_path(bot), json=many[:5])).ok()) == 5
+
+
+async def test_records_belong_to_their_application(world: World) -> None:
+    bot, other = await world.bot(), await world.bot()
+
+    (await other.get(metadata_path(bot))).refused(403, 20012)
+    (await other.put(metadata_path(bot), json=[LEVEL])).refused(403, 20012)
+    (await other.get("/applications/1/role-connections/metadata")).refused(404, 10002)
+
+
+async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
+    game = await connect_user(world, alice, bot)
+    assert (await game.request("GET")).ok() == {"platform_username": None, "metadata": {}}
+
+    connection = {
+        "platform_name": "The Game",
+        "platform_username": "alice77",
+        "metadata": {"level": "12", "since": "2026-01-01T00:00:00Z", "paid": "1"},
+    }
+    assert (await game.request("PUT", json=connection)).ok() == connection
+    assert (await game.request("GET")).ok() == connection
+    # Omitted fields are cleared.
+    shorter = {"platform_username": None, "metadata": {"level": "13"}}
+    assert (await game.request("PUT", json={"metadata": {"level": "13"}})).ok() == shorter
+    assert (await game.request("DELETE")).status == 204
+    assert (await game.request("GET")).ok() == {"platform_username": None, "metadata": {}}
+    assert (await game.request("DELETE")).status == 204
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"platform_name": "p" * 51}, "platform_name"),
+        ({"platform_username": "p" * 101}, "platform_username"),
+        ({"metadata": {"unknown": "1"}}, "metadata.unknown"),
+        ({"metadata": {"level": "high"}}, "metadata.level"),
+        ({"metadata": {"level": "1.5"}}, "metadata.level"),
+        ({"metadata": {"since": "yesterday"}}, "metadata.since"),
+        ({"metadata": {"paid": "2"}}, "metadata.paid"),
+        ({"metadata": {"level": ""}}, "metadata.level"),
+        ({"metadata": {"level": "1" * 101}}, "metadata.level"),
+        ({"metadata": {f"key{number}": "1" for number in range(6)}}, "metadata"),
+    ],
+)
+async def test_invalid_role_connection_values_are_rejected_with_their_path(
+    world: World, body: dict[str, Any], path: str
+) -> None:
+    alice, bot = await world.user(), await world.bot()
+    (await bot.put(metadata_path(bot), json=[LEVEL, SINCE, PAID])).ok()
+    game = await connect_user(world, alice, bot)
+
+    assert (await game.request("PUT", json=body)).errors(path)
+
+
+async def test_a_role_connection_requires_its_application_and_scope(world: World) -> None:
+    alice, bot, other = await world.user(), await world.bot(), await world.bot()
+    game = await connect_user(world, alice, bot)
+    other_path = f"/users/@me/applications/{other.application_id}/role-connection"
+
+    (await game.request("GET", other_path)).refused(403, 20012)
+    (await game.request("PUT", other_path, json={})).refused(403, 20012)
+    (await game.request("DELETE", other_path)).refused(403, 20012)
+    (await game.request("GET", "/users/@me/applications/1/role-connection")).refused(404, 10002)
+    without_scope = await connect_user(world, alice, bot, "identify")
+    (await without_scope.request("PUT", json={})).refused(403, 50026)
+    (await bot.get(game.path)).refused(403, 20001)
+    (await alice.get(game.path)).refused(403, 20002)
+
+
+# Linked roles
+
+
+async def link(guild: Guild, role: int, *alternatives: list[dict[str, Any]]) -> ApiResponse:
+    return await guild.owner.put(f"/guilds/{guild.id}/roles/{role}/connections/configuration", json=list(alternatives))
+
+
+def condition(bot: Actor, key: str | None = None, value: str | None = None) -> dict[str, Any]:
+    return {"application_id": str(bot.application_id), "connection_metadata_field": key, "value": value}
+
+
+async def test_linked_roles_follow_the_role_connection(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    guild = await world.guild(None, alice)
+    watcher = await world.bot(guild)
+    (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
+    role = await guild.role("veterans")
+    session = await watcher.connect()
+
+    (await link(guild, role, [condition(bot, "level", "10")])).ok()
+
+    assert (await session.next("GUILD_ROLE_UPDATE"))["role"]["tags"] == {"guild_connections": None}
+    game = await connect_user(world, alice, bot)
+    (await game.request("PUT", json={"metadata": {"level": "9"}})).ok()
+    (await game.request("PUT", json={"metadata": {"level": "10"}})).ok()
+    member = await session.next("GUILD_MEMBER_UPDATE")
+    assert (member["user"]["id"], member["roles"]) == (str(alice.id), [str(role)])
+    (await game.request("PUT", json={"metadata": {"level": "1"}})).ok()
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
+    (await game.request("PUT", json={"metadata": {"level": "11"}})).ok()
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == [str(role)]
+    (await game.request("DELETE")).ok()
+    assert (await session.next("GUILD_MEMBER_UPDATE"))["roles"] == []
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs", params={"action_type": 25})).ok()
+    assert log["audit_log_entries"] == []
+
+
+async def test_removing_linked_roles_keeps_other_roles(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    guild = await world.guild(None, alice)
+    plain, role = await guild.role("plain"), await guild.role("linked")
+    await guild.add_role(alice, plain)
+    (await link(guild, role, [condition(bot)])).ok()
+    game = await connect_user(world, alice, bot)
+
+    (await game.request("PUT", json={})).ok()
+    roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
+    assert roles == [str(plain), str(role)]
+    (await game.request("DELETE")).ok()
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(plain)]
+
+
+async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: World) -> None:
+    alice, bob, bot = await world.user(), await world.user(), await world.bot()
+    guild = await world.guild(None, alice, bob)
+    role, plain = await guild.role("linked"), await guild.role("plain")
+    game = await connect_user(world, alice, bot)
+    (await game.request("PUT", json={})).ok()
+    (await link(guild, role, [condition(bot)])).ok()
+    path = f"/guilds/{guild.id}/roles/{role}/connections"
+
+    assert (await alice.post(f"{path}/assign")).status == 204
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(role)]
+    assert (await alice.post(f"{path}/unassign")).status == 204
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == []
+    (await bob.post(f"{path}/assign")).refused(403, 50013)
+    (await alice.post(f"/guilds/{guild.id}/roles/{plain}/connections/assign")).refused(400, 50028)
+    stranger = await world.user()
+    (await stranger.post(f"{path}/assign")).refused(403, 50001)
+
+
+async def test_one_alternative_with_all_its_conditions_suffices(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    guild = await world.guild(None, alice)
+    (await bot.put(metadata_path(bot), json=[LEVEL, PAID])).ok()
+    role = await guild.role("linked")
+    (
+        await link(
+            guild, role, [condition(bot, "level", "50")], [condition(bot, "level", "5"), condition(bot, "paid", "1")]
+        )
+    ).ok()
+    game = await connect_user(world, alice, bot)
+
+    for metadata, qualifies in (
+        ({"level": "5"}, False),
+        ({"level": "5", "paid": "1"}, True),
+        ({"level": "4", "paid": "1"}, False),
+        ({"level": "50", "paid": "0"}, True),
+    ):
+        (await game.request("PUT", json={"metadata": metadata})).ok()
+        roles = (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"]
+        assert (roles == [str(role)]) is qualifies, metadata
+
+
+async def test_linking_a_role_requires_permissions_and_valid_conditions(world: World) -> None:
+    alice, bot = await world.user(), await world.bot()
+    guild = await world.guild(None, alice)
+    (await bot.put(metadata_path(bot), json=[LEVEL])).ok()
+    managers, role = await guild.role("managers", Permissions.MANAGE_ROLES), await guild.role("linked")
+    path = f"/guilds/{guild.id}/roles/{role}/connections/configuration"
+    body = [[condition(bot)]]
+
+    (await alice.put(path, json=body)).refused(403, 50013)
+    await guild.add_role(alice, managers)
+    (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).refused(403, 50013)
+    assert (await alice.put(path, json=[[condition(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
+    assert (await alice.put(path, json=[[condition(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
+    assert (await alice.put(path, json=[[condition(bot, "level", "x")]])).errors("0.0.value")
+    (await alice.put(path, json=[[{"application_id": "1"}]])).refused(404, 10002)
+    (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).refused(400, 50028)
+    (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).refused(404, 10011)
+    stored = (await alice.put(path, json=body)).ok()
+    assert (await alice.get(path)).ok() == stored
+    assert stored[0][0]["application_id"] == str(bot.application_id)
+    (await alice.put(path, json=[])).ok()
+    assert (await alice.get(path)).ok() == []
+    assert "tags" not in (await alice.get(f"/guilds/{guild.id}/roles/{role}")).ok()
+    (await link(guild, role, [condition(bot)])).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).ok()
+    assert await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM linked_roles")) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "wanted", "met"),
+    [
+        (1, "3", "3", True),
+        (1, "4", "3", False),
+        (2, "4", "3", True),
+        (2, "-4", "3", False),
+        (3, "3", "3", True),
+        (3, "4", "3", False),
+        (4, "4", "3", True),
+        (4, "3", "3", False),
+        (5, "2026-11-17T00:00:00+00:00", "2", True),
+        (5, "2026-11-01T00:00:00", "2", False),
+        (6, "2026-11-01T00:00:00Z", "10", True),
+        (6, "2026-11-17T00:00:00Z", "10", False),
+        (7, "true", "1", True),
+        (7, "0", "1", False),
+        (8, "false", "1", True),
+        (8, "1", "1", False),
+    ],
+)
+def test_values_are_compared_by_metadata_type(kind: int, value: str, wanted: str, met: bool) -> None:
+    assert rules.is_satisfied(kind, value, wanted, NOW_MS) is met
+
+
+# Application attachments and activity instances
+
+
+async def test_an_application_attachment_expires(world: World) -> None:
+    alice, bot, other = await world.user(), await world.bot(), await world.bot()
+    path = f"/applications/{bot.application_id}/attachment"
+
+    def form() -> aiohttp.FormData:
+        data = aiohttp.FormData()
+        data.add_field("file", png(), filename="pic ture.png", content_type="image/png")
+        return data
+
+    attachment = (await bot.post(path, data=form())).ok()["attachment"]
+
+    assert (attachment["filename"], attachment["ephemeral"], attachment["width"]) == ("pic_ture.png", True, 8)
+    async with world.client.get(attachment["url"]) as response:
+        assert (response.status, await response.read()) == (200, png())
+    world.clock.advance(86_400_000)
+    async with world.client.get(attachment["url"]) as response:
+        assert response.status == 404
+    game = await connect_user(world, alice, bot, "identify")
+    (await game.request("POST", path, data=form())).ok()
+    (await other.post(path, data=form())).refused(403, 20012)
+    (await bot.post("/applications/1/attachment", data=form())).refused(404, 10002)
+    empty = aiohttp.FormData()
+    empty.add_field("nothing", "")
+    empty.add_field("more", b"", filename="x")
+    assert (await bot.post(path, data=empty)).status == 400
+
+
+async def test_an_unknown_activity_instance_is_rejected(world: World) -> None:
+    bot, other = await world.bot(), await world.bot()
+    path = f"/applications/{bot.application_id}/activity-instances/i-1-gc-2-3"
+
+    (await bot.get(path)).refused(404, 0)
+    (await other.get(path)).refused(403, 20012)

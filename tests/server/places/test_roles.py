@@ -1,0 +1,439 @@
+"""Roles: fields, order, and the permissions to change them."""
+
+from itertools import permutations
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.roles import HOLOGRAPHIC_COLORS
+from hubbub.server.places.roles import rules
+from hubbub.server.places.roles.store import RoleRow
+from tests import media
+from tests.world import Actor, Guild, World
+
+PNG = media.data_uri(media.png())
+
+
+async def order(guild: Guild) -> list[int]:
+    """Return the guild's role ids, lowest first, without @everyone."""
+    return [int(role["id"]) for role in (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()][1:]
+
+
+async def manager(world: World, guild: Guild, permissions: int = 0) -> tuple[Actor, int]:
+    """Create a member with MANAGE_ROLES and these permissions; return the member and the role."""
+    bob = await guild.member()
+    role = await guild.role("managers", Permissions.MANAGE_ROLES | permissions)
+    await guild.add_role(bob, role)
+    return bob, role
+
+
+async def test_a_new_role_has_defaults_and_is_published_and_audited(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    response = await guild.owner.post(f"/guilds/{guild.id}/roles", headers={"X-Audit-Log-Reason": "why%20not"})
+
+    assert response.status == 200
+    role = response.ok()
+    assert (role["name"], role["permissions"], role["position"]) == ("new role", str(Permissions.DEFAULT_EVERYONE), 1)
+    assert (role["color"], role["hoist"], role["mentionable"], role["managed"]) == (0, False, False, False)
+    assert role["colors"] == {"primary_color": 0, "secondary_color": None, "tertiary_color": None}
+    assert (role["icon"], role["unicode_emoji"], role["flags"]) == (None, None, 0)
+    assert "tags" not in role
+    assert await session.next("GUILD_ROLE_CREATE") == {"guild_id": str(guild.id), "role": role}
+    entry = await guild.last_audit_entry(30)
+    assert (entry["target_id"], entry["reason"]) == (role["id"], "why not")
+    assert {"key": "name", "new_value": "new role"} in entry["changes"]
+    assert {"key": "permissions", "new_value": role["permissions"]} in entry["changes"]
+
+
+async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role("mods", 0, color=5, hoist=True, mentionable=True)
+    stranger = await world.user()
+
+    both = (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok()
+    one = (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()
+
+    assert [each["id"] for each in both] == [str(guild.id), str(role)]
+    assert one == both[1]
+    assert (one["color"], one["hoist"], one["mentionable"]) == (5, True, True)
+    (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).refused(404, 10011)
+    (await stranger.get(f"/guilds/{guild.id}/roles")).refused(403, 50001)
+    (await stranger.get(f"/guilds/{guild.id}/roles/{role}")).refused(403, 50001)
+    other = await world.guild(guild.owner)
+    (await guild.owner.get(f"/guilds/{other.id}/roles/{role}")).refused(404, 10011)
+
+
+async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    assigned, unassigned = await guild.role("worn"), await guild.role("unworn")
+    await guild.add_role(bob, assigned)
+
+    counts = (await bob.get(f"/guilds/{guild.id}/roles/member-counts")).ok()
+
+    assert counts == {str(assigned): 1, str(unassigned): 0}
+
+
+@pytest.mark.dated(changes.ROLE_MEMBER_COUNTS, changes.GET_GUILD_ROLE)
+async def test_get_role_and_member_counts_are_unknown_before_their_dates(world: World) -> None:
+    guild = await world.guild()
+    for change, path in (
+        (changes.ROLE_MEMBER_COUNTS, "member-counts"),
+        (changes.GET_GUILD_ROLE, str(guild.id)),
+    ):
+        world.clock.set(change.at_ms)
+        (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).ok()
+        world.clock.set(change.at_ms - 1)
+        assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{path}")).status == 404
+
+
+async def test_a_role_update_is_published_and_audited(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    role = await guild.role("old", 0)
+    session = await bot.connect()
+
+    body = {"name": "new", "permissions": str(Permissions.KICK_MEMBERS), "color": 255, "hoist": True}
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
+
+    assert {key: changed[key] for key in body} == body
+    assert changed["colors"]["primary_color"] == 255
+    assert (await session.next("GUILD_ROLE_UPDATE")) == {"guild_id": str(guild.id), "role": changed}
+    entry = await guild.last_audit_entry(31)
+    assert {"key": "name", "old_value": "old", "new_value": "new"} in entry["changes"]
+    assert {"key": "permissions", "old_value": "0", "new_value": "2"} in entry["changes"]
+    assert {change["key"] for change in entry["changes"]} == {"name", "permissions", "color", "colors", "hoist"}
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).ok()
+    await session.none_of("GUILD_ROLE_UPDATE")
+    back = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=dict.fromkeys(body))).ok()
+    assert (back["name"], back["color"], back["hoist"]) == ("new role", 0, False)
+    assert back["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"name": ""}, "name"),
+        ({"name": "x" * 101}, "name"),
+        ({"color": 0x1000000}, "color"),
+        ({"color": -1}, "color"),
+        ({"colors": {}}, "colors.primary_color"),
+        ({"colors": {"primary_color": 0x1000000}}, "colors.primary_color"),
+        ({"unicode_emoji": "x" * 101}, "unicode_emoji"),
+        ({"icon": "nonsense"}, "icon"),
+        ({"permissions": "nonsense"}, "permissions"),
+        ({"hoist": 3}, "hoist"),
+    ],
+)
+async def test_invalid_role_fields_are_rejected(world: World, body: dict[str, Any], path: str) -> None:
+    guild = await world.guild()
+    role = await guild.role()
+
+    assert (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).errors(path)
+    assert (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json=body)).errors(path)
+
+
+async def test_unknown_permission_bits_are_dropped(world: World) -> None:
+    guild = await world.guild()
+
+    made = (await guild.owner.post(f"/guilds/{guild.id}/roles", json={"permissions": str((1 << 60) | 2)})).ok()
+
+    assert made["permissions"] == "2"
+
+
+# Colors and icons
+
+
+async def test_gradients_require_the_guild_feature(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/roles"
+    gradient = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
+
+    assert (await guild.owner.post(path, json=gradient)).errors("colors.secondary_color")
+    holographic = {"colors": {"primary_color": 1, "tertiary_color": 3}}
+    assert (await guild.owner.post(path, json=holographic)).errors("colors.tertiary_color")
+    plain = {"colors": {"primary_color": 1, "secondary_color": None, "tertiary_color": None}}
+    assert (await guild.owner.post(path, json=plain)).ok()["color"] == 1
+
+    await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
+
+    made = (await guild.owner.post(path, json=gradient)).ok()
+    assert made["color"] == 1
+    assert made["colors"] == {"primary_color": 1, "secondary_color": 2, "tertiary_color": None}
+    one = (await guild.owner.patch(f"{path}/{made['id']}", json={"color": 7})).ok()
+    assert one["colors"] == {"primary_color": 7, "secondary_color": None, "tertiary_color": None}
+    three = (await guild.owner.patch(f"{path}/{made['id']}", json=holographic)).ok()
+    assert tuple(three["colors"].values()) == HOLOGRAPHIC_COLORS
+    assert three["color"] == HOLOGRAPHIC_COLORS[0]
+
+
+@pytest.mark.dated(changes.ROLE_GRADIENTS)
+async def test_gradients_are_ignored_before_july_2025(world: World) -> None:
+    guild = await world.guild()
+    await world.grant_to_guild(guild, "ENHANCED_ROLE_COLORS")
+    body = {"colors": {"primary_color": 1, "secondary_color": 2}, "color": 9}
+
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    old = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert old["color"] == 9
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms)
+    new = (await guild.owner.post(f"/guilds/{guild.id}/roles", json=body)).ok()
+    assert new["colors"]["secondary_color"] == 2
+
+
+@pytest.mark.dated(changes.ROLE_GRADIENTS)
+async def test_every_role_view_omits_colors_before_gradients(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role("blue", color=255)
+    template = (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "copy"})).ok()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    async def role_views() -> list[dict[str, Any]]:
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": True})
+        await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"hoist": False})
+        await session.next("GUILD_ROLE_UPDATE")
+        event = await session.next("GUILD_ROLE_UPDATE")
+        created = (await bot.connect()).guilds[str(guild.id)]
+        listed = [
+            (await guild.owner.get(f"/guilds/{guild.id}/roles")).ok(),
+            (await guild.owner.get(f"/guilds/{guild.id}")).ok()["roles"],
+            (await guild.owner.get(f"/guilds/templates/{template['code']}")).ok()["serialized_source_guild"]["roles"],
+            created["roles"],
+        ]
+        return [event["role"], *(each for roles in listed for each in roles if each["name"] == "blue")]
+
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    before = await role_views()
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms)
+    after = await role_views()
+    world.clock.set(changes.ROLE_GRADIENTS.at_ms - 1)
+    before_again = await role_views()
+
+    assert [("colors" in each, each["color"]) for each in (*before, *before_again)] == [(False, 255)] * 10
+    assert [each["colors"]["primary_color"] for each in after] == [255] * 5
+
+
+async def test_role_icons_require_the_guild_feature(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role()
+    path = f"/guilds/{guild.id}/roles"
+    for body in ({"icon": PNG}, {"unicode_emoji": "🦊"}):
+        (await guild.owner.post(path, json=body)).refused(403, 50101)
+        (await guild.owner.patch(f"{path}/{role}", json=body)).refused(403, 50101)
+
+    await world.grant_to_guild(guild, "ROLE_ICONS")
+
+    changed = (await guild.owner.patch(f"{path}/{role}", json={"icon": PNG, "unicode_emoji": "🦊"})).ok()
+    assert (len(changed["icon"]), changed["unicode_emoji"]) == (32, "🦊")
+
+
+# Permissions
+
+
+async def test_changing_roles_requires_manage_roles(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    role = await guild.role()
+    path = f"/guilds/{guild.id}/roles"
+
+    (await bob.post(path, json={})).refused(403, 50013)
+    (await bob.patch(path, json=[])).refused(403, 50013)
+    (await bob.patch(f"{path}/{role}", json={})).refused(403, 50013)
+    (await bob.delete(f"{path}/{role}")).refused(403, 50013)
+
+
+async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> None:
+    guild = await world.guild()
+    bob, _ = await manager(world, guild, Permissions.KICK_MEMBERS)
+    strong = await guild.role("strong", Permissions.BAN_MEMBERS)
+    path = f"/guilds/{guild.id}/roles"
+
+    (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).refused(403, 50013)
+    made = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
+    (await bob.patch(f"{path}/{made['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).refused(403, 50013)
+    # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
+    both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
+    assert (await bob.patch(f"{path}/{strong}", json={"permissions": both})).ok()["permissions"] == both
+    (await bob.patch(f"{path}/{strong}", json={"permissions": "0"})).refused(403, 50013)
+
+
+async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
+    guild = await world.guild()
+    above = await guild.role("above")
+    bob, own = await manager(world, guild, Permissions.ADMINISTRATOR)
+    below = await guild.role("below")
+    path = f"/guilds/{guild.id}/roles"
+    assert await order(guild) == [below, own, above]
+
+    for role in (own, above):
+        (await bob.patch(f"{path}/{role}", json={"name": "mine"})).refused(403, 50013)
+        (await bob.delete(f"{path}/{role}")).refused(403, 50013)
+    (await bob.patch(f"{path}/{below}", json={"name": "mine"})).ok()
+    (await bob.delete(f"{path}/{below}")).ok()
+    (await bob.patch(f"{path}/1", json={})).refused(404, 10011)
+    (await bob.delete(f"{path}/1")).refused(404, 10011)
+
+
+async def test_a_guild_has_250_roles_at_most(world: World) -> None:
+    guild = await world.guild()
+    first = await guild.role()
+
+    def fill(call: Any) -> None:
+        call.tx.run_many(
+            "INSERT INTO roles (id, guild_id, name, permissions, position) VALUES (?, ?, 'role', 0, 1)",
+            [(number, guild.id) for number in range(1, 250)],
+        )
+
+    await world.write(fill)
+
+    (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).refused(400, 30005)
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{first}")).ok()
+    (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).ok()
+
+
+async def test_the_everyone_role_can_only_change_permissions(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/roles"
+
+    changed = (await guild.owner.patch(f"{path}/{guild.id}", json={"name": "all", "color": 3, "permissions": "8"})).ok()
+
+    assert (changed["name"], changed["color"], changed["permissions"]) == ("@everyone", 0, "8")
+    back = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
+    assert back["permissions"] == str(Permissions.DEFAULT_EVERYONE)
+    (await guild.owner.delete(f"{path}/{guild.id}")).refused(400, 50028)
+    (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 1}])).refused(400, 50028)
+    (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 0}])).ok()
+
+
+async def test_a_managed_role_cannot_be_deleted(world: World) -> None:
+    guild = await world.guild()
+    role = await guild.role()
+    await world.write(
+        lambda call: call.tx.run("UPDATE roles SET managed = 1, tags = ? WHERE id = ?", '{"bot_id":"5"}', role)
+    )
+
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).refused(400, 50028)
+    changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "its own"})).ok()
+    assert (changed["managed"], changed["tags"], changed["name"]) == (True, {"bot_id": "5"}, "its own")
+
+
+# Deleting
+
+
+async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    role = await guild.role("doomed", Permissions.KICK_MEMBERS)
+    await guild.add_role(bob, role)
+    await guild.overwrite(guild.general, role, allow=Permissions.SEND_MESSAGES, kind=0)
+    session = await bot.connect()
+
+    assert (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).status == 204
+
+    assert await session.next("GUILD_ROLE_DELETE") == {"guild_id": str(guild.id), "role_id": str(role)}
+    updated = await session.next("CHANNEL_UPDATE")
+    assert (updated["id"], updated["permission_overwrites"]) == (str(guild.general), [])
+    await session.none_of("GUILD_MEMBER_UPDATE")
+    assert (await bob.get(f"/guilds/{guild.id}/members/{bob.id}")).ok()["roles"] == []
+    entry = await guild.last_audit_entry(32)
+    assert entry["target_id"] == str(role)
+    assert {"key": "name", "old_value": "doomed"} in entry["changes"]
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).refused(404, 10011)
+
+
+# Order
+
+
+async def test_moved_roles_are_published_and_audited(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    first, second, third = [await guild.role(name) for name in ("first", "second", "third")]
+    assert await order(guild) == [third, second, first]
+    session = await bot.connect()
+
+    moved = (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(first), "position": 1}])).ok()
+
+    assert [role["id"] for role in moved] == [str(guild.id), str(first), str(third), str(second)]
+    assert [role["position"] for role in moved] == [0, 1, 2, 3]
+    assert await order(guild) == [first, third, second]
+    updated_ids = [(await session.next("GUILD_ROLE_UPDATE"))["role"]["id"] for _ in range(2)]
+    assert updated_ids == [str(third), str(second)]
+    entry = await guild.last_audit_entry(31)
+    assert entry["changes"] == [{"key": "position", "old_value": 1, "new_value": 3}]
+
+
+async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> None:
+    guild = await world.guild()
+    above = await guild.role("above")
+    bob, own = await manager(world, guild)
+    high, low = await guild.role("high"), await guild.role("low")
+    path = f"/guilds/{guild.id}/roles"
+    assert await order(guild) == [low, high, own, above]
+
+    (await bob.patch(path, json=[{"id": str(low), "position": 3}])).refused(403, 50013)
+    (await bob.patch(path, json=[{"id": str(own), "position": 1}])).refused(403, 50013)
+    (await bob.patch(path, json=[{"id": str(above), "position": 3}])).refused(403, 50013)
+    (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
+    assert await order(guild) == [high, low, own, above]
+    # discord.js sends every role, with unchanged positions for the higher ones.
+    everything = [guild.id, low, high, own, above]
+    (await bob.patch(path, json=[{"id": str(role), "position": n} for n, role in enumerate(everything)])).ok()
+    assert await order(guild) == [low, high, own, above]
+    (await bob.patch(path, json=[{"id": "1", "position": 1}])).refused(404, 10011)
+    assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
+    (await bob.patch(path, json=[{"id": str(low), "position": None}])).ok()
+
+
+def role_row(number: int, position: int) -> RoleRow:
+    """Return a role with only an id and a position."""
+    return RoleRow(number, 1, str(number), 0, position)
+
+
+@pytest.mark.parametrize("wanted", list(permutations((1, 2, 3))))
+def test_distinct_requested_positions_are_applied(wanted: tuple[int, ...]) -> None:
+    rows = [role_row(10, 1), role_row(11, 2), role_row(12, 3)]
+
+    ordered = rules.reorder(rows, dict(zip((10, 11, 12), wanted, strict=True)))
+
+    assert {row.id: row.position for row in ordered} == dict(zip((10, 11, 12), wanted, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({}, [10, 11, 12, 13]),
+        ({10: 4}, [11, 12, 13, 10]),
+        ({13: 1}, [13, 10, 11, 12]),
+        ({13: 0}, [13, 10, 11, 12]),
+        ({10: 99}, [11, 12, 13, 10]),
+        ({10: 98, 11: 99}, [12, 13, 10, 11]),
+        ({10: 99, 11: 99}, [12, 13, 10, 11]),
+        ({12: 1, 13: 1}, [12, 13, 10, 11]),
+        ({10: 2, 11: 1}, [11, 10, 12, 13]),
+        ({10: -5, 11: -7}, [11, 10, 12, 13]),
+    ],
+)
+def test_other_roles_fill_the_positions_around_moved_roles(wanted: dict[int, int], expected: list[int]) -> None:
+    rows = [role_row(10, 1), role_row(11, 1), role_row(12, 5), role_row(13, 9)]
+
+    ordered = rules.reorder(rows, wanted)
+
+    assert [row.id for row in ordered] == expected
+    assert [row.position for row in ordered] == [1, 2, 3, 4]
+
+
+async def test_a_role_name_cannot_be_blank(world: World) -> None:
+    guild = await world.guild()
+    path = f"/guilds/{guild.id}/roles"
+    assert (await guild.owner.post(path, json={"name": " \t "})).errors("name") == ["BASE_TYPE_BAD_LENGTH"]
+    made = (await guild.owner.post(path, json={"name": "  the wise "})).ok()
+    assert made["name"] == "the wise"
+    rejected = await guild.owner.patch(f"{path}/{made['id']}", json={"name": " "})
+    assert rejected.errors("name") == ["BASE_TYPE_BAD_LENGTH"]

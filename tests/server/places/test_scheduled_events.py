@@ -1,0 +1,635 @@
+"""Scheduled events: creation, updates, recurrence, subscribers, and automatic status changes."""
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes, wire
+from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
+from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
+from hubbub.server.places.scheduled_events import recurrence
+from tests.world import NOW_MS, Actor, Guild, Session, World
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+PNG = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+assert base64.b64decode(PNG.partition(",")[2])
+
+
+def timestamp(ms: int) -> str:
+    """Return the wire form of a timestamp in milliseconds."""
+    return wire.timestamp(ms)
+
+
+def external_event(**more: Any) -> dict[str, Any]:
+    """Return the body of an external event that lasts from one to two hours from now."""
+    return {
+        "name": "picnic",
+        "entity_type": 3,
+        "privacy_level": 2,
+        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
+        "scheduled_end_time": timestamp(NOW_MS + 2 * HOUR_MS),
+        "entity_metadata": {"location": "the park"},
+        **more,
+    }
+
+
+def channel_event(channel: int, kind: int = 2, **more: Any) -> dict[str, Any]:
+    """Return the body of an event in a channel that starts in one hour."""
+    return {
+        "name": "talk",
+        "entity_type": kind,
+        "privacy_level": 2,
+        "channel_id": str(channel),
+        "scheduled_start_time": timestamp(NOW_MS + HOUR_MS),
+        **more,
+    }
+
+
+async def create_event(actor: Actor, guild: Guild, body: dict[str, Any]) -> Any:
+    """Create an event."""
+    return (await actor.post(f"/guilds/{guild.id}/scheduled-events", json=body)).ok()
+
+
+def gateway_view(event: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """Return the gateway's view of an event, without creator and user count."""
+    return {key: value for key, value in event.items() if key not in ("creator", "user_count")} | more
+
+
+def path(guild: Guild, event: Any, *more: object) -> str:
+    """Return the path of an event, or of something below it."""
+    return "/".join(map(str, (f"/guilds/{guild.id}/scheduled-events", event["id"], *more)))
+
+
+async def join(session: Session, guild: Guild, channel: int | None) -> None:
+    """Join a voice channel, or leave with None."""
+    target = None if channel is None else str(channel)
+    await session.send(4, {"guild_id": str(guild.id), "channel_id": target, "self_mute": False, "self_deaf": False})
+    await session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(session.actor.id))
+
+
+@pytest.fixture
+async def guild(world: World) -> Guild:
+    guild = await world.guild()
+    await guild.channel("stage", type=13)
+    await guild.channel("Lounge", type=2)
+    return guild
+
+
+# Creating
+
+
+async def test_a_new_event_is_published_audited_and_returned(world: World, guild: Guild) -> None:
+    bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
+    session = await guild.owner.connect()
+    event = await create_event(bot, guild, external_event(description="bring bread", image=PNG))
+    assert event["creator"]["id"] == event["creator_id"] == str(bot.id)
+    assert (event["status"], event["entity_type"], event["channel_id"], event["entity_id"]) == (1, 3, None, None)
+    assert (event["entity_metadata"], event["recurrence_rule"]) == ({"location": "the park"}, None)
+    assert event["scheduled_end_time"] == timestamp(NOW_MS + 2 * HOUR_MS)
+    assert event["image"]
+    assert await session.next("GUILD_SCHEDULED_EVENT_CREATE") == gateway_view(event)
+    entry = await guild.last_audit_entry(100)
+    assert entry["target_id"] == event["id"]
+    assert {"key": "name", "new_value": "picnic"} in entry["changes"]
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=100")).ok()
+    assert [logged["id"] for logged in log["guild_scheduled_events"]] == [event["id"]]
+    assert (await bot.get(path(guild, event))).ok() == event
+    listed = (await bot.get(f"/guilds/{guild.id}/scheduled-events?with_user_count=true")).ok()
+    assert listed == [event | {"user_count": 0}]
+    fresh = await bot.connect()
+    assert fresh.guilds[str(guild.id)]["guild_scheduled_events"] == [gateway_view(event)]
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        (external_event(name=""), "name"),
+        (external_event(name="x" * 101), "name"),
+        (external_event(description="x" * 1001), "description"),
+        (external_event(privacy_level=1), "privacy_level"),
+        (external_event(entity_type=9), "entity_type"),
+        (external_event(entity_type=0), "entity_type"),
+        (external_event(entity_metadata=None), "entity_metadata.location"),
+        (external_event(entity_metadata={"location": "x" * 101}), "entity_metadata.location"),
+        (external_event(scheduled_end_time=None), "scheduled_end_time"),
+        (external_event(scheduled_end_time=timestamp(NOW_MS + HOUR_MS)), "scheduled_end_time"),
+        (external_event(scheduled_start_time=timestamp(NOW_MS)), "scheduled_start_time"),
+        (external_event(scheduled_start_time="soon"), "scheduled_start_time"),
+        (external_event(scheduled_end_time="9000-01-01T00:00:00Z"), "scheduled_end_time"),
+        (external_event(channel_id="5"), "channel_id"),
+        (external_event(entity_type=2), "channel_id"),
+        (external_event(image="nonsense"), "image"),
+    ],
+)
+async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, body: dict[str, Any], field: str) -> None:
+    if "channel_id" in body:
+        body = body | {"channel_id": str(guild.channels["Lounge"])}
+    response = await guild.owner.post(f"/guilds/{guild.id}/scheduled-events", json=body)
+    assert response.errors(field)
+
+
+async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
+    other = await world.guild(guild.owner)
+    url = f"/guilds/{guild.id}/scheduled-events"
+    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], 2))).refused(400, 50024)
+    (await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], 1))).refused(400, 50024)
+    (await guild.owner.post(url, json=channel_event(other.channels["General"]))).refused(404, 10003)
+    (await guild.owner.post(url, json=channel_event(1))).refused(404, 10003)
+
+
+async def test_creating_an_event_requires_permissions_in_its_channel(world: World, guild: Guild) -> None:
+    stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
+    url = f"/guilds/{guild.id}/scheduled-events"
+    unprivileged = await guild.member()
+    for body in (external_event(), channel_event(lounge), channel_event(stage, 1)):
+        (await unprivileged.post(url, json=body)).refused(403, 50013)
+    planner = await guild.member(Permissions.CREATE_EVENTS)
+    (await planner.post(url, json=external_event())).ok()
+    (await planner.post(url, json=channel_event(lounge))).ok()
+    (await planner.post(url, json=channel_event(stage, 1))).refused(403, 50013)
+    await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
+    (await planner.post(url, json=channel_event(stage, 1))).ok()
+    await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
+    (await planner.post(url, json=channel_event(lounge))).refused(403, 50013)
+    await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
+    (await planner.post(url, json=channel_event(lounge))).refused(403, 50001)
+    (await (await world.user()).post(url, json=external_event())).refused(403, 50001)
+
+
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_manage_events_permits_creation_until_the_split(world: World, guild: Guild) -> None:
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_EVENTS)
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
+
+
+@pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
+async def test_bots_cannot_use_create_events_before_its_date(world: World, guild: Guild) -> None:
+    bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
+    world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
+    world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
+
+
+async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild) -> None:
+    first = await create_event(guild.owner, guild, external_event())
+
+    def fill(call: Any) -> None:
+        call.tx.run_many(
+            "INSERT INTO scheduled_events (id, guild_id, name, start_ms, end_ms, entity_type, location) "
+            "VALUES (?, ?, 'x', ?, ?, 3, 'there')",
+            [(number, guild.id, NOW_MS + HOUR_MS, NOW_MS + 2 * HOUR_MS) for number in range(1, 100)],
+        )
+
+    await world.write(fill)
+    url = f"/guilds/{guild.id}/scheduled-events"
+    (await guild.owner.post(url, json=external_event())).refused(400, 30038)
+    (await guild.owner.patch(path(guild, first), json={"status": 4})).ok()
+    (await guild.owner.post(url, json=external_event())).ok()
+
+
+# Updating
+
+
+async def test_an_event_update_is_published_and_audited(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, external_event())
+    changed = (await guild.owner.patch(path(guild, event), json={"name": "feast", "description": "much"})).ok()
+    assert changed == event | {"name": "feast", "description": "much"}
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(changed)
+    entry = await guild.last_audit_entry(101)
+    assert {"key": "name", "old_value": "picnic", "new_value": "feast"} in entry["changes"]
+    (await guild.owner.patch(path(guild, event), json={"name": "feast"})).ok()
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    assert (await guild.owner.patch(path(guild, event), json={"entity_type": 2})).errors("channel_id")
+    moved = (
+        await guild.owner.patch(
+            path(guild, event), json={"entity_type": 2, "channel_id": str(guild.channels["Lounge"])}
+        )
+    ).ok()
+    assert (moved["entity_metadata"], moved["channel_id"]) == (None, str(guild.channels["Lounge"]))
+
+
+async def test_creators_update_their_own_events_and_managers_all_events(world: World, guild: Guild) -> None:
+    planner = await guild.member(Permissions.CREATE_EVENTS)
+    other = await guild.member(Permissions.CREATE_EVENTS)
+    manager = await guild.member(Permissions.MANAGE_EVENTS)
+    event = await create_event(planner, guild, external_event())
+    (await planner.patch(path(guild, event), json={"name": "mine"})).ok()
+    (await manager.patch(path(guild, event), json={"name": "ours"})).ok()
+    (await other.patch(path(guild, event), json={"name": "theirs"})).refused(403, 50013)
+    (await other.delete(path(guild, event))).refused(403, 50013)
+    session = await other.connect()
+    assert (await manager.delete(path(guild, event))).status == 204
+    assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
+    assert (await guild.last_audit_entry(102))["target_id"] == event["id"]
+    for method in (planner.get, planner.delete):
+        (await method(path(guild, event))).refused(404, 10070)
+    other_guild = await world.guild(guild.owner)
+    other_event = await create_event(guild.owner, guild, external_event())
+    (await guild.owner.get(path(other_guild, other_event))).refused(404, 10070)
+
+
+async def test_status_transitions_are_validated(world: World, guild: Guild) -> None:
+    event = await create_event(guild.owner, guild, external_event())
+    assert (await guild.owner.patch(path(guild, event), json={"status": 3})).errors("status")
+    assert (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()["status"] == 2
+    assert (await guild.owner.patch(path(guild, event), json={"status": 4})).errors("status")
+    assert (await guild.owner.patch(path(guild, event), json={"status": 3})).ok()["status"] == 3
+    (await guild.owner.patch(path(guild, event), json={"name": "again"})).refused(400, 180000)
+    assert (await guild.owner.get(path(guild, event))).ok()["status"] == 3
+    assert (await guild.owner.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
+
+
+async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, guild: Guild) -> None:
+    stage, lounge = guild.channels["stage"], guild.channels["Lounge"]
+    bot = await world.bot(guild)
+    await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
+    session = await bot.connect()
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    await session.none_of("GUILD_SCHEDULED_EVENT_CREATE")
+    (await bot.get(path(guild, event))).refused(403, 50001)
+    assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
+    assert (await bot.connect()).guilds[str(guild.id)]["guild_scheduled_events"] == []
+    (await guild.owner.patch(path(guild, event), json={"entity_type": 2, "channel_id": str(lounge)})).ok()
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["channel_id"] == str(lounge)
+    back = {"entity_type": 1, "channel_id": str(stage)}
+    (await guild.owner.patch(path(guild, event), json=back)).ok()
+    assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    await guild.overwrite(stage, bot.id, allow=Permissions.VIEW_CHANNEL)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_CREATE"))["id"] == event["id"]
+
+
+# Automatic status changes
+
+
+async def test_an_external_event_starts_and_ends_automatically(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, external_event())
+    world.clock.advance(HOUR_MS - 1)
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    world.clock.advance(1)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=2)
+    world.clock.advance(HOUR_MS)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=3)
+
+
+async def test_an_event_that_is_not_started_is_canceled(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, channel_event(guild.channels["Lounge"]))
+    world.clock.advance(HOUR_MS + EVENT_CANCEL_AFTER_MS - 1)
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    world.clock.advance(1)
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4)
+
+
+async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: World, guild: Guild) -> None:
+    stage = guild.channels["stage"]
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    started = (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
+    opened = await session.next("STAGE_INSTANCE_CREATE")
+    assert (opened["topic"], opened["guild_scheduled_event_id"]) == ("talk", event["id"])
+    assert started["entity_id"] == opened["id"]
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(started)
+    (await guild.owner.delete(f"/stage-instances/{stage}")).ok()
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 3
+
+    second = await create_event(guild.owner, guild, channel_event(stage, 1))
+    (await guild.owner.patch(path(guild, second), json={"status": 2})).ok()
+    ended = (await guild.owner.patch(path(guild, second), json={"status": 3})).ok()
+    assert (ended["status"], ended["entity_id"]) == (3, None)
+    await session.next("STAGE_INSTANCE_DELETE")
+    (await guild.owner.get(f"/stage-instances/{stage}")).refused(404, 10067)
+
+    third = await create_event(guild.owner, guild, channel_event(stage, 1))
+    (await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "x"})).ok()
+    (await guild.owner.patch(path(guild, third), json={"status": 2})).refused(400, 180002)
+
+
+async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
+    stage = guild.channels["stage"]
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, channel_event(stage, 1))
+    other = await create_event(guild.owner, guild, external_event())
+    body = {"channel_id": str(stage), "topic": "x"}
+    url = "/stage-instances"
+    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": "1"})).refused(404, 10070)
+    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": other["id"]})).refused(400, 50091)
+    opened = (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
+    started = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
+    assert (started["status"], started["entity_id"]) == (2, opened["id"])
+    await guild.owner.delete(path(guild, event))
+    assert (await session.next("STAGE_INSTANCE_DELETE"))["id"] == opened["id"]
+
+
+async def test_a_voice_event_ends_after_the_channel_is_idle(world: World, guild: Guild) -> None:
+    lounge = guild.channels["Lounge"]
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, channel_event(lounge))
+    (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()
+    await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
+    await join(session, guild, lounge)
+    await join(session, guild, None)
+    world.clock.advance(EVENT_IDLE_MS - 1)
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    world.clock.advance(1)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 3
+
+
+async def test_deleting_a_channel_cancels_its_events(world: World, guild: Guild) -> None:
+    lounge = guild.channels["Lounge"]
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, channel_event(lounge))
+    (await guild.owner.delete(f"/channels/{lounge}")).ok()
+    assert await session.next("GUILD_SCHEDULED_EVENT_UPDATE") == gateway_view(event, status=4, channel_id=None)
+    await session.next("CHANNEL_DELETE")
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+
+
+# Recurrence
+
+MONDAY_MS = 1_795_410_000_000
+"""A Monday: 2026-11-23 05:00 UTC."""
+assert datetime.fromtimestamp(MONDAY_MS / 1000, UTC).isoformat() == "2026-11-23T05:00:00+00:00"
+
+
+def weekly(**more: Any) -> dict[str, Any]:
+    """Return the body of a one-hour event that repeats every Monday."""
+    return external_event(
+        scheduled_start_time=timestamp(MONDAY_MS),
+        scheduled_end_time=timestamp(MONDAY_MS + HOUR_MS),
+        recurrence_rule={"start": timestamp(MONDAY_MS), "frequency": 2, "interval": 1, "by_weekday": [0]},
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "field"),
+    [
+        ({"frequency": 9}, "frequency"),
+        ({"frequency": 2, "by_weekday": [0, 1]}, "by_weekday"),
+        ({"frequency": 2, "interval": 3}, "interval"),
+        ({"frequency": 2, "interval": -1}, "interval"),
+        ({"frequency": 3, "interval": 2}, "interval"),
+        ({"frequency": 3, "by_weekday": [0]}, "by_weekday"),
+        ({"frequency": 1}, "by_n_weekday"),
+        ({"frequency": 1, "by_n_weekday": [{"n": 6, "day": 0}]}, "by_n_weekday.0.n"),
+        ({"frequency": 1, "by_weekday": [0]}, "by_weekday"),
+        ({"frequency": 0, "by_month": [2]}, "by_month_day"),
+        ({"frequency": 0, "by_month": [2], "by_month_day": [30]}, "by_month_day.0"),
+        ({"frequency": 0, "by_month": [13], "by_month_day": [3]}, "by_month.0"),
+        ({"frequency": 2, "by_weekday": [0], "by_n_weekday": [{"n": 1, "day": 0}]}, ""),
+        ({"frequency": 2, "count": 3}, "count"),
+        ({"frequency": 2, "end": "2030-01-01T00:00:00Z"}, "end"),
+        ({"frequency": 3, "by_year_day": [1]}, "by_year_day"),
+    ],
+)
+async def test_invalid_recurrence_rules_are_rejected(
+    world: World, guild: Guild, rule: dict[str, Any], field: str
+) -> None:
+    body = external_event(recurrence_rule={"start": timestamp(NOW_MS + HOUR_MS), "interval": 1, **rule})
+    response = await guild.owner.post(f"/guilds/{guild.id}/scheduled-events", json=body)
+    assert response.errors(".".join(filter(None, ("recurrence_rule", field))))
+
+
+@pytest.mark.parametrize(
+    ("rule", "days"),
+    [
+        ({"frequency": 3}, ["11-23", "11-24", "11-25"]),
+        ({"frequency": 3, "by_weekday": [0, 1, 2, 3, 4]}, ["11-23", "11-24", "11-25", "11-26", "11-27", "11-30"]),
+        ({"frequency": 3, "by_weekday": [5, 6]}, ["11-28", "11-29", "12-05"]),
+        ({"frequency": 2}, ["11-23", "11-30", "12-07"]),
+        ({"frequency": 2, "interval": 2, "by_weekday": [2]}, ["11-25", "12-09", "12-23"]),
+        ({"frequency": 1, "by_n_weekday": [NthWeekday(n=5, day=0)]}, ["11-30", "03-29", "05-31"]),  # type: ignore[arg-type]
+        ({"frequency": 0, "by_month": [2], "by_month_day": [29]}, ["02-29", "02-29"]),
+    ],
+)
+def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[str]) -> None:
+    recurrence_rule = RecurrenceRule(start=wire.timestamp(MONDAY_MS), **{"interval": 1, **rule})
+    moment, found = MONDAY_MS - 1, []
+    for _ in days:
+        following = recurrence.next_after(recurrence_rule, moment)
+        assert following is not None
+        assert recurrence.occurs(recurrence_rule, following)
+        assert not recurrence.occurs(recurrence_rule, following + 1)
+        found.append(datetime.fromtimestamp(following / 1000, UTC).strftime("%m-%d"))
+        assert following % DAY_MS == MONDAY_MS % DAY_MS
+        moment = following
+    assert found == days
+
+
+async def test_a_recurring_event_advances_to_its_next_occurrence(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, weekly())
+    assert event["recurrence_rule"]["by_weekday"] == [0]
+    world.clock.set(MONDAY_MS)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
+    world.clock.set(MONDAY_MS + HOUR_MS)
+    rescheduled = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
+    assert (rescheduled["status"], rescheduled["scheduled_start_time"]) == (1, timestamp(MONDAY_MS + 7 * DAY_MS))
+    assert rescheduled["scheduled_end_time"] == timestamp(MONDAY_MS + 7 * DAY_MS + HOUR_MS)
+    world.clock.set(MONDAY_MS + 7 * DAY_MS)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
+    ended = (await guild.owner.patch(path(guild, event), json={"status": 3})).ok()
+    assert (ended["status"], ended["scheduled_start_time"]) == (1, timestamp(MONDAY_MS + 14 * DAY_MS))
+    assert (await guild.owner.patch(path(guild, event), json={"status": 4})).ok()["status"] == 4
+
+
+async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, weekly())
+    body = {
+        "original_scheduled_start_time": timestamp(MONDAY_MS),
+        "scheduled_start_time": timestamp(MONDAY_MS + 2 * HOUR_MS),
+    }
+    exception = (await guild.owner.post(path(guild, event, "exceptions"), json=body)).ok()
+    assert exception == {
+        "event_id": event["id"],
+        "event_exception_id": str(int(Snowflake.at(MONDAY_MS))),
+        "scheduled_start_time": timestamp(MONDAY_MS + 2 * HOUR_MS),
+        "scheduled_end_time": None,
+        "is_canceled": False,
+    }
+    assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_CREATE") == exception | {"guild_id": str(guild.id)}
+    entry = await guild.last_audit_entry(200)
+    assert entry["options"] == {"event_exception_id": exception["event_exception_id"]}
+    assert (await guild.owner.get(path(guild, event))).ok()["guild_scheduled_event_exceptions"] == [exception]
+    url = path(guild, event, "exceptions", exception["event_exception_id"])
+    later = (await guild.owner.patch(url, json={"scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS)})).ok()
+    assert later["scheduled_end_time"] == timestamp(MONDAY_MS + 4 * HOUR_MS)
+    assert await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_UPDATE") == later | {"guild_id": str(guild.id)}
+    assert (await guild.last_audit_entry(201))["target_id"] == event["id"]
+    world.clock.set(MONDAY_MS + 2 * HOUR_MS - 1)
+    await session.none_of("GUILD_SCHEDULED_EVENT_UPDATE")
+    world.clock.advance(1)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["status"] == 2
+    world.clock.advance(2 * HOUR_MS)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
+        MONDAY_MS + 7 * DAY_MS
+    )
+    assert (await guild.owner.delete(url)).status == 204
+    assert (await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE"))["event_id"] == event["id"]
+    assert (await guild.last_audit_entry(202))["options"] == {"event_exception_id": exception["event_exception_id"]}
+    (await guild.owner.delete(url)).refused(404, 10070)
+    (await guild.owner.patch(url, json={})).refused(404, 10070)
+
+
+async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, weekly())
+    for week in (1, 0):
+        body = {"original_scheduled_start_time": timestamp(MONDAY_MS + week * 7 * DAY_MS), "is_canceled": True}
+        assert (await guild.owner.post(path(guild, event, "exceptions"), json=body)).ok()["is_canceled"] is True
+    assert (await session.next("GUILD_SCHEDULED_EVENT_UPDATE"))["scheduled_start_time"] == timestamp(
+        MONDAY_MS + 14 * DAY_MS
+    )
+    changed = {"recurrence_rule": {"start": timestamp(MONDAY_MS + 14 * DAY_MS), "frequency": 3}}
+    after = (await guild.owner.patch(path(guild, event), json=changed)).ok()
+    assert after["guild_scheduled_event_exceptions"] == []
+    removed = await session.next("GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE")
+    assert (removed["event_id"], len(removed["event_exception_ids"])) == (event["id"], 2)
+
+
+@pytest.mark.parametrize("patched", [False, True])
+async def test_a_series_starts_with_its_event(world: World, guild: Guild, patched: bool) -> None:
+    """The rule's start always equals the event's start; later occurrences keep its time of day."""
+    rule = {"start": timestamp(MONDAY_MS), "frequency": 3}
+    later = {
+        "scheduled_start_time": timestamp(MONDAY_MS + 3 * HOUR_MS),
+        "scheduled_end_time": timestamp(MONDAY_MS + 4 * HOUR_MS),
+    }
+    if patched:
+        event = await create_event(guild.owner, guild, weekly())
+        event = (await guild.owner.patch(path(guild, event), json={**later, "recurrence_rule": rule})).ok()
+        moved = {
+            "scheduled_start_time": timestamp(MONDAY_MS + 5 * HOUR_MS),
+            "scheduled_end_time": timestamp(MONDAY_MS + 6 * HOUR_MS),
+        }
+        assert (await guild.owner.patch(path(guild, event), json=moved)).ok()["recurrence_rule"]["start"] == timestamp(
+            MONDAY_MS + 5 * HOUR_MS
+        )
+        event = (await guild.owner.patch(path(guild, event), json=later)).ok()
+    else:
+        event = await create_event(guild.owner, guild, external_event(**later, recurrence_rule=rule))
+    assert event["recurrence_rule"]["start"] == event["scheduled_start_time"] == timestamp(MONDAY_MS + 3 * HOUR_MS)
+    cancellation = {"original_scheduled_start_time": event["scheduled_start_time"], "is_canceled": True}
+    (await guild.owner.post(path(guild, event, "exceptions"), json=cancellation)).ok()
+    current = (await guild.owner.get(path(guild, event))).ok()
+    assert current["scheduled_start_time"] == timestamp(MONDAY_MS + DAY_MS + 3 * HOUR_MS)
+    # Sending the returned fields back changes nothing: the series keeps its start and its exceptions.
+    unchanged = {key: current[key] for key in ("scheduled_start_time", "scheduled_end_time", "recurrence_rule")}
+    unchanged["recurrence_rule"] = {
+        key: value for key, value in unchanged["recurrence_rule"].items() if value is not None
+    }
+    assert (await guild.owner.patch(path(guild, event), json=unchanged)).ok() == current
+
+
+async def test_an_events_own_start_is_an_occurrence_on_any_day(world: World, guild: Guild) -> None:
+    event = await create_event(guild.owner, guild, weekly())
+    tuesday = {
+        "scheduled_start_time": timestamp(MONDAY_MS + DAY_MS),
+        "scheduled_end_time": timestamp(MONDAY_MS + DAY_MS + HOUR_MS),
+    }
+    event = (await guild.owner.patch(path(guild, event), json=tuesday)).ok()
+    cancellation = {"original_scheduled_start_time": timestamp(MONDAY_MS + DAY_MS), "is_canceled": True}
+    exception = (await guild.owner.post(path(guild, event, "exceptions"), json=cancellation)).ok()
+    assert exception["event_exception_id"] == str(int(Snowflake.at(MONDAY_MS + DAY_MS)))
+    assert (await guild.owner.get(path(guild, event))).ok()["scheduled_start_time"] == timestamp(MONDAY_MS + 7 * DAY_MS)
+
+
+async def test_exceptions_require_an_occurrence_and_permissions(world: World, guild: Guild) -> None:
+    event = await create_event(guild.owner, guild, weekly())
+    once = await create_event(guild.owner, guild, external_event())
+    field = "original_scheduled_start_time"
+    url = path(guild, event, "exceptions")
+    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS + 1)})).errors(field)
+    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS - 7 * DAY_MS)})).errors(field)
+    assert (await guild.owner.post(url, json={})).errors(field) == ["BASE_TYPE_REQUIRED"]
+    assert (await guild.owner.post(path(guild, once, "exceptions"), json={field: timestamp(NOW_MS + HOUR_MS)})).errors(
+        field
+    )
+    past = {field: timestamp(MONDAY_MS), "scheduled_start_time": timestamp(NOW_MS - 1)}
+    assert (await guild.owner.post(url, json=past)).errors("scheduled_start_time")
+    (await guild.owner.post(url, json={field: timestamp(MONDAY_MS)})).ok()
+    assert (await guild.owner.post(url, json={field: timestamp(MONDAY_MS)})).errors(field) == [
+        "SET_TYPE_ALREADY_CONTAINS_VALUE"
+    ]
+    unprivileged = await guild.member()
+    (await unprivileged.post(url, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).refused(403, 50013)
+    (await unprivileged.patch(f"{url}/{int(Snowflake.at(MONDAY_MS))}", json={})).refused(403, 50013)
+    (await unprivileged.delete(f"{url}/{int(Snowflake.at(MONDAY_MS))}")).refused(403, 50013)
+
+
+# Subscribers
+
+
+async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> None:
+    bob, carol = await guild.member(), await guild.member()
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, external_event())
+    own_path = path(guild, event, "users", "@me")
+    for user in (carol, bob):
+        assert (await user.put(own_path)).ok()["user_id"] == str(user.id)
+        assert await session.next("GUILD_SCHEDULED_EVENT_USER_ADD") == {
+            "guild_scheduled_event_id": event["id"],
+            "user_id": str(user.id),
+            "guild_id": str(guild.id),
+        }
+    (await bob.put(own_path)).ok()
+    await session.none_of("GUILD_SCHEDULED_EVENT_USER_ADD")
+    url = path(guild, event, "users")
+    both = (await guild.owner.get(f"{url}?with_member=true")).ok()
+    ids = sorted((str(bob.id), str(carol.id)), key=int)
+    assert [each["user_id"] for each in both] == [each["member"]["user"]["id"] for each in both] == ids
+    assert both[0]["user"]["id"] == ids[0]
+    assert [each["user_id"] for each in (await bob.get(f"{url}?limit=1&after={ids[0]}")).ok()] == ids[1:]
+    assert [each["user_id"] for each in (await bob.get(f"{url}?before={ids[1]}&after={ids[1]}")).ok()] == ids[:1]
+    assert (await bob.get(f"{url}?limit=0")).errors("limit")
+    assert (await bob.get(path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
+    assert (await bob.delete(own_path)).status == 204
+    assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(bob.id)
+    (await bob.delete(own_path)).refused(404, 10071)
+    counts = (await bob.get(f"{url}/counts")).ok()
+    assert counts == {"guild_scheduled_event_count": 1, "guild_scheduled_event_exception_counts": {}}
+    bot = await world.bot(guild)
+    (await bot.put(own_path)).refused(403, 20001)
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{carol.id}")).ok()
+    assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(carol.id)
+    (await guild.owner.patch(path(guild, event), json={"status": 4})).ok()
+    (await bob.put(own_path)).refused(400, 180000)
+
+
+async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> None:
+    bob, carol = await guild.member(), await guild.member()
+    session = await guild.owner.connect()
+    event = await create_event(guild.owner, guild, weekly())
+    occurrence_id = str(int(Snowflake.at(MONDAY_MS + 7 * DAY_MS)))
+    own_path = path(guild, event, occurrence_id, "users", "@me")
+    subscription = (await bob.put(own_path)).ok()
+    assert (subscription["guild_scheduled_event_exception_id"], subscription["response"]) == (occurrence_id, 1)
+    assert (await session.next("GUILD_SCHEDULED_EVENT_USER_ADD"))["guild_scheduled_event_exception_id"] == occurrence_id
+    assert (await carol.put(own_path, json={"response": 0})).ok()["response"] == 0
+    listed = (await bob.get(path(guild, event, occurrence_id, "users"))).ok()
+    assert {each["user_id"]: each["response"] for each in listed} == {str(bob.id): 1, str(carol.id): 0}
+    url = path(guild, event, "users", "counts")
+    counts = (await bob.get(f"{url}?guild_scheduled_event_exception_ids={occurrence_id}")).ok()
+    assert counts == {"guild_scheduled_event_count": 0, "guild_scheduled_event_exception_counts": {occurrence_id: 1}}
+    many = "&".join(f"guild_scheduled_event_exception_ids={number}" for number in range(11))
+    assert (await bob.get(f"{url}?{many}")).errors("guild_scheduled_event_exception_ids")
+    assert (await bob.put(own_path, json={"response": 0})).ok()["response"] == 0
+    await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE")
+    assert (await bob.delete(own_path)).status == 204
+    (await bob.delete(own_path)).refused(404, 10071)
+    unknown = path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
+    (await bob.get(unknown)).refused(404, 10070)
+    (await bob.put(f"{unknown}/@me")).refused(404, 10070)

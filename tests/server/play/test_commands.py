@@ -1,0 +1,733 @@
+"""Tests of application commands: storing and validating them, localization, and permissions."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import CommandPermissionType
+from hubbub.protocol.flags import ApplicationFlags
+from hubbub.protocol.ids import Snowflake
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.commands import CommandPermission
+from hubbub.server.core.config import Config
+from hubbub.server.play import commands
+from hubbub.server.play.commands import definitions
+from tests.world import PRIVILEGED, Actor, ApiResponse, Guild, World, small_config
+
+USE = Permissions.USE_APPLICATION_COMMANDS
+
+
+def chat_command(name: str = "greet", **more: Any) -> dict[str, Any]:
+    """Return a chat input command."""
+    return {"name": name, "description": "says hello", **more}
+
+
+def option(kind: int = 3, name: str = "a", **more: Any) -> dict[str, Any]:
+    """Return a command option."""
+    return {"type": kind, "name": name, "description": "x", **more}
+
+
+def global_path(bot: Actor) -> str:
+    """Return the path of the global commands."""
+    return f"/applications/{bot.application_id}/commands"
+
+
+def guild_path(bot: Actor, guild: Guild) -> str:
+    """Return the path of a guild's commands."""
+    return f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
+
+
+# Storing
+
+
+async def test_a_command_is_created_replaced_read_updated_and_deleted(world: World) -> None:
+    bot = await world.bot()
+    path = global_path(bot)
+
+    first = await bot.post(path, json=chat_command(options=[option(required=True), option(4, "b", min_value=1)]))
+
+    created = first.ok()
+    assert first.status == 201
+    assert created == {
+        "id": created["id"],
+        "application_id": str(bot.application_id),
+        "version": created["version"],
+        "default_member_permissions": None,
+        "type": 1,
+        "name": "greet",
+        "name_localizations": None,
+        "description": "says hello",
+        "description_localizations": None,
+        "dm_permission": True,
+        "contexts": None,
+        "integration_types": [0, 1],
+        "options": [
+            {"type": 3, "name": "a", "description": "x", "required": True},
+            {"type": 4, "name": "b", "description": "x", "min_value": 1},
+        ],
+        "nsfw": False,
+    }
+    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
+    again = await bot.post(path, json=chat_command(description="new"))
+    assert again.status == 200
+    assert again.json["id"] == created["id"]
+    assert int(again.json["version"]) > int(created["version"])
+    assert "options" not in again.json
+    same = (await bot.post(path, json=chat_command(description="new"))).ok()
+    assert same["version"] == again.json["version"]
+    changed = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
+    assert (changed["name"], changed["nsfw"], changed["description"]) == ("hello", True, "new")
+    (await bot.post(path, json=chat_command("taken"))).ok()
+    (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).refused(400, 40041)
+    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
+    (await bot.get(f"{path}/{created['id']}")).refused(404, 10063)
+    (await bot.patch(f"{path}/{created['id']}", json={})).refused(404, 10063)
+    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10063)
+
+
+async def test_a_guild_has_its_own_commands(world: World) -> None:
+    guild, away = await world.guild(), await world.guild()
+    bot = await world.bot(guild)
+    path = guild_path(bot, guild)
+
+    created = (await bot.post(path, json=chat_command(contexts=[1], integration_types=[1]))).ok()
+
+    assert created["guild_id"] == str(guild.id)
+    assert (created["contexts"], created["integration_types"]) == (None, [0])
+    assert "dm_permission" not in created
+    assert [each["id"] for each in (await bot.get(path)).ok()] == [created["id"]]
+    assert (await bot.get(global_path(bot))).ok() == []
+    assert (await bot.get(f"{path}/{created['id']}")).ok() == created
+    assert (await bot.patch(f"{path}/{created['id']}", json={"description": "y"})).ok()["description"] == "y"
+    (await bot.get(f"{global_path(bot)}/{created['id']}")).refused(404, 10063)
+    (await bot.get(guild_path(bot, away))).refused(403, 50001)
+    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).refused(404, 10004)
+    assert (await bot.delete(f"{path}/{created['id']}")).status == 204
+    (await bot.post(path, json=chat_command())).ok()
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    left = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM commands"))
+    assert left == 0
+
+
+async def test_commands_belong_to_their_application(world: World) -> None:
+    guild = await world.guild()
+    bot, other = await world.bot(guild), await world.bot(guild)
+
+    (await other.get(global_path(bot))).refused(403, 20012)
+    (await other.post(guild_path(bot, guild), json=chat_command())).refused(403, 20012)
+    (await other.get("/applications/1/commands")).refused(404, 10002)
+    (await guild.owner.get(global_path(bot))).refused(403, 20002)
+    allowed = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
+    assert (await allowed.post(global_path(bot), json=chat_command())).status == 201
+    wrong = await world.bearer(guild.owner, bot.application_id, "identify")
+    (await wrong.get(global_path(bot))).refused(403, 50026)
+
+
+async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None:
+    bot = await world.bot()
+    path = global_path(bot)
+    unchanged = (await bot.post(path, json=chat_command("kept"))).ok()
+    renamed = (await bot.post(path, json=chat_command("before"))).ok()
+    (await bot.post(path, json=chat_command("gone"))).ok()
+
+    response = await bot.put(
+        path,
+        json=[
+            {"name": "Menu", "type": 2},
+            {**chat_command("after"), "id": renamed["id"]},
+            chat_command("kept", description="says hello"),
+            chat_command("menu"),
+        ],
+    )
+
+    rows = response.ok()
+    assert response.status == 200
+    assert [each["name"] for each in rows] == ["Menu", "after", "kept", "menu"]
+    assert (rows[1]["id"], rows[2]["id"]) == (renamed["id"], unchanged["id"])
+    assert rows[2]["version"] == unchanged["version"]
+    assert rows[1]["version"] != renamed["version"]
+    listed = (await bot.get(f"{path}?with_localizations=true")).ok()
+    assert listed == rows
+    twice = await bot.put(path, json=[chat_command("a"), chat_command("b"), chat_command("a")])
+    assert twice.errors("2") == ["APPLICATION_COMMANDS_DUPLICATE_NAME"]
+    bad = await bot.put(path, json=[chat_command("a"), chat_command("B")])
+    assert bad.errors("1.name") == ["APPLICATION_COMMAND_INVALID_NAME"]
+    assert len((await bot.get(path)).ok()) == 4
+    assert (await bot.put(path, json=[])).ok() == []
+    assert (await bot.get(path)).ok() == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ([(1, "c"), (2, "a")], [1, 2]),
+        ([(2, "a"), (1, "c")], [2, 1]),
+        ([(1, "b"), (2, "a")], [1, 2]),
+        ([(1, "c"), (None, "a")], [1, None]),
+        ([(None, "a"), (1, "c")], [None, 1]),
+        ([(1, "b")], [2]),
+        ([(1, "b"), (None, "a")], [2, 1]),
+        ([(1, "b"), (2, "c")], [1, 2]),
+        ([(1, "a"), (1, "c")], [1, None]),
+        ([(1, "c"), (1, "d"), (2, "b")], [1, None, 2]),
+        ([(99, "a"), (99, "b")], [1, 2]),
+    ],
+    ids=str,
+)
+async def test_ids_in_a_bulk_overwrite_rename_commands(
+    world: World, wanted: list[tuple[int | None, str]], expected: list[int | None]
+) -> None:
+    bot = await world.bot()
+    first = (await bot.put(global_path(bot), json=[chat_command("a"), chat_command("b")])).ok()
+    ids: dict[int | None, str] = {1: first[0]["id"], 2: first[1]["id"], 99: "99"}
+
+    bodies = [
+        chat_command(name) if number is None else {**chat_command(name), "id": ids[number]} for number, name in wanted
+    ]
+    after = (await bot.put(global_path(bot), json=bodies)).ok()
+
+    assert [each["name"] for each in after] == [name for _, name in wanted]
+    numbers: dict[str, int | None] = {value: number for number, value in ids.items()}
+    assert [numbers.get(each["id"]) for each in after] == expected
+    assert (await bot.get(f"{global_path(bot)}?with_localizations=true")).ok() == after
+
+
+async def test_an_id_of_a_command_of_another_type_is_ignored(world: World) -> None:
+    bot = await world.bot()
+    [created] = (await bot.put(global_path(bot), json=[chat_command("a")])).ok()
+
+    [menu] = (await bot.put(global_path(bot), json=[{"name": "a", "type": 2, "id": created["id"]}])).ok()
+
+    assert menu["id"] != created["id"]
+
+
+async def test_bulk_overwrite_replaces_all_guild_commands(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+
+    rows = (await bot.put(guild_path(bot, guild), json=[chat_command("a"), chat_command("b")])).ok()
+
+    assert {each["guild_id"] for each in rows} == {str(guild.id)}
+    refused = await bot.put(guild_path(bot, guild), json=[{"name": "x", "type": 4}])
+    assert refused.errors("0.type") == ["BASE_TYPE_CHOICES"]
+
+
+async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
+    bot = await world.bot()
+    path = global_path(bot)
+
+    (await bot.put(path, json=[chat_command(f"c{number}") for number in range(100)])).ok()
+    (await bot.post(path, json=chat_command("more"))).refused(400, 30032)
+    (await bot.post(path, json=chat_command("c5", description="replaced"))).ok()
+    (await bot.put(path, json=[{"name": f"M{number}", "type": 3} for number in range(15)])).ok()
+    (await bot.post(path, json={"name": "more", "type": 3})).refused(400, 30032)
+    (await bot.post(path, json={"name": "more", "type": 2})).ok()
+    (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).refused(400, 30032)
+
+
+@pytest.mark.dated(changes.CONTEXT_MENU_LIMIT_15)
+async def test_before_march_2026_five_context_menu_commands_are_allowed(world: World) -> None:
+    bot = await world.bot()
+    world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
+
+    (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
+    world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).ok()
+
+
+class TestLimits:
+    @pytest.fixture
+    def store_config(self) -> Config:
+        """A configuration with real rate limits."""
+        return small_config(rate_limits="real")
+
+    async def test_at_most_200_commands_are_created_in_a_day(self, world: World) -> None:
+        bot = await world.bot()
+
+        async def put(names: range) -> ApiResponse:
+            world.clock.advance(20_000)
+            return await bot.put(global_path(bot), json=[chat_command(f"c{number}") for number in names])
+
+        (await put(range(100))).ok()
+        (await put(range(100, 200))).ok()
+        (await put(range(200, 201))).refused(429, 30034)
+        (await put(range(100, 150))).ok()
+        world.clock.advance(86_400_000)
+        (await put(range(200, 201))).ok()
+
+
+# Validation
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({"name": "Big"}, "name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"name": "two words"}, "name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"name": "x" * 33}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"name": ""}, "name", "BASE_TYPE_BAD_LENGTH"),
+        ({"description": ""}, "description", "BASE_TYPE_REQUIRED"),
+        ({"description": "x" * 101}, "description", "BASE_TYPE_MAX_LENGTH"),
+        ({"type": 9}, "type", "BASE_TYPE_CHOICES"),
+        ({"type": 2}, "description", "CONTEXT_MENU_COMMAND_DESCRIPTION_NOT_ALLOWED"),
+        ({"type": 3, "description": "", "options": [option()]}, "options", "CONTEXT_MENU_COMMAND_OPTIONS_NOT_ALLOWED"),
+        ({"type": 4}, "type", "BASE_TYPE_CHOICES"),
+        ({"handler": 1}, "handler", "APPLICATION_COMMAND_HANDLER_NOT_ALLOWED"),
+        ({"contexts": [0, 0]}, "contexts.1", "SET_TYPE_ALREADY_CONTAINS_VALUE"),
+        ({"contexts": []}, "contexts", "BASE_TYPE_MIN_LENGTH"),
+        ({"contexts": [7]}, "contexts.0", "BASE_TYPE_CHOICES"),
+        ({"integration_types": [5]}, "integration_types.0", "BASE_TYPE_CHOICES"),
+        ({"name_localizations": {"xx": "a"}}, "name_localizations.xx", "BASE_TYPE_CHOICES"),
+        ({"name_localizations": {"de": "Groß"}}, "name_localizations.de", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"description_localizations": {"de": ""}}, "description_localizations.de", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option()] * 26}, "options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(name="Big")]}, "options.0.name", "APPLICATION_COMMAND_INVALID_NAME"),
+        ({"options": [option(description="")]}, "options.0.description", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(99)]}, "options.0.type", "BASE_TYPE_CHOICES"),
+        (
+            {"options": [option(), option(name="b", required=True)]},
+            "options.1.required",
+            "APPLICATION_COMMAND_OPTIONS_REQUIRED_INVALID",
+        ),
+        ({"options": [option(), option()]}, "options.1.name", "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE"),
+        ({"options": [option(1, "s"), option()]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(), option(1, "s")]}, "options.1.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(1, "s", options=[option(1, "t")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(2, "g", options=[option()])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        ({"options": [option(2, "g", options=[option(2, "h")])]}, "options.0.options.0.type", "UNION_TYPE_CHOICES"),
+        (
+            {"options": [option(choices=[{"name": "x", "value": 1}])]},
+            "options.0.choices.0.value",
+            "STRING_TYPE_CONVERT",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x" * 101}])]},
+            "options.0.choices.0.value",
+            "BASE_TYPE_MAX_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "", "value": "x"}])]},
+            "options.0.choices.0.name",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x"}, {"name": "x", "value": "y"}])]},
+            "options.0.choices.1.name",
+            "SET_TYPE_ALREADY_CONTAINS_VALUE",
+        ),
+        (
+            {"options": [option(type=4, min_value=1, choices=[{"name": "x", "value": 0}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MIN",
+        ),
+        (
+            {"options": [option(type=10, max_value=1, choices=[{"name": "x", "value": 1.5}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MAX",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x"}] * 26)]},
+            "options.0.choices",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+        (
+            {"options": [option(choices=[{"name": "x", "value": "x"}], autocomplete=True)]},
+            "options.0.choices",
+            "APPLICATION_COMMAND_OPTIONS_CHOICES_AUTOCOMPLETE",
+        ),
+        (
+            {"options": [option(4, choices=[{"name": "x", "value": "1"}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_COERCE",
+        ),
+        (
+            {"options": [option(4, choices=[{"name": "x", "value": 1 << 53}])]},
+            "options.0.choices.0.value",
+            "NUMBER_TYPE_MAX",
+        ),
+        ({"options": [option(4, min_value=-(1 << 53))]}, "options.0.min_value", "NUMBER_TYPE_MIN"),
+        ({"options": [option(4, min_value=1.5)]}, "options.0.min_value", "NUMBER_TYPE_COERCE"),
+        ({"options": [option(10, min_value=5, max_value=4.5)]}, "options.0.max_value", "NUMBER_TYPE_MIN"),
+        ({"options": [option(min_length=6001)]}, "options.0.min_length", "NUMBER_TYPE_MAX"),
+        ({"options": [option(max_length=0)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
+        ({"options": [option(min_length=5, max_length=4)]}, "options.0.max_length", "NUMBER_TYPE_MIN"),
+        ({"options": [option(7, channel_types=[99])]}, "options.0.channel_types.0", "BASE_TYPE_CHOICES"),
+        ({"options": [option(2)]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(2, options=[])]}, "options.0.options", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(11, file_types=["x"] * 11)]}, "options.0.file_types", "BASE_TYPE_BAD_LENGTH"),
+        ({"options": [option(11, file_types=["video", "png"])]}, "options.0.file_types.1", "STRING_TYPE_REGEX"),
+        ({"options": [option(11, file_types=[""])]}, "options.0.file_types.0", "STRING_TYPE_REGEX"),
+        (
+            {"options": [option(), option(name="b", name_localizations={"de": "a"})]},
+            "options.1.name_localizations.de",
+            "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE",
+        ),
+        (
+            {
+                "options": [
+                    option(name_localizations={"de": "c"}),
+                    option(name="b", name_localizations={"de": "c"}),
+                ]
+            },
+            "options.1.name_localizations.de",
+            "APPLICATION_COMMAND_OPTIONS_NAME_DUPLICATE",
+        ),
+    ],
+)
+async def test_an_invalid_command_names_the_invalid_field(
+    world: World, body: dict[str, Any], path: str, code: str
+) -> None:
+    bot = await world.bot()
+
+    assert (await bot.post(global_path(bot), json=chat_command() | body)).errors(path) == [code]
+
+
+async def test_the_total_text_of_a_command_is_limited(world: World) -> None:
+    bot = await world.bot()
+    choices = [{"name": f"{number}" * 10, "value": "x" * 90} for number in range(25)]
+    large = chat_command(options=[option(name=f"o{number}", choices=choices) for number in range(4)])
+
+    refused = await bot.post(global_path(bot), json=large)
+
+    assert refused.errors("") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    assert (await bot.put(global_path(bot), json=[large])).errors("0") == ["APPLICATION_COMMAND_TOO_LARGE"]
+    large["options"] = large["options"][:2]
+    (await bot.post(global_path(bot), json=large)).ok()
+
+
+def test_the_longest_localization_counts_toward_the_size() -> None:
+    definition = commands.Definition(description="ab", description_localizations={"de": "abcdef", "fr": "a"})
+
+    assert definitions.size("xyz", definition) == 3 + 6
+
+
+@pytest.mark.parametrize(
+    "name", ["ping", "d'accord", "snake_case", "kebab-case", "日本語", "नमस्ते", "สวัสดี", "größe", "٤"]
+)
+def test_names_in_many_scripts_are_valid(name: str) -> None:
+    assert definitions.is_typed_name(name)
+
+
+@pytest.mark.parametrize("name", ["Ping", "GRÖSSE", "a b", "a.b", "", "x" * 33, "👍", "a/b"])
+def test_invalid_names_are_rejected(name: str) -> None:
+    assert not definitions.is_typed_name(name)
+
+
+async def test_options_of_every_type_are_stored(world: World) -> None:
+    bot = await world.bot()
+    sent = [
+        option(3, "a", required=True, min_length=0, max_length=6000),
+        option(3, "b", autocomplete=True),
+        option(4, "c", choices=[{"name": "one", "value": 1}]),
+        option(5, "d", min_value=5),
+        option(6, "e"),
+        option(7, "f", channel_types=[0, 5]),
+        option(8, "g"),
+        option(9, "h"),
+        option(10, "i", min_value=0.5, max_value=9),
+        option(11, "j", file_types=[".png", "Audio"]),
+    ]
+
+    created = (await bot.post(global_path(bot), json=chat_command(options=sent))).ok()
+
+    del sent[3]["min_value"]
+    assert created["options"] == sent
+    nested = [option(2, "g", options=[option(1, "s", options=[option()])]), option(1, "t")]
+    created = (await bot.post(global_path(bot), json=chat_command("n", options=nested))).ok()
+    assert created["options"][0]["options"][0]["options"][0]["name"] == "a"
+    assert created["options"][1]["options"] == []
+
+
+async def test_integers_are_stored_as_integers(world: World) -> None:
+    bot = await world.bot()
+    whole = option(4, "a", min_value=1.0, max_value=9.0, choices=[{"name": "two", "value": 2.0}])
+    broken = option(10, "b", min_value=0.5, choices=[{"name": "two", "value": 2.0}])
+
+    created = (await bot.post(global_path(bot), json=chat_command(options=[whole, broken]))).body
+
+    # Python treats 1.0 and 1 as equal, so the encoded JSON is compared.
+    assert b'"value":2}' in created
+    assert b'"min_value":1,"max_value":9' in created
+    assert b'"value":2.0}' in created
+    wrong = await bot.post(global_path(bot), json=chat_command("n", options=[option(4, max_value=1e300)]))
+    assert wrong.errors("options.0.max_value") == ["NUMBER_TYPE_MAX"]
+
+
+async def test_contexts_and_dm_permission_determine_each_other(world: World) -> None:
+    bot = await world.bot()
+    path = global_path(bot)
+
+    old = (await bot.post(path, json=chat_command("a", dm_permission=False, default_permission=False))).ok()
+    new = (await bot.post(path, json=chat_command("b", contexts=[1, 2], default_member_permissions="8"))).ok()
+
+    assert (old["contexts"], old["dm_permission"], old["default_member_permissions"]) == ([0, 2], False, "0")
+    assert (new["contexts"], new["dm_permission"], new["default_member_permissions"]) == ([1, 2], True, "8")
+    back = (
+        await bot.patch(f"{path}/{old['id']}", json={"dm_permission": True, "default_member_permissions": None})
+    ).ok()
+    assert (back["contexts"], back["dm_permission"], back["default_member_permissions"]) == (None, True, None)
+    less = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False})).ok()
+    assert (less["contexts"], less["dm_permission"]) == ([2], False)
+    more = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": True})).ok()
+    assert (more["contexts"], more["dm_permission"]) == ([1, 2], True)
+    explicit = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": [0, 1]})).ok()
+    assert (explicit["contexts"], explicit["dm_permission"]) == ([0, 1], True)
+    null = (await bot.patch(f"{path}/{new['id']}", json={"dm_permission": False, "contexts": None})).ok()
+    assert (null["contexts"], null["dm_permission"]) == ([0, 2], False)
+    in_guilds = (await bot.post(path, json=chat_command("d", dm_permission=False, integration_types=[0]))).ok()
+    assert (in_guilds["contexts"], in_guilds["dm_permission"]) == ([0], False)
+    (await bot.patch("/applications/@me", json={"integration_types_config": {"0": {}}})).ok()
+    refused = await bot.post(path, json=chat_command("c", integration_types=[1]))
+    assert refused.errors("integration_types.0") == ["BASE_TYPE_CHOICES"]
+    assert (await bot.post(path, json=chat_command("c"))).ok()["integration_types"] == [0]
+
+
+@pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
+async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
+    bot = await world.bot(flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    path = global_path(bot)
+
+    created = (await bot.post(path, json={"name": "launch", "type": 4})).ok()
+
+    assert created["handler"] == 1
+    assert (await bot.patch(f"{path}/{created['id']}", json={"handler": 2})).ok()["handler"] == 2
+    (await bot.post(path, json={"name": "second", "type": 4})).refused(400, 30032)
+    (await bot.put(path, json=[chat_command()])).ok()
+    assert [each["type"] for each in (await bot.get(path)).ok()] == [1]
+    world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
+    assert (await bot.post(path, json={"name": "launch", "type": 4})).errors("type") == ["BASE_TYPE_CHOICES"]
+
+
+# Localization
+
+
+async def test_a_list_is_localized_for_the_caller(world: World) -> None:
+    bot = await world.bot()
+    path = global_path(bot)
+    german = {"de": "grüße", "en-GB": "greet"}
+    choice = {"name": "one", "value": "1", "name_localizations": {"de": "eins", "fr": "un"}}
+    body = chat_command(
+        name_localizations=german,
+        description_localizations={"de": "sagt hallo"},
+        options=[option(name_localizations={"de": "b"}, choices=[choice])],
+    )
+    created = (await bot.post(path, json=body)).ok()
+    # A localization equal to the default text is not stored.
+    assert created["name_localizations"] == {"de": "grüße"}
+
+    (whole,) = (await bot.get(f"{path}?with_localizations=true")).ok()
+    (plain,) = (await bot.get(path)).ok()
+    (german_list,) = (await bot.get(path, headers={"X-Discord-Locale": "de"})).ok()
+    (french,) = (await bot.get(path, headers={"Accept-Language": "xx, fr;q=0.9"})).ok()
+    (austrian,) = (await bot.get(path, headers={"Accept-Language": "de-AT, en-US;q=0.9"})).ok()
+
+    assert whole == created
+    assert not {"name_localizations", "name_localized"} & set(plain)
+    assert (german_list["name_localized"], german_list["description_localized"]) == ("grüße", "sagt hallo")
+    shown = german_list["options"][0]
+    assert (shown["name_localized"], shown["choices"][0]["name_localized"]) == ("b", "eins")
+    assert not {"name_localizations", "description_localizations"} & set(german_list)
+    assert french["options"][0]["choices"][0]["name_localized"] == "un"
+    assert austrian["name_localized"] == "grüße"
+    cleared = (await bot.patch(f"{path}/{created['id']}", json={"name_localizations": None})).ok()
+    assert cleared["name_localizations"] is None
+
+
+# Permissions
+
+
+@pytest.mark.parametrize(
+    ("localizations", "locale", "expected"),
+    [
+        ({"en-US": "hi"}, "en-GB", "hi"),
+        ({"en-GB": "oi"}, "en-US", "oi"),
+        ({"en-GB": "oi", "en-US": "hi"}, "en-GB", "oi"),
+        ({"es-ES": "hola"}, "es-419", "hola"),
+        ({"es-419": "buenas"}, "es-ES", None),
+        ({"es-ES": "hola", "es-419": "buenas"}, "es-419", "buenas"),
+        ({"de": "hallo"}, "fr", None),
+        ({"pt-BR": "oi"}, "es-ES", None),
+    ],
+)
+async def test_missing_localizations_fall_back_to_related_locales(
+    world: World, localizations: dict[str, str], locale: str, expected: str | None
+) -> None:
+    bot = await world.bot()
+    choice = {"name": "one", "value": "1", "name_localizations": localizations}
+    body = chat_command(
+        name_localizations=localizations, options=[option(name_localizations=localizations, choices=[choice])]
+    )
+    (await bot.post(global_path(bot), json=body)).ok()
+
+    (found,) = (await bot.get(global_path(bot), headers={"X-Discord-Locale": locale})).ok()
+
+    inner = found["options"][0]
+    assert [each.get("name_localized") for each in (found, inner, inner["choices"][0])] == [expected] * 3
+
+
+async def test_permissions_are_written_read_and_published(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
+    (await bot.get(path)).refused(404, 10066)
+    role = await guild.role("mods")
+    entries = [
+        {"id": str(role), "type": 1, "permission": True},
+        {"id": str(guild.id), "type": 1, "permission": False},
+        {"id": str(guild.owner.id), "type": 2, "permission": True},
+        {"id": str(guild.general), "type": 3, "permission": False},
+        {"id": str(guild.id - 1), "type": 3, "permission": True},
+    ]
+    bearer = await world.bearer(guild.owner, bot.application_id, "applications.commands.permissions.update")
+
+    response = await bearer.put(path, json={"permissions": entries})
+
+    expected = {
+        "id": created["id"],
+        "application_id": str(bot.application_id),
+        "guild_id": str(guild.id),
+        "permissions": entries,
+    }
+    assert response.ok() == expected
+    assert (await session.next("APPLICATION_COMMAND_PERMISSIONS_UPDATE")) == expected
+    assert (await bot.get(path)).ok() == expected
+    assert (await bearer.get(path)).ok() == expected
+    all_path = f"{guild_path(bot, guild)}/{bot.application_id}/permissions"
+    (await guild.owner.put(all_path, json={"permissions": entries[:1]})).ok()
+    listed = (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok()
+    assert {each["id"] for each in listed} == {created["id"], str(bot.application_id)}
+    log = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=121")).ok()
+    entry = log["audit_log_entries"][-1]
+    assert (entry["target_id"], entry["options"]) == (created["id"], {"application_id": str(bot.application_id)})
+    assert {change["key"] for change in entry["changes"]} == {each["id"] for each in entries}
+    assert entry["changes"][0]["new_value"] == entries[0]
+    assert [each["id"] for each in log["application_commands"]] == [created["id"]]
+    (await guild.owner.put(path, json={"permissions": []})).ok()
+    (await bot.get(path)).refused(404, 10066)
+
+
+async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    first = (await bot.post(guild_path(bot, guild), json=chat_command("a"))).ok()
+    second = (await bot.post(global_path(bot), json=chat_command("b"))).ok()
+    entry = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
+    for created in (first, second):
+        (await guild.owner.put(f"{guild_path(bot, guild)}/{created['id']}/permissions", json=entry)).ok()
+
+    (await bot.patch(f"{guild_path(bot, guild)}/{first['id']}", json={"name": "c"})).ok()
+    (await bot.delete(f"{global_path(bot)}/{second['id']}")).ok()
+
+    assert (await bot.get(f"{guild_path(bot, guild)}/permissions")).ok() == []
+
+
+async def test_setting_permissions_requires_permissions_and_known_targets(world: World) -> None:
+    member = await world.user()
+    guild = await world.guild(None, member)
+    bot, other = await world.bot(guild), await world.bot(guild)
+    created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
+    path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
+    above = await guild.role("above")
+    body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
+
+    (await bot.put(path, json=body)).refused(403, 20001)
+    (await member.put(path, json=body)).refused(403, 50013)
+    foreign = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
+    (await foreign.put(path, json=body)).refused(403, 20012)
+    await guild.allow_permissions(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
+    (await member.put(path, json=body)).ok()
+    (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
+
+    async def put(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
+        sent = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
+        return await actor.put(path, json={"permissions": sent})
+
+    higher = {"id": str(above), "position": 5}
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[higher])).ok()
+    (await put(member, (above, 1))).refused(403, 50013)
+    (await put(member, (guild.owner.id, 2))).refused(403, 50013)
+    unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
+    assert (await put(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
+    assert (await put(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
+    assert (await put(guild.owner, (1, 3))).errors("permissions.0.id") == [unknown]
+    twice = await put(guild.owner, (guild.id, 1), (guild.id, 1))
+    assert twice.errors("permissions.1.id") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+    many = await put(guild.owner, *((guild.id, 1) for _ in range(101)))
+    assert many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
+    (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
+    (await put(guild.owner)).ok()
+    (await put(member, (member.id, 2))).refused(403, 50013)
+    batch = f"{guild_path(bot, guild)}/permissions"
+    (await guild.owner.put(batch, json=[])).refused(403, 20001)
+
+
+GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50
+
+
+def entry(target: int, kind: CommandPermissionType, allowed: bool) -> CommandPermission:
+    return CommandPermission(id=Snowflake(target), type=kind, permission=allowed)
+
+
+def of_role(target: int, allowed: bool) -> CommandPermission:
+    return entry(target, CommandPermissionType.ROLE, allowed)
+
+
+def of_user(allowed: bool) -> CommandPermission:
+    return entry(USER, CommandPermissionType.USER, allowed)
+
+
+def of_channel(target: int, allowed: bool) -> CommandPermission:
+    return entry(target, CommandPermissionType.CHANNEL, allowed)
+
+
+@pytest.mark.parametrize(
+    ("permissions", "needed", "of_command", "of_application", "expected"),
+    [
+        (0, None, [], [], False),
+        (USE, None, [], [], True),
+        (Permissions.ADMINISTRATOR, 0, [of_user(False)], [of_user(False)], True),
+        (USE, 0, [], [], False),
+        (USE, Permissions.BAN_MEMBERS, [], [], False),
+        (USE | Permissions.BAN_MEMBERS, Permissions.BAN_MEMBERS, [], [], True),
+        (USE, Permissions.BAN_MEMBERS, [of_user(True)], [], True),
+        (USE, 0, [of_role(ROLE, True)], [], True),
+        (USE, None, [of_role(GUILD, False)], [], False),
+        (USE, None, [of_role(GUILD, False), of_role(ROLE, True)], [], True),
+        (USE, None, [of_role(ROLE, True), of_role(8, False)], [], True),
+        (USE, None, [of_role(ROLE, True), of_user(False)], [], False),
+        (USE, None, [of_role(99, False)], [], True),
+        (USE, None, [], [of_user(False)], False),
+        (USE, None, [], [of_role(GUILD, False)], False),
+        (USE, Permissions.BAN_MEMBERS, [], [of_user(True)], False),
+        (USE, None, [of_user(True)], [of_user(False)], True),
+        (USE, None, [of_channel(CHANNEL, False)], [], False),
+        (USE, None, [of_channel(GUILD - 1, False)], [], False),
+        (USE, None, [of_channel(GUILD - 1, False), of_channel(CHANNEL, True)], [], True),
+        (USE, None, [], [of_channel(CHANNEL, False)], False),
+        (USE, None, [of_channel(GUILD - 1, True)], [of_channel(CHANNEL, False)], True),
+        (USE, None, [of_user(True), of_channel(CHANNEL, False)], [], False),
+    ],
+)
+def test_permissions_decide_which_members_can_use_a_command(
+    permissions: int,
+    needed: int | None,
+    of_command: list[CommandPermission],
+    of_application: list[CommandPermission],
+    expected: bool,
+) -> None:
+    allowed = commands.can_use(
+        guild_id=GUILD,
+        user_id=USER,
+        role_ids={GUILD, ROLE, 8},
+        channel_id=CHANNEL,
+        permissions=permissions,
+        required=needed,
+        command_entries=of_command,
+        application_entries=of_application,
+    )
+
+    assert allowed is expected

@@ -1,0 +1,436 @@
+"""Tests of SKUs and entitlements."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.core import auth
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.play import entitlements, skus
+from tests.receiver import Receiver, subscribe_to_events
+from tests.world import Actor, World
+
+DURABLE, CONSUMABLE, SUBSCRIPTION, GROUP = 2, 3, 5, 6
+
+
+async def owner_of(world: World, bot: Actor) -> Actor:
+    """Return the user who owns a bot's application, with a token."""
+
+    def sign_in(call: Call) -> tuple[int, str]:
+        row = applications.find_by_bot(call.tx, bot.id)
+        assert row is not None
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now, ids=call.ids)
+
+    user_id, token = await world.write(sign_in)
+    return Actor(world, user_id, token, "owner")
+
+
+async def bearer_headers(world: World, user: Actor, bot: Actor, *scopes: str) -> dict[str, str]:
+    """Return the header with an access token of a user for the bot's application."""
+    return {"Authorization": f"Bearer {await world.access_token(user, bot.application_id, *scopes)}"}
+
+
+async def publish_sku(bot: Actor, kind: int = SUBSCRIPTION, **more: Any) -> int:
+    """Create a published SKU and return its id."""
+    flags = SkuFlags.USER_SUBSCRIPTION if kind == SUBSCRIPTION else 0
+    body = {"type": kind, "name": "Premium", "flags": flags, "price": 499, "published": True, **more}
+    return int((await bot.post(f"/applications/{bot.application_id}/skus", json=body)).ok()["id"])
+
+
+async def create_test_entitlement(bot: Actor, sku: int, owner: int, kind: int = 2) -> Any:
+    """Create a test entitlement."""
+    body = {"sku_id": str(sku), "owner_id": str(owner), "owner_type": kind}
+    return (await bot.post(f"/applications/{bot.application_id}/entitlements", json=body)).ok()
+
+
+# SKUs
+
+
+async def test_a_subscription_is_listed_with_its_group(world: World) -> None:
+    bot = await world.bot()
+    sku = await publish_sku(bot, name="Gold & Silver!")
+    await publish_sku(bot, DURABLE, name="Hat", published=False)
+
+    listed = (await bot.get(f"/applications/{bot.application_id}/skus")).ok()
+
+    assert [each["type"] for each in listed] == [SUBSCRIPTION, GROUP, DURABLE]
+    shown = next(each for each in listed if each["id"] == str(sku))
+    assert shown == {
+        "id": str(sku),
+        "type": SUBSCRIPTION,
+        "application_id": str(bot.application_id),
+        "name": "Gold & Silver!",
+        "slug": "gold-silver",
+        "flags": SkuFlags.USER_SUBSCRIPTION | SkuFlags.AVAILABLE,
+        "dependent_sku_id": None,
+        "manifest_labels": None,
+        "access_type": 1,
+        "features": [],
+        "release_date": None,
+        "premium": False,
+        "show_age_gate": False,
+    }
+    assert next(each for each in listed if each["type"] == DURABLE)["flags"] == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"name": "x" * 81}, "name"),
+        ({"name": ""}, "name"),
+        ({"description": "x" * 161}, "description"),
+        ({"price": -1}, "price"),
+        ({"currency": "dollars"}, "currency"),
+        ({"type": GROUP}, "type"),
+        ({"type": 1}, "type"),
+        ({"flags": 0}, "flags"),
+        ({"flags": SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION}, "flags"),
+        ({"type": DURABLE, "flags": SkuFlags.USER_SUBSCRIPTION}, "flags"),
+    ],
+)
+async def test_an_invalid_sku_names_the_invalid_field(world: World, body: dict[str, Any], path: str) -> None:
+    bot = await world.bot()
+    whole = {"type": SUBSCRIPTION, "name": "Premium", "flags": SkuFlags.USER_SUBSCRIPTION, **body}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=whole)).errors(path)
+
+
+async def test_an_application_cannot_mix_user_and_guild_subscriptions(world: World) -> None:
+    bot = await world.bot()
+    await publish_sku(bot)
+    body = {"type": SUBSCRIPTION, "name": "Guild", "flags": SkuFlags.GUILD_SUBSCRIPTION}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("flags") == [
+        "SKU_FLAGS_MIXED"
+    ]
+
+
+async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) -> None:
+    bot = await world.bot()
+    gold, hat, gone = (
+        await publish_sku(bot, name="Gold"),
+        await publish_sku(bot, DURABLE, published=False),
+        await publish_sku(bot, DURABLE),
+    )
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{gone}")).ok()
+    path = f"/applications/{bot.application_id}/store/skus"
+
+    listed = (await bot.get(path)).ok()
+
+    assert [(each["id"], each["state"]) for each in listed] == [(str(gold), "published"), (str(hat), "unpublished")]
+    assert (await (await owner_of(world, bot)).get(path)).ok() == listed
+    (await (await world.user()).get(path)).refused(403, 20012)
+    (await bot.get("/applications/1/store/skus")).refused(404, 10002)
+
+
+async def test_the_number_of_skus_is_limited(world: World) -> None:
+    bot = await world.bot()
+    for _ in range(50):
+        await publish_sku(bot, DURABLE)
+    body = {"type": DURABLE, "name": "One more"}
+
+    assert (await bot.post(f"/applications/{bot.application_id}/skus", json=body)).errors("type") == [
+        "SKU_LIMIT_REACHED"
+    ]
+
+
+async def test_only_owner_and_bot_manage_skus(world: World) -> None:
+    bot, other, stranger = await world.bot(), await world.bot(), await world.user()
+    sku = await publish_sku(bot)
+    path = f"/applications/{bot.application_id}/skus"
+
+    for actor in (other, stranger):
+        (await actor.get(path)).refused(403, 20012)
+        (await actor.post(path, json={"type": DURABLE, "name": "x"})).refused(403, 20012)
+        (await actor.patch(f"{path}/{sku}", json={"price": 0})).refused(403, 20012)
+        (await actor.delete(f"{path}/{sku}")).refused(403, 20012)
+    owner = await owner_of(world, bot)
+    assert (await owner.patch(f"{path}/{sku}", json={"name": "New", "price": 1, "description": "d"})).ok()["price"] == 1
+    (await owner.patch(f"{path}/1", json={"price": 0})).refused(404, 10027)
+    (await bot.get("/applications/1/skus")).refused(404, 10002)
+
+
+async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
+    bot, other = await world.bot(name="shop"), await world.bot()
+    sku, hidden = await publish_sku(bot), await publish_sku(bot, DURABLE, listed=False)
+    path = f"/applications/{bot.application_id}"
+
+    async def active(application: Actor = bot) -> bool:
+        application_id = application.application_id or 0
+        found: bool = await world.app.database.read(lambda tx: skus.is_active(tx, application_id, sku))
+        return found
+
+    assert await active()
+    assert not await active(other)
+    shop = (await world.request("GET", f"{path}/store")).ok()
+    assert shop["application"]["name"] == "shop"
+    assert [(each["id"], each["price"], each["currency"]) for each in shop["skus"]] == [(str(sku), 499, "usd")]
+    assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
+    (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).refused(404, 10027)
+
+    (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
+    assert not await active()
+    assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []
+    (await bot.delete(f"{path}/skus/{hidden}")).ok()
+    assert str(hidden) in [each["id"] for each in (await bot.get(f"{path}/skus")).ok()]
+    (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).refused(400, 50057)
+    (await world.request("GET", "/applications/1/store")).refused(404, 10002)
+
+
+# Test entitlements
+
+
+async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await publish_sku(bot, published=False)
+    session = await bot.connect(intents=0)
+
+    created = await create_test_entitlement(bot, sku, alice.id)
+
+    assert created == {
+        "id": created["id"],
+        "sku_id": str(sku),
+        "application_id": str(bot.application_id),
+        "user_id": str(alice.id),
+        "type": 4,
+        "deleted": False,
+        "consumed": False,
+        "starts_at": None,
+        "ends_at": None,
+        "gift_code_flags": 0,
+        "promotion_id": None,
+    }
+    assert await session.next("ENTITLEMENT_CREATE") == created
+    assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{created['id']}")).ok() == created
+    other = await world.bot()
+    (await other.get(f"/applications/{other.application_id}/entitlements/{created['id']}")).refused(404, 10029)
+
+
+async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
+    bot = await world.bot()
+    guild = await world.guild()
+    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+
+    created = await create_test_entitlement(bot, sku, guild.id, kind=1)
+
+    assert created["guild_id"] == str(guild.id)
+    assert created["user_id"] == str((await owner_of(world, bot)).id)
+
+
+async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await publish_sku(bot)
+    session = await bot.connect(intents=0)
+    created = await create_test_entitlement(bot, sku, alice.id)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    (await bot.delete(f"{path}/{created['id']}")).ok()
+
+    assert await session.next("ENTITLEMENT_DELETE") == created | {"deleted": True}
+    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10029)
+    assert (await bot.get(path)).ok() == []
+    assert [each["deleted"] for each in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
+    await create_test_entitlement(bot, sku, alice.id)
+
+
+async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
+    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    guild = await world.guild()
+    sku, hat, theirs = await publish_sku(bot), await publish_sku(bot, DURABLE), await publish_sku(other)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
+        return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": kind}
+
+    (await bot.post(path, json=body(theirs, alice.id))).refused(404, 10027)
+    (await bot.post(path, json=body(hat, alice.id))).refused(400, 50057)
+    (await bot.post(path, json=body(sku, 1))).refused(404, 10013)
+    assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
+    assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
+    assert (await bot.post(path, json={})).errors("sku_id")
+    await create_test_entitlement(bot, sku, alice.id)
+    (await bot.post(path, json=body(sku, alice.id))).refused(400, 40074)
+    (await other.post(path, json=body(sku, alice.id))).refused(403, 20012)
+
+
+# Lists
+
+
+async def test_pages_ascend_in_both_directions(world: World) -> None:
+    """discord.py uses the first item of a page as the next `before`, and the last one as the next `after`."""
+    bot = await world.bot()
+    sku = await publish_sku(bot)
+    created = [(await create_test_entitlement(bot, sku, (await world.user()).id))["id"] for _ in range(5)]
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    async def ids(query: str) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+
+    assert await ids("") == created
+    assert await ids("limit=2") == created[:2]
+    assert await ids(f"limit=2&after={created[1]}") == created[2:4]
+    assert await ids(f"limit=2&before={created[4]}") == created[2:4]
+    assert await ids(f"after={created[0]}&before={created[3]}") == created[1:3]
+    assert (await bot.get(f"{path}?limit=101")).errors("limit")
+    assert (await bot.get(f"{path}?limit=0")).errors("limit")
+
+
+async def test_entitlement_lists_are_filtered(world: World) -> None:
+    bot, alice, bob = await world.bot(), await world.user(), await world.user()
+    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
+    hat, potion = await publish_sku(bot, DURABLE), await publish_sku(bot, CONSUMABLE)
+    first, second, third = (
+        await create_test_entitlement(bot, gold, alice.id),
+        await create_test_entitlement(bot, silver, alice.id),
+        await create_test_entitlement(bot, gold, bob.id),
+    )
+    consumed = (await alice.post("/users/@me/purchases", json={"sku_id": str(potion)})).ok()["entitlement"]
+    durable = (await bob.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()["entitlement"]
+    path = f"/applications/{bot.application_id}/entitlements"
+    (await bot.post(f"{path}/{consumed['id']}/consume")).ok()
+
+    async def ids(query: str) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?{query}")).ok()]
+
+    assert await ids(f"user_id={alice.id}") == [first["id"], second["id"], consumed["id"]]
+    assert await ids(f"sku_ids={gold},{hat}") == [first["id"], third["id"], durable["id"]]
+    assert await ids(f"sku_ids={silver}&user_id={bob.id}") == []
+    assert await ids(f"user_id={alice.id}&only_active=true") == [first["id"], second["id"]]
+    assert await ids("guild_id=1") == []
+
+    mine = f"/users/@me/applications/{bot.application_id}/entitlements"
+    token = await bearer_headers(world, alice, bot, "identify")
+    assert [each["id"] for each in (await world.request("GET", mine, headers=token)).ok()] == [
+        first["id"],
+        second["id"],
+    ]
+    assert len((await alice.get(f"{mine}?exclude_consumed=false")).ok()) == 3
+    assert len((await alice.get(f"{mine}?sku_ids={gold}")).ok()) == 1
+    (await bot.get(mine)).refused(403, 20001)
+    other = await world.bot()
+    theirs = f"/users/@me/applications/{other.application_id}/entitlements"
+    (await world.request("GET", theirs, headers=token)).refused(403, 20012)
+    (await alice.get("/users/@me/applications/1/entitlements")).refused(404, 10002)
+
+
+async def test_an_access_token_manages_entitlements_for_the_owner_only(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    owner = await owner_of(world, bot)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    scoped = await bearer_headers(world, owner, bot, "applications.entitlements")
+    assert (await world.request("GET", path, headers=scoped)).ok() == []
+    stranger = await bearer_headers(world, alice, bot, "applications.entitlements")
+    (await world.request("GET", path, headers=stranger)).refused(403, 20012)
+    unscoped = await bearer_headers(world, owner, bot, "identify")
+    (await world.request("GET", path, headers=unscoped)).refused(403, 50026)
+
+
+# Purchases
+
+
+async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    potion = await publish_sku(bot, CONSUMABLE)
+    session = await bot.connect(intents=0)
+    body = {"sku_id": str(potion)}
+
+    bought = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
+    assert (bought["type"], bought["ends_at"], bought["consumed"]) == (1, None, False)
+    assert await session.next("ENTITLEMENT_CREATE") == bought
+    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+
+    path = f"/applications/{bot.application_id}/entitlements/{bought['id']}"
+    (await bot.post(f"{path}/consume")).ok()
+    assert await session.next("ENTITLEMENT_UPDATE") == bought | {"consumed": True}
+    (await bot.post(f"{path}/consume")).ok()
+    await session.none_of("ENTITLEMENT_UPDATE")
+    (await alice.post("/users/@me/purchases", json=body)).ok()
+    (await bot.delete(path)).refused(400, 40019)
+
+
+async def test_only_consumables_are_consumed(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
+    path = f"/applications/{bot.application_id}/entitlements"
+
+    (await bot.post(f"{path}/{created['id']}/consume")).refused(400, 40018)
+    (await bot.post(f"{path}/1/consume")).refused(404, 10029)
+
+
+async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hat = await publish_sku(bot, DURABLE)
+    session = await bot.connect(intents=0)
+    bought = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    assert "subscription" not in bought
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).refused(400, 40074)
+    path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
+
+    (await alice.post(path)).refused(403, 20012)
+    owner = await owner_of(world, bot)
+    (await owner.post(path)).ok()
+
+    assert (await session.next("ENTITLEMENT_DELETE"))["deleted"] is True
+    (await owner.post(path)).refused(404, 10029)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+
+
+async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    hidden = await publish_sku(bot, published=False)
+    group = next(
+        each["id"] for each in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if each["type"] == GROUP
+    )
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).refused(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": group})).refused(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": "1"})).refused(404, 10027)
+    (await bot.post("/users/@me/purchases", json={"sku_id": "1"})).refused(403, 20001)
+    assert (await alice.post("/users/@me/purchases", json={})).errors("sku_id")
+
+
+async def test_active_entitlements_of_user_and_guild_are_found(world: World) -> None:
+    app, guild_app = await world.bot(), await world.bot()
+    alice = await world.user()
+    guild = await world.guild(alice)
+    hat = await publish_sku(app, DURABLE)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
+    premium = await publish_sku(guild_app, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(premium), "guild_id": str(guild.id)}
+    (await alice.post("/users/@me/purchases", json=body)).ok()
+
+    async def active(bot: Actor, user: int, guild_id: int | None) -> int:
+        found: list[Any] = await world.write(
+            lambda call: entitlements.active_for(call, bot.application_id or 0, user, guild_id)
+        )
+        return len(found)
+
+    assert await active(app, alice.id, None) == 1
+    assert await active(app, 1, guild.id) == 0
+    assert await active(guild_app, 1, guild.id) == 1
+    # The user bought it for the guild, not for themselves.
+    assert await active(guild_app, alice.id, None) == 0
+
+
+async def test_entitlement_events_are_sent_as_webhook_events(near_world: World, receiver: Receiver) -> None:
+    bot, alice = await near_world.bot(), await near_world.user()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
+    potion = (await alice.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(bot, CONSUMABLE))})).ok()
+    path = f"/applications/{bot.application_id}/entitlements"
+    (await bot.post(f"{path}/{potion['entitlement']['id']}/consume")).ok()
+    (await bot.delete(f"{path}/{created['id']}")).ok()
+
+    events = await receiver.wait_for_events(4)
+
+    assert [event["type"] for event in events] == [
+        "ENTITLEMENT_CREATE",
+        "ENTITLEMENT_CREATE",
+        "ENTITLEMENT_UPDATE",
+        "ENTITLEMENT_DELETE",
+    ]
+    assert events[0]["data"] == created
+    assert events[3]["data"] == created | {"deleted": True}

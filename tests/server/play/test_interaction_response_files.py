@@ -1,0 +1,105 @@
+"""Tests of the size limit for files in interaction responses, on every route."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from hubbub.protocol.enums import PremiumType
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config, HttpConfig
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.play.test_interactions import InteractionStage, ReceivedInteraction
+from tests.world import NOW_MS, ApiResponse, World
+
+KIB = 1 << 10
+PREMIUM = [PremiumType.NONE, PremiumType.TIER_1, PremiumType.TIER_2]
+HTTP = HttpConfig(max_body_bytes=16 * KIB, max_upload_bytes=64 * KIB, max_file_bytes=10 * KIB)
+"""HTTP limits far below the attachment limits of premium users."""
+
+
+async def create_stage(world: World, premium: PremiumType) -> InteractionStage:
+    user = await world.user("asker")
+    guild = await world.guild(None, user)
+    stage = InteractionStage(world, guild, user, await world.bot(guild, name="answerer"))
+    stage.app_session = await stage.bot.connect()
+    if premium:
+        await world.give_premium(user, premium)
+    return stage
+
+
+@pytest.fixture
+async def narrow_world(store_config: Config, watch: ResponseMonitor) -> AsyncIterator[World]:
+    config = msgspec.structs.replace(store_config, http=HTTP)
+    app = App(config, clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+def file_form(size: int, payload: str = "{}") -> aiohttp.FormData:
+    """Return a multipart body with a file of `size` bytes."""
+    form = aiohttp.FormData()
+    form.add_field("payload_json", payload, content_type="application/json")
+    form.add_field("files[0]", b"x" * size, filename="x.bin")
+    return form
+
+
+async def first_response(interaction: ReceivedInteraction, size: int) -> ApiResponse:
+    path = f"/interactions/{interaction.payload['id']}/{interaction.payload['token']}/callback?with_response=true"
+    return await interaction.stage.world.request("POST", path, data=file_form(size, '{"type": 4}'))
+
+
+@pytest.mark.parametrize(("premium", "mib"), [*zip(PREMIUM, (10, 50, 100), strict=True)])
+async def test_an_interaction_states_the_users_attachment_size_limit(
+    world: World, premium: PremiumType, mib: int
+) -> None:
+    stage = await create_stage(world, premium)
+
+    interaction = await stage.run_command(await stage.create_command())
+
+    assert interaction.payload["attachment_size_limit"] == mib << 20
+
+
+@pytest.mark.parametrize("premium", PREMIUM)
+async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
+    narrow_world: World, premium: PremiumType
+) -> None:
+    stage = await create_stage(narrow_world, premium)
+    command = await stage.create_command()
+    interaction, deferred = await stage.run_command(command), await stage.run_command(command)
+    limit: int = interaction.payload["attachment_size_limit"]
+    assert limit == (48 * KIB if premium else 10 * KIB)
+    (await deferred.respond(5)).ok()
+
+    async def both(response: Any) -> None:
+        refused: ApiResponse = await response(limit + 1)
+        refused.refused(413, 50045)
+        accepted: ApiResponse = await response(limit)
+        shown = accepted.ok()
+        shown = shown.get("resource", {}).get("message", shown)
+        assert [each["size"] for each in shown["attachments"]] == [limit]
+
+    await both(lambda size: first_response(interaction, size))
+    await both(lambda size: interaction.webhook_request("POST", data=file_form(size)))
+    await both(
+        lambda size: interaction.webhook_request(
+            "PATCH", "/messages/@original", data=file_form(size, '{"attachments":[{"id":0}]}')
+        )
+    )
+    await both(lambda size: deferred.webhook_request("PATCH", "/messages/@original", data=file_form(size)))
+
+
+async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narrow_world: World) -> None:
+    stage = await create_stage(narrow_world, PremiumType.TIER_2)
+    path = f"/channels/{stage.channel}/messages"
+
+    (await stage.bot.post(path, data=file_form(10 * KIB + 1))).refused(413, 50045)
+    (await stage.user.post(path, data=file_form(48 * KIB))).ok()
+    (await stage.user.post(path, data=file_form(48 * KIB + 1))).refused(413, 50045)

@@ -1,0 +1,308 @@
+"""Tests of interaction responses by user-installed apps and in locked or archived threads."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.permissions import Permissions
+from tests.server.play.test_interactions import BUTTON, InteractionStage, ReceivedInteraction, install_for_user
+from tests.world import Actor, ApiResponse, Guild, World
+
+EPHEMERAL = MessageFlags.EPHEMERAL
+
+
+@pytest.fixture
+async def stage(world: World) -> InteractionStage:
+    user = await world.user("asker")
+    guild = await world.guild(None, user)
+    bot = await world.bot(guild, name="answerer")
+    stage = InteractionStage(world, guild, user, bot)
+    stage.app_session = await bot.connect()
+    return stage
+
+
+@pytest.fixture
+async def away(stage: InteractionStage) -> Guild:
+    """A guild without the app, in which a user with the app installed runs its commands."""
+    guild = await stage.world.guild(None, stage.user)
+    await install_for_user(stage)
+    stage.channel = guild.general
+    return guild
+
+
+async def create_global_command(stage: InteractionStage) -> dict[str, Any]:
+    """Create a global command."""
+    created: dict[str, Any] = (
+        await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})
+    ).ok()
+    return created
+
+
+async def is_ephemeral(stage: InteractionStage, command: dict[str, Any]) -> bool:
+    """Run a command and return whether the app's response is ephemeral."""
+    message = await (await stage.run_command(command)).respond_with_message(content="hello")
+    return bool(message["flags"] & EPHEMERAL)
+
+
+async def open_dm(stage: InteractionStage) -> Actor:
+    """Open a direct message channel with another user and use the user-installed app there."""
+    other = await stage.world.user("other")
+    await install_for_user(stage)
+    dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()
+    stage.channel = int(dm["id"])
+    return other
+
+
+# Users who cannot send messages get ephemeral responses
+
+
+async def test_a_response_in_a_dm_is_ephemeral_if_the_user_is_blocked(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    other = await open_dm(stage)
+    assert not await is_ephemeral(stage, command)
+    other_session = await other.connect()
+    (await other.put(f"/users/@me/relationships/{stage.user.id}", json={"type": 2})).ok()
+
+    assert await is_ephemeral(stage, command)
+
+    await other_session.none_of("MESSAGE_CREATE")
+
+
+async def test_followups_are_ephemeral_once_the_user_is_blocked(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    other = await open_dm(stage)
+    interaction = await stage.run_command(command)
+    assert not (await interaction.respond_with_message(content="hello"))["flags"] & EPHEMERAL
+    assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
+    (await other.put(f"/users/@me/relationships/{stage.user.id}", json={"type": 2})).ok()
+
+    message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
+
+    assert message["flags"] & EPHEMERAL
+
+
+async def test_a_response_to_an_insufficiently_verified_user_is_ephemeral(stage: InteractionStage, away: Guild) -> None:
+    command = await create_global_command(stage)
+    assert not await is_ephemeral(stage, command)
+    level = "UPDATE guilds SET verification_level = 3 WHERE id = ?"
+    await stage.world.write(lambda call: call.tx.run(level, away.id))
+
+    assert await is_ephemeral(stage, command)
+
+    await away.add_role(stage.user, await away.role())
+    assert not await is_ephemeral(stage, command)
+
+
+async def test_a_response_in_a_locked_thread_is_ephemeral_without_manage_threads(
+    stage: InteractionStage, away: Guild
+) -> None:
+    command = await create_global_command(stage)
+    stage.channel = await create_thread(away)
+    assert not await is_ephemeral(stage, command)
+    (await away.owner.patch(f"/channels/{stage.channel}", json={"locked": True})).ok()
+
+    assert await is_ephemeral(stage, command)
+
+    await away.allow_permissions(stage.user, Permissions.MANAGE_THREADS)
+    assert not await is_ephemeral(stage, command)
+
+
+async def test_followups_are_ephemeral_once_the_user_cannot_send_or_left(stage: InteractionStage, away: Guild) -> None:
+    command = await create_global_command(stage)
+    interaction = await stage.run_command(command)
+    await interaction.respond_with_message(content="hello")
+    await away.overwrite(away.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
+    assert (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
+    await away.overwrite(away.general, stage.user.id)
+    assert not (await interaction.webhook_request("POST", json={"content": "more"})).ok()["flags"] & EPHEMERAL
+    (await away.owner.delete(f"/guilds/{away.id}/members/{stage.user.id}")).ok()
+
+    message = (await interaction.webhook_request("POST", json={"content": "and more"})).ok()
+
+    assert message["flags"] & EPHEMERAL
+
+
+async def test_an_app_of_the_guild_responds_publicly_to_every_user(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    await stage.guild.overwrite(stage.guild.general, stage.user.id, deny=Permissions.SEND_MESSAGES)
+
+    assert not await is_ephemeral(stage, command)
+
+
+# Permissions of the app
+
+
+LENDABLE = (
+    Permissions.ATTACH_FILES | Permissions.EMBED_LINKS | Permissions.MENTION_EVERYONE | Permissions.USE_EXTERNAL_EMOJIS
+)
+
+
+async def usable_permissions(interaction: ReceivedInteraction, method: str, path: str = "") -> dict[int, bool]:
+    """Return for each permission whether the app can use it in a response."""
+    loud = {"content": "@everyone", "allowed_mentions": {"parse": ["everyone"]}}
+    message = (await interaction.webhook_request(method, path, json=loud)).ok()
+    embedding = await interaction.webhook_request(method, path, json={"embeds": [{"title": "look"}]})
+    form = aiohttp.FormData()
+    form.add_field("files[0]", b"x", filename="x.txt")
+    attaching = await interaction.webhook_request(method, path, data=form)
+    for response in (embedding, attaching):
+        assert response.status == 200 or response.refused(403, 50013)
+    return {
+        Permissions.MENTION_EVERYONE: message["mention_everyone"],
+        Permissions.EMBED_LINKS: embedding.status == 200,
+        Permissions.ATTACH_FILES: attaching.status == 200,
+    }
+
+
+@pytest.mark.parametrize("lent", [True, False])
+async def test_a_user_installed_app_can_use_the_stated_permissions(
+    stage: InteractionStage, away: Guild, lent: bool
+) -> None:
+    command = await create_global_command(stage)
+    # @everyone has exactly the permissions that the user lacks.
+    await away.overwrite(away.general, away.id, **{"deny" if lent else "allow": LENDABLE}, kind=0)
+    await away.overwrite(away.general, stage.user.id, **{"allow" if lent else "deny": LENDABLE})
+
+    interaction = await stage.run_command(command)
+    await interaction.respond_with_message(content="first")
+
+    permissions = int(interaction.payload["app_permissions"])
+    assert permissions == (LENDABLE if lent else 0)
+    for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
+        for bit, used in (await usable_permissions(interaction, method, path)).items():
+            assert used is bool(permissions & bit), (method, bit)
+
+
+async def test_the_users_permissions_are_checked_at_each_response(stage: InteractionStage, away: Guild) -> None:
+    command = await create_global_command(stage)
+    interaction = await stage.run_command(command)
+    await interaction.respond_with_message(content="first")
+    await away.overwrite(away.general, stage.user.id, allow=LENDABLE)
+    assert set((await usable_permissions(interaction, "PATCH", "/messages/@original")).values()) == {True}
+    await away.overwrite(away.general, stage.user.id, deny=LENDABLE)
+
+    later = await usable_permissions(interaction, "POST")
+
+    assert set(later.values()) == {False}
+
+
+async def test_an_app_cannot_set_the_loading_flag(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    interaction = await stage.run_command(command)
+
+    first = await interaction.respond_with_message(content="first", flags=int(MessageFlags.LOADING))
+    second = (
+        await interaction.webhook_request("POST", json={"content": "second", "flags": int(MessageFlags.LOADING)})
+    ).ok()
+
+    assert (first["flags"], second["flags"]) == (0, 0)
+    assert (await interaction.webhook_request("GET", "/messages/@original")).ok()["content"] == "first"
+
+
+async def test_a_component_response_cannot_add_a_poll(stage: InteractionStage) -> None:
+    pressed = await (await stage.run_command(await create_global_command(stage))).respond_with_message(
+        content="press", components=[BUTTON]
+    )
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}], "duration": 1}
+
+    response = await (await stage.use_component(pressed["id"])).respond(7, {"content": "x", "poll": poll})
+
+    response.refused(400, 520003)
+
+
+async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: InteractionStage) -> None:
+    interaction = await stage.run_command(await create_global_command(stage))
+    upload = {"type": 19, "custom_id": "u", "max_values": 0, "required": False}
+    modal = {"custom_id": "f", "title": "F", "components": [{"type": 18, "label": "x", "component": upload}]}
+    (await interaction.respond(9, modal)).ok()
+
+    async def submit(*values: str) -> ApiResponse:
+        inner = {"type": 19, "custom_id": "u", "values": list(values)}
+        components = [{"type": 18, "component": inner}]
+        return await stage.create_interaction(
+            5, {"id": interaction.payload["id"], "custom_id": "f", "components": components}
+        )
+
+    assert (await submit("0")).errors("data.components.0.component.values") == ["BASE_TYPE_BAD_LENGTH"]
+    assert (await submit()).status == 204
+    event = await stage.app_session.next("INTERACTION_CREATE")
+    assert event["data"]["components"][0]["component"]["values"] == []
+
+
+# Locked and archived threads
+
+
+async def update_thread(stage: InteractionStage, **how: bool) -> None:
+    (await stage.guild.owner.patch(f"/channels/{stage.channel}", json=how)).ok()
+
+
+async def thread_state(stage: InteractionStage) -> tuple[bool, bool]:
+    """Return whether the thread is archived and whether it is locked."""
+    shown = (await stage.guild.owner.get(f"/channels/{stage.channel}")).ok()["thread_metadata"]
+    return shown["archived"], shown["locked"]
+
+
+async def test_public_responses_in_a_locked_thread_fail(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    stage.channel = await create_thread(stage.guild)
+    pressed = await (await stage.run_command(command)).respond_with_message(content="press", components=[BUTTON])
+    deferred = await stage.run_command(command)
+    (await deferred.respond(5)).ok()
+    await update_thread(stage, locked=True)
+
+    for kind, data in ((4, {"content": "x"}), (5, None)):
+        (await (await stage.run_command(command)).respond(kind, data)).refused(400, 160005)
+    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).refused(400, 160005)
+    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 160005)
+    (await deferred.webhook_request("POST", json={"content": "x"})).refused(400, 160005)
+    quiet = await stage.run_command(command)
+    assert (await quiet.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
+    (await quiet.webhook_request("POST", json={"content": "all of you"})).refused(400, 160005)
+    await stage.guild.allow_permissions(stage.bot, Permissions.MANAGE_THREADS)
+    assert (await (await stage.run_command(command)).respond_with_message(content="a moderator's"))["content"]
+    assert (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
+        "content"
+    ] == "x"
+
+
+async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    stage.channel = await create_thread(stage.guild)
+    await update_thread(stage, locked=True, archived=True)
+
+    (await (await stage.run_command(command)).respond(4, {"content": "x"})).refused(400, 160005)
+
+    assert await thread_state(stage) == (True, True)
+
+
+async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    stage.channel = await create_thread(stage.guild)
+    pressed = await (await stage.run_command(command)).respond_with_message(content="press", components=[BUTTON])
+    interaction, deferred = await stage.run_command(command), await stage.run_command(command)
+    message = await interaction.respond_with_message(content="hello")
+    quiet = await stage.run_command(command)
+    await quiet.respond_with_message(content="just you", flags=int(EPHEMERAL))
+    (await deferred.respond(5)).ok()
+    await update_thread(stage, archived=True)
+
+    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).refused(400, 50083)
+    for path in ("/messages/@original", f"/messages/{message['id']}"):
+        (await interaction.webhook_request("PATCH", path, json={"content": "x"})).refused(400, 50083)
+        (await interaction.webhook_request("DELETE", path)).refused(400, 50083)
+    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 50083)
+    assert (await quiet.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()["content"] == "y"
+    assert await thread_state(stage) == (True, False)
+
+    (await interaction.webhook_request("POST", json={"content": "more"})).ok()
+
+    assert await thread_state(stage) == (False, False)
+    (await interaction.webhook_request("DELETE", "/messages/@original")).ok()
+
+
+async def create_thread(guild: Guild) -> int:
+    """Create a public thread and return its id."""
+    created = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "talk", "type": 11})).ok()
+    return int(created["id"])

@@ -1,0 +1,179 @@
+"""Tests of interactions on both sides of their dated changes (spec/dated-changes.md)."""
+
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.changes import Change
+from hubbub.protocol.flags import ApplicationFlags, MessageFlags
+from hubbub.protocol.permissions import Permissions
+from tests.server.play.test_interactions import BUTTON, InteractionStage, install_for_user
+from tests.world import PRIVILEGED, Guild, World
+
+EPHEMERAL = MessageFlags.EPHEMERAL
+OFFSETS_MS = (-1, 0)
+
+
+@pytest.fixture
+async def stage(world: World) -> InteractionStage:
+    user = await world.user("asker")
+    guild = await world.guild(None, user)
+    bot = await world.bot(guild, name="answerer", flags=PRIVILEGED | ApplicationFlags.EMBEDDED)
+    stage = InteractionStage(world, guild, user, bot)
+    stage.app_session = await bot.connect()
+    stage.user_session = await user.connect()
+    return stage
+
+
+async def create_global_command(stage: InteractionStage) -> dict[str, Any]:
+    """Create a global command."""
+    body = {"name": "hi", "description": "x"}
+    created: dict[str, Any] = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
+    return created
+
+
+async def enter_guild_without_app(stage: InteractionStage) -> Guild:
+    """Move the stage to a guild without the app, with the app installed for the user."""
+    guild = await stage.world.guild(None, stage.user)
+    await install_for_user(stage)
+    stage.channel = guild.general
+    return guild
+
+
+async def enter_dm_with_app(stage: InteractionStage) -> int:
+    """Move the stage to the direct message channel of user and bot, and return its id."""
+    dm = await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})
+    stage.channel = int(dm.ok()["id"])
+    return stage.channel
+
+
+def set_clock(stage: InteractionStage, change: Change, moment: int) -> None:
+    stage.world.clock.set(change.at_ms + moment)
+
+
+@pytest.mark.dated(changes.EXTERNAL_APPS)
+async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    await enter_guild_without_app(stage)
+    statuses = []
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.EXTERNAL_APPS, moment)
+        interaction = await stage.run_command(command)
+        await interaction.respond_with_message(content="first")
+        for _ in range(5):
+            (await interaction.webhook_request("POST", json={"content": "more"})).ok()
+
+        sixth = await interaction.webhook_request("POST", json={"content": "too much"})
+
+        statuses.append(sixth.status)
+    assert statuses == [200, 400]
+    sixth.refused(400, 40094)
+
+
+@pytest.mark.dated(changes.EXTERNAL_APPS)
+async def test_the_external_apps_permission_replaces_the_guild_size_rule(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    guild = await enter_guild_without_app(stage)
+
+    async def is_quiet(members: int, *, denied: int = 0) -> bool:
+        await guild.overwrite(guild.general, guild.id, deny=denied, kind=0)
+        resize = "UPDATE guilds SET member_count = ? WHERE id = ?"
+        await stage.world.write(lambda call: call.tx.run(resize, members, guild.id))
+        message = await (await stage.run_command(command)).respond_with_message(content="hello")
+        return bool(message["flags"] & EPHEMERAL)
+
+    set_clock(stage, changes.EXTERNAL_APPS, -1)
+    assert not await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
+    assert await is_quiet(26)
+    set_clock(stage, changes.EXTERNAL_APPS, 0)
+    assert await is_quiet(25, denied=Permissions.USE_EXTERNAL_APPS)
+    assert not await is_quiet(26)
+
+
+@pytest.mark.dated(changes.EXTERNAL_APPS)
+async def test_the_integration_owner_in_a_dm_is_a_string_from_the_date(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    channel = await enter_dm_with_app(stage)
+    for moment, zero in zip(OFFSETS_MS, (0, "0"), strict=True):
+        set_clock(stage, changes.EXTERNAL_APPS, moment)
+        interaction = await stage.run_command(command)
+        assert interaction.payload["authorizing_integration_owners"] == {"0": zero}
+
+        assert (await interaction.respond(4, {"content": "hello"}, query="")).status == 204
+
+        message = await stage.user_session.next("MESSAGE_CREATE", lambda data: data["channel_id"] == str(channel))
+        assert message["interaction_metadata"]["authorizing_integration_owners"] == {"0": zero}
+
+
+@pytest.mark.dated(changes.USER_INSTALLS)
+async def test_app_permissions_are_sent_in_dms_from_the_date(stage: InteractionStage) -> None:
+    command = await create_global_command(stage)
+    guild_channel = stage.channel
+    dm_channel = await enter_dm_with_app(stage)
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, moment)
+        for channel in (guild_channel, dm_channel):
+            stage.channel = channel
+            interaction = await stage.run_command(command)
+            assert ("app_permissions" in interaction.payload) is (moment == 0 or channel == guild_channel)
+
+
+@pytest.mark.dated(changes.USER_INSTALLS)
+async def test_contexts_of_commands_are_stored_from_the_date(stage: InteractionStage) -> None:
+    body = {"name": "hi", "description": "x", "contexts": [1], "integration_types": [1]}
+    stored = []
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.USER_INSTALLS, moment)
+        created = (await stage.bot.post(f"{stage.application_path}/commands", json=body)).ok()
+        set_clock(stage, changes.USER_INSTALLS, 0)
+        shown = (await stage.bot.get(f"{stage.application_path}/commands/{created['id']}")).ok()
+        stored.append((shown["contexts"], shown["integration_types"]))
+
+    assert stored == [(None, [0, 1]), ([1], [1])]
+
+
+@pytest.mark.dated(changes.PER_ATTACHMENT_LIMIT)
+async def test_interactions_state_the_attachment_limit_from_the_date(stage: InteractionStage) -> None:
+    command = await stage.create_command()
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.PER_ATTACHMENT_LIMIT, moment)
+        interaction = await stage.run_command(command)
+        message = await interaction.respond_with_message(content="press", components=[BUTTON])
+        pressed = await stage.use_component(message["id"])
+
+        limits = [each.payload.get("attachment_size_limit") for each in (interaction, pressed)]
+
+        assert limits == [None if moment else 10 << 20] * 2
+
+
+@pytest.mark.dated(changes.WEBHOOK_UPLOAD_10MIB)
+async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionStage) -> None:
+    command = await stage.create_command()
+    for moment in OFFSETS_MS:
+        set_clock(stage, changes.WEBHOOK_UPLOAD_10MIB, moment)
+        interaction = await stage.run_command(command)
+        await interaction.respond_with_message(content="first")
+        for method, path in (("POST", ""), ("PATCH", "/messages/@original")):
+            form = aiohttp.FormData()
+            form.add_field("files[0]", b"x" * (12 << 20), filename="large.bin")
+
+            response = await interaction.webhook_request(method, path, data=form)
+
+            if moment:
+                assert response.ok()["attachments"][0]["size"] == 12 << 20
+            else:
+                response.refused(413, 50045)
+
+
+@pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)
+async def test_a_response_can_launch_an_activity_from_the_date(stage: InteractionStage) -> None:
+    command = await stage.create_command()
+    set_clock(stage, changes.ENTRY_POINT_COMMANDS, -1)
+    refused = await (await stage.run_command(command)).respond(12)
+    set_clock(stage, changes.ENTRY_POINT_COMMANDS, 0)
+    launched = await (await stage.run_command(command)).respond(12)
+
+    assert refused.errors("type") == ["BASE_TYPE_CHOICES"]
+    assert launched.ok()["resource"]["activity_instance"]["id"]

@@ -1,0 +1,257 @@
+"""Effects of blocks, bans and scopes on messages between players, and their webhooks (spec/sdk.md#9.3, 11.3, 11.5)."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.flags import UserFlags
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.identity import accounts
+from tests.game import SDK_INTENTS, Player, game
+from tests.receiver import Receiver, subscribe_to_events
+from tests.server.play.test_user_messages import (
+    PRESENCE_SCOPES,
+    game_with_friends,
+    start_joinable_activity,
+)
+from tests.world import World, befriend
+
+DIRECT_MESSAGE_EVENTS = tuple(f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE"))
+
+
+async def block(one: Player, other: Player) -> None:
+    """Block a player."""
+    (await one.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).ok()
+
+
+async def strangers(world: World) -> tuple[Player, Player]:
+    """Create two players of one game who are not friends."""
+    played = await game(world)
+    return await played.player(), await played.player()
+
+
+# Blocks
+
+
+async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    activity = await start_joinable_activity(alice, await alice.connect_sdk())
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
+    (await bob.get(path)).ok()
+
+    await block(alice, bob)
+
+    (await bob.get(path)).refused(403, 50001)
+
+
+async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
+    alice, bob = await strangers(world)
+    await alice.connect_sdk()
+    bob_session = await bob.connect_sdk()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+
+    await block(bob, alice)
+
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "rude"})).refused(403, 50007)
+    await bob_session.none_of("MESSAGE_UPDATE")
+    assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
+
+
+async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
+    alice, bob = await strangers(world)
+    await alice.connect_sdk()
+    await bob.connect_sdk()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "  "})).refused(400, 50006)
+
+
+# Joining
+
+
+async def test_a_join_request_requires_a_joinable_activity(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
+    activity = {"name": "Game", "type": 0, "party": {"id": "party", "size": [1, 4]}, "supported_platforms": ["desktop"]}
+    await alice_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await alice_session.wait_processed()
+
+    request = {"type": 5, "session_id": bob_session.ready["session_id"]}
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).refused(400, 50039)
+
+
+@pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
+async def test_joining_a_public_party_requires_a_relation_to_the_host(world: World, known_by: str) -> None:
+    played = await game(world)
+    host_user, guest_user = await world.user(), await world.user()
+    alice, bob = await played.player(host_user), await played.player(guest_user)
+    if known_by == "platform":
+        await befriend(alice, bob)
+    elif known_by == "game":
+        for one, other in ((alice, bob), (bob, alice)):
+            (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
+    elif known_by == "voice":
+        guild = await world.guild(host_user, guest_user)
+        lounge = await guild.channel("Lounge", type=2)
+        for user in (host_user, guest_user):
+            session = await user.connect()
+            await session.send(4, {"guild_id": str(guild.id), "channel_id": str(lounge), "self_mute": False})
+            await session.next("VOICE_SERVER_UPDATE")
+    host_session = await alice.connect_sdk()
+    activity = {"name": "Game", "type": 0, "party": {"id": "party", "privacy": 1}, "secrets": {"join": "open sesame"}}
+    await host_session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await host_session.wait_processed()
+
+    path = f"/users/{alice.id}/sessions/{host_session.ready['session_id']}/activities/{played.id}/1"
+    response = await bob.get(path)
+
+    if known_by == "nothing":
+        response.refused(403, 50001)
+    else:
+        assert response.ok() == {"secret": "open sesame"}
+
+
+async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    activity = await start_joinable_activity(alice, await alice.connect_sdk())
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
+
+    (await bob.get(f"{path}?channel_id=1&message_id={message['id']}")).refused(400, 50039)
+    (await bob.get(f"{path}?channel_id={message['channel_id']}&message_id={message['id']}")).ok()
+
+
+# Bans
+
+
+async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    user = await world.user()
+    await world.write(lambda call: accounts.ban(call, UserId(user.id)))
+
+    def make_provisional(call: Call) -> None:
+        call.tx.run("UPDATE users SET flags = ? WHERE id = ?", UserFlags.PROVISIONAL_ACCOUNT, alice.id)
+        call.tx.run(
+            "INSERT INTO provisional_accounts (user_id, family_id, restricted_by, created_ms) VALUES (?, ?, ?, ?)",
+            alice.id,
+            played.id,
+            user.id,
+            call.now,
+        )
+
+    await world.write(make_provisional)
+    path = f"/users/{bob.id}/messages"
+    await alice.connect_sdk()
+    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
+
+    await bob.connect_sdk()
+    message = (await alice.post(path, json={"content": "hi"})).ok()
+    assert message["channel_id"] == str(bob.id)
+    assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
+    assert (await alice.post(path, json={"content": "hi"})).ok()["channel_id"] != str(bob.id)
+
+
+# Lists
+
+
+async def test_a_group_channel_is_not_listed_as_a_direct_conversation(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    summaries = "/partner-sdk/users/@me/channels"
+    assert (await alice.get(summaries)).ok() == [{"user_id": str(bob.id), "last_message_id": message["id"]}]
+
+    # An account merge leaves this state when both accounts had a channel with the same user (spec/sdk.md#8.5).
+    await world.write(lambda call: call.tx.run("UPDATE channels SET type = 3 WHERE id = ?", int(message["channel_id"])))
+
+    assert (await alice.get(summaries)).ok() == []
+
+
+# Webhooks
+
+
+async def test_a_game_without_the_message_scope_receives_no_message_webhooks(
+    near_world: World, receiver: Receiver
+) -> None:
+    _, alice, _ = await game_with_friends(near_world)
+    other = await game(near_world, "Other")
+    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
+    presence_only = await other.player(scope=PRESENCE_SCOPES)
+    await befriend(alice, presence_only)
+    await presence_only.connect_sdk()
+
+    (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "between us"})).ok()
+
+    assert near_world.app.worker is not None
+    await near_world.app.worker.run_due()
+    assert receiver.events == []
+
+
+async def test_message_webhooks_stay_within_the_game(near_world: World, receiver: Receiver) -> None:
+    alice, bob = await strangers(near_world)
+    other = await game(near_world, "Other")
+    await subscribe_to_events(receiver, other.backend, *DIRECT_MESSAGE_EVENTS)
+    other_player = await near_world.bearer(alice, other.id)
+    await other_player.connect(SDK_INTENTS)
+    await alice.connect_sdk()
+    await bob.connect_sdk()
+
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "here only"})).ok()
+
+    assert near_world.app.worker is not None
+    await near_world.app.worker.run_due()
+    assert receiver.events == []
+
+
+async def delivered_events(world: World, receiver: Receiver) -> list[dict[str, Any]]:
+    """Run the due jobs and return the events that the webhook received, in order."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    return [{**each["data"], "kind": each["type"]} for each in receiver.events]
+
+
+async def test_webhooks_contain_the_whole_stored_message(near_world: World, receiver: Receiver) -> None:
+    played, alice, bob = await game_with_friends(near_world)
+    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    await alice.connect_sdk()
+    path = f"/users/{bob.id}/messages"
+
+    message = (await alice.post(path, json={"content": "one", "metadata": {"k": "v"}})).ok()
+    (await alice.patch(f"{path}/{message['id']}", json={"content": "two"})).ok()
+    (await alice.delete(f"{path}/{message['id']}")).ok()
+
+    events = await delivered_events(near_world, receiver)
+    assert [(each["kind"], each["content"]) for each in events] == list(
+        zip(DIRECT_MESSAGE_EVENTS, ("one", "two", "two"), strict=True)
+    )
+    for each in events:
+        assert (each["id"], each["channel_id"]) == (message["id"], message["channel_id"])
+        assert (each["author"]["id"], each["recipient_id"]) == (str(alice.id), str(bob.id))
+        assert (each["application_id"], each["flags"], each["metadata"]) == (str(played.id), 1 << 16, {"k": "v"})
+        assert {user["id"] for user in each["channel"]["recipients"]} == {str(alice.id), str(bob.id)}
+        assert "moderation_metadata" not in each
+    assert [bool(each["edited_timestamp"]) for each in events] == [False, True, True]
+
+
+async def test_webhooks_of_deleted_unstored_messages_omit_the_content(near_world: World, receiver: Receiver) -> None:
+    played = await game(near_world)
+    alice, bob = await played.player(), await played.player()
+    await subscribe_to_events(receiver, played.backend, *DIRECT_MESSAGE_EVENTS)
+    await alice.connect_sdk()
+    await bob.connect_sdk()
+    path = f"/users/{bob.id}/messages"
+
+    message = (await alice.post(path, json={"content": "one"})).ok()
+    (await alice.patch(f"{path}/{message['id']}", json={"content": "two"})).ok()
+    (await alice.delete(f"{path}/{message['id']}")).ok()
+
+    events = await delivered_events(near_world, receiver)
+    assert [(each["kind"], each["content"]) for each in events] == list(
+        zip(DIRECT_MESSAGE_EVENTS, ("one", "two", ""), strict=True)
+    )
+    for each in events:
+        assert (each["id"], each["author"]["id"], each["recipient_id"]) == (message["id"], str(alice.id), str(bob.id))
+        assert (each["application_id"], each["flags"]) == (str(played.id), 1 << 16)
+        # The message is not stored, so its channel is the other player.
+        assert (each["channel"]["type"], each["channel"]["id"]) == (18, str(alice.id))

@@ -1,0 +1,509 @@
+"""Purchases and payments: charges at the provider, and how declined and unconfirmed ones are handled."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, NamedTuple
+
+import aiohttp
+import pytest
+
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.config import Config
+from hubbub.server.core.payments import Charge, PaymentDeclined
+from hubbub.server.play.subscriptions import ledger
+from tests.fixtures.validator import ResponseMonitor
+from tests.pages import Browser
+from tests.server.identity.test_account_deletion import delete_account, register
+from tests.server.play.test_entitlements import owner_of, publish_sku
+from tests.server.play.test_subscriptions import (
+    DAY_MS,
+    INACTIVE,
+    buy,
+    event_names,
+    received_events,
+    run_due_jobs,
+    timestamp_ms,
+)
+from tests.world import NOW_MS, Actor, ApiResponse, Session, World
+
+
+class Bank:
+    """A payment provider whose behavior the test controls."""
+
+    enabled = True
+
+    def __init__(self) -> None:
+        self.charges: list[Charge] = []
+        self.refunds: list[Charge] = []
+        self.held: dict[str, int] = {}
+        """Amounts charged and not refunded, by charge key."""
+        self.is_declining = False
+        self.is_down = False
+        self.loses_response = False
+        """Whether it takes the payment but its response is lost."""
+        self.hangs: asyncio.Event | None = None
+
+    async def charge(self, charge: Charge) -> None:
+        """Record the charge, then accept, decline or fail."""
+        self.charges.append(charge)
+        if self.hangs is not None:
+            await self.hangs.wait()
+        if self.is_down:
+            raise ConnectionError("the bank is closed")
+        if self.is_declining:
+            raise PaymentDeclined("no money")
+        self.held[charge.key] = charge.amount
+        if self.loses_response:
+            raise ConnectionError("the line went dead")
+
+    async def refund(self, charge: Charge) -> None:
+        """Record the refund, then accept, decline or fail."""
+        self.refunds.append(charge)
+        if self.is_down:
+            raise ConnectionError("the bank is closed")
+        if self.is_declining:
+            raise PaymentDeclined("too late")
+        self.held.pop(charge.key, None)
+
+
+@pytest.fixture
+def bank() -> Bank:
+    """Return the payment provider of `paid_world`."""
+    return Bank()
+
+
+@pytest.fixture
+async def paid_world(store_config: Config, watch: ResponseMonitor, bank: Bank) -> AsyncIterator[World]:
+    """Run a world with a payment provider."""
+    app = App(store_config, clock=ControlledClock(NOW_MS, running=False), payments=bank)
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        world = World(app, client)
+        yield world
+        await world.close()
+    await app.stop()
+
+
+class Subscribed(NamedTuple):
+    """A paid monthly subscription, and a session of the application's bot."""
+
+    bot: Actor
+    sku: int
+    bought: Any
+    session: Session
+    end_ms: int
+
+
+async def subscribed(world: World, **sku: Any) -> Subscribed:
+    """Subscribe a user and run the jobs that the purchase scheduled."""
+    bot, alice = await world.bot(), await world.user()
+    sku_id = await publish_sku(bot, **sku)
+    bought = await buy(alice, sku_id)
+    session = await bot.connect(intents=0)
+    await run_due_jobs(world)
+    return Subscribed(bot, sku_id, bought, session, timestamp_ms(bought["subscription"]["current_period_end"][:19]))
+
+
+async def test_the_provider_is_charged_once_per_payment(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await publish_sku(bot, price=499, currency="eur")
+    bought = await buy(alice, sku)
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(62 * DAY_MS)
+
+    first, second, third = bank.charges
+    assert (first.user_id, first.sku_id, first.amount, first.currency) == (alice.id, sku, 499, "eur")
+    assert second.subscription_id == third.subscription_id == int(bought["subscription"]["id"])
+    assert len({charge.key for charge in bank.charges}) == 3
+
+
+async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await publish_sku(bot)
+    session = await bot.connect(intents=0)
+    bank.is_declining = True
+
+    response = await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})
+
+    response.refused(400, 50070)
+    assert response.json["message"] == "The payment was declined. Nothing was bought."
+
+    assert await received_events(session) == []
+    bank.is_declining = False
+    await buy(alice, sku)
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(DAY_MS)
+    assert len(bank.charges) == 2
+
+
+async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await publish_sku(bot)
+    session = await bot.connect(intents=0)
+    bank.is_down = True
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
+    assert await received_events(session) == []
+    # The outcome is unknown, so a second purchase is rejected.
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 40074)
+    bank.is_down = False
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(60_000)
+
+    assert event_names(await received_events(session)) == [
+        "SUBSCRIPTION_CREATE",
+        "ENTITLEMENT_CREATE",
+        "SUBSCRIPTION_UPDATE",
+    ]
+    assert len({charge.key for charge in bank.charges}) == 1
+
+
+async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    hat = await publish_sku(bot, 2)
+    bank.hangs = asyncio.Event()
+
+    async def try_to_buy() -> ApiResponse:
+        return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
+
+    first = asyncio.create_task(try_to_buy())
+    while not bank.charges:
+        await asyncio.sleep(0.001)
+    (await try_to_buy()).refused(400, 40074)
+    bank.hangs.set()
+
+    (await first).ok()
+    assert len(bank.charges) == 1
+
+
+async def test_a_declined_renewal_is_retried_for_three_days(paid_world: World, bank: Bank) -> None:
+    _, _, bought, session, end_ms = await subscribed(paid_world)
+    bank.is_declining = True
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
+
+    # The charge is retried daily, and the subscription stays active.
+    assert len(bank.charges) == 4
+    assert await received_events(session) == []
+    assert len({charge.key for charge in bank.charges[1:]}) == 1
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
+
+    (name, ended), (_, over) = await received_events(session)
+    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
+    assert over["status"] == INACTIVE
+    await paid_world.clock.run_for(60 * DAY_MS)
+    assert len(bank.charges) == 5
+
+
+async def test_a_late_renewal_keeps_its_billing_day(paid_world: World, bank: Bank) -> None:
+    _, _, bought, session, end_ms = await subscribed(paid_world)
+    bank.is_declining = True
+    await paid_world.clock.run_until(end_ms + DAY_MS - 1)
+    bank.is_declining = False
+    await paid_world.clock.run_until(end_ms + DAY_MS)
+
+    ((_, renewed),) = await received_events(session)
+    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
+
+
+async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await publish_sku(bot)
+    bank.enabled = False
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50097)
+    assert bank.charges == []
+
+
+# A provider that does not respond
+
+
+async def test_a_renewal_is_charged_once_after_a_two_day_outage(paid_world: World, bank: Bank) -> None:
+    bot, sku, bought, session, end_ms = await subscribed(paid_world, price=499)
+    bank.is_down = True
+    await paid_world.clock.run_until(end_ms + 1)
+    # A price change does not affect the charge whose outcome is unknown.
+    path = f"/applications/{bot.application_id}/skus/{sku}"
+    (await bot.patch(path, json={"price": 999})).ok()
+    await paid_world.clock.run_until(end_ms + 2 * DAY_MS)
+
+    assert await received_events(session) == []
+    assert len(bank.charges) > 40
+    bank.is_down = False
+    await paid_world.clock.run_for(DAY_MS // 24)
+
+    ((name, renewed),) = await received_events(session)
+    assert (name, renewed["status"]) == ("SUBSCRIPTION_UPDATE", 0)
+    assert renewed["current_period_start"] == bought["subscription"]["current_period_end"]
+    assert len({(charge.key, charge.amount) for charge in bank.charges[1:]}) == 1
+    assert list(bank.held.values()) == [499, 499]
+    assert bank.refunds == []
+    await paid_world.clock.run_until(timestamp_ms(renewed["current_period_end"][:19]))
+    assert list(bank.held.values()) == [499, 499, 999]
+
+
+async def test_an_unconfirmed_renewal_ends_after_three_days(paid_world: World, bank: Bank) -> None:
+    _, _, bought, session, end_ms = await subscribed(paid_world)
+    # The provider took the payment, its response was lost, and it is unreachable since.
+    bank.loses_response = True
+    await paid_world.clock.run_until(end_ms + 1)
+    bank.is_down = True
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS - 1)
+    assert await received_events(session) == []
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
+
+    (name, ended), (_, over) = await received_events(session)
+    assert (name, ended["ends_at"]) == ("ENTITLEMENT_UPDATE", bought["subscription"]["current_period_end"])
+    assert over["status"] == INACTIVE
+    charges = len(bank.charges)
+
+    # A payment without effect is refunded, however late.
+    await paid_world.clock.run_for(5 * DAY_MS)
+    assert len(bank.held) == 2
+    bank.is_down = bank.loses_response = False
+    await paid_world.clock.run_for(DAY_MS)
+    assert list(bank.held) == [bank.charges[0].key]
+    assert len(bank.charges) == charges
+    assert {charge.key for charge in bank.refunds} == {bank.charges[1].key}
+    refunds = len(bank.refunds)
+    await paid_world.clock.run_for(60 * DAY_MS)
+    assert len(bank.refunds) == refunds
+    assert await received_events(session) == []
+
+
+async def test_days_of_outage_and_of_declines_are_counted_together(paid_world: World, bank: Bank) -> None:
+    _, _, _, session, end_ms = await subscribed(paid_world)
+    bank.is_down = True
+    await paid_world.clock.run_until(end_ms + 5 * DAY_MS // 2)
+    bank.is_down, bank.is_declining = False, True
+    await paid_world.clock.run_until(end_ms + 3 * DAY_MS)
+
+    assert event_names(await received_events(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
+    await paid_world.clock.run_for(DAY_MS)
+    # The provider confirmed that it took nothing.
+    assert bank.refunds == []
+
+
+async def test_a_provider_timeout_counts_as_no_response(
+    paid_world: World, bank: Bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ledger, "TIMEOUT_SECONDS", 0.01)
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    sku = await publish_sku(bot)
+    bank.hangs = asyncio.Event()
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
+
+    bank.hangs = None
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(60_000)
+    assert len((await alice.get("/users/@me/subscriptions")).ok()) == 1
+    assert len(bank.held) == 1
+
+
+async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    body = {"sku_id": str(await publish_sku(bot))}
+    session = await bot.connect(intents=0)
+    bank.loses_response = True
+    (await alice.post("/users/@me/purchases", json=body)).refused(503, 0)
+    bank.is_down = True
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(DAY_MS - 1)
+    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+    await paid_world.clock.run_for(DAY_MS // 24)
+    assert await received_events(session) == []
+    (first,) = bank.held
+
+    bank.is_down = bank.loses_response = False
+    (await alice.post("/users/@me/purchases", json=body)).ok()
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(DAY_MS)
+
+    # The purchase is paid once.
+    assert list(bank.held) == [bank.charges[-1].key] != [first]
+    assert event_names(await received_events(session)) == [
+        "SUBSCRIPTION_CREATE",
+        "ENTITLEMENT_CREATE",
+        "SUBSCRIPTION_UPDATE",
+    ]
+
+
+# Refunds
+
+
+async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    bought = await buy(alice, await publish_sku(bot, price=499, currency="eur"))
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(32 * DAY_MS)
+    first, second = bank.charges
+    path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
+    owner = await owner_of(paid_world, bot)
+
+    # The outage lasts longer than the retry period of other jobs.
+    bank.is_down = True
+    (await owner.post(path)).ok()
+    (await owner.post(path)).refused(404, 10029)
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(3 * DAY_MS)
+    assert list(bank.held) == [first.key, second.key]
+    bank.is_down = False
+    await paid_world.clock.run_for(DAY_MS)
+
+    assert list(bank.held) == [first.key]
+    assert set(bank.refunds) == {second}
+    refunds = len(bank.refunds)
+    await paid_world.clock.run_for(40 * DAY_MS)
+    assert (len(bank.charges), len(bank.refunds)) == (2, refunds)
+
+
+async def test_a_one_time_purchase_is_refunded_at_the_price_paid(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    hat = await publish_sku(bot, 2, price=300)
+    bought = await buy(alice, hat)
+    (await bot.patch(f"/applications/{bot.application_id}/skus/{hat}", json={"price": 900})).ok()
+    owner = await owner_of(paid_world, bot)
+
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    await run_due_jobs(paid_world)
+
+    assert [(back.key, back.amount) for back in bank.refunds] == [(bank.charges[0].key, 300)]
+    assert bank.held == {}
+    await buy(alice, hat)
+
+
+async def test_a_declined_refund_is_not_retried(
+    paid_world: World, bank: Bank, caplog: pytest.LogCaptureFixture
+) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    bought = await buy(alice, await publish_sku(bot, 2))
+    owner = await owner_of(paid_world, bot)
+    bank.is_declining = True
+
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(10 * DAY_MS)
+
+    assert len(bank.refunds) == 1
+    assert "was refused: too late" in caplog.text
+
+
+async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    bought = await buy(alice, await publish_sku(bot))
+    owner = await owner_of(paid_world, bot)
+    end_ms = timestamp_ms(bought["subscription"]["current_period_end"][:19])
+    await run_due_jobs(paid_world)
+    # The renewal is being charged while the refund is requested.
+    bank.hangs = asyncio.Event()
+    paid_world.clock.set(end_ms)
+    while len(bank.charges) < 2:
+        await asyncio.sleep(0.001)
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+    while len(bank.refunds) < 2:
+        await asyncio.sleep(0.001)
+    bank.hangs.set()
+    await run_due_jobs(paid_world)
+
+    assert bank.held == {}
+    (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
+    assert subscription["status"] == INACTIVE
+
+
+# Account deletion
+
+
+async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, bank: Bank) -> None:
+    mary, bot, other, third = await register(paid_world), *[await paid_world.bot() for _ in range(3)]
+    guild = await paid_world.guild(None, mary)
+    bought = await buy(mary, await publish_sku(bot))
+    bought_for_guild = await buy(
+        mary, await publish_sku(other, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
+    )
+    bank.loses_response = True
+    (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).refused(503, 0)
+    bank.loses_response = False
+    sessions = [await each.connect(intents=0) for each in (bot, other, third)]
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(1000)
+    await delete_account(mary)
+
+    (name, ended), deleted = await received_events(sessions[0])
+    assert name == "ENTITLEMENT_UPDATE"
+    assert ended["id"] == bought["entitlement"]["id"]
+    assert timestamp_ms(ended["ends_at"][:19]) == paid_world.clock.now_ms() // 1000 * 1000
+    assert deleted == ("SUBSCRIPTION_DELETE", bought["subscription"])
+    # The guild keeps its entitlement until the end of the paid period.
+    (name, ended), deleted = await received_events(sessions[1])
+    assert name == "ENTITLEMENT_UPDATE"
+    assert ended == bought_for_guild["entitlement"] | {
+        "ends_at": bought_for_guild["subscription"]["current_period_end"]
+    }
+    assert deleted == ("SUBSCRIPTION_DELETE", bought_for_guild["subscription"])
+    listed = f"/applications/{other.application_id}/entitlements?guild_id={guild.id}&only_active=true"
+    assert len((await other.get(listed)).ok()) == 1
+
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(40 * DAY_MS)
+    assert (await other.get(listed)).ok() == []
+    for session in sessions:
+        assert await received_events(session) == []
+    # No further charges are made, and the pending purchase is refunded.
+    assert len(bank.charges) == 3
+    assert list(bank.held) == [charge.key for charge in bank.charges[:2]]
+
+
+# Currencies
+
+
+async def test_prices_of_different_currencies_are_not_compared(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    dollars, yen = await publish_sku(bot, price=499, currency="usd"), await publish_sku(bot, price=500, currency="jpy")
+    bought = await buy(alice, dollars)
+    session = await bot.connect(intents=0)
+
+    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    (await alice.patch(path, json={"sku_id": str(yen)})).ok()
+
+    ((_, changed),) = await received_events(session)
+    assert (changed["sku_ids"], changed["renewal_sku_ids"]) == ([str(dollars)], [str(yen)])
+    assert len(bank.charges) == 1
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(32 * DAY_MS)
+    assert [(charge.amount, charge.currency) for charge in bank.charges] == [(499, "usd"), (500, "jpy")]
+    assert event_names(await received_events(session)) == [
+        "ENTITLEMENT_UPDATE",
+        "ENTITLEMENT_CREATE",
+        "SUBSCRIPTION_UPDATE",
+    ]
+
+
+# Store page
+
+
+async def test_the_store_page_explains_the_payment_result(paid_world: World, bank: Bank) -> None:
+    bot, alice = await paid_world.bot(), await paid_world.user()
+    hat = await publish_sku(bot, 2, name="Hat")
+    browser = Browser(paid_world)
+    browser.sign_in_as(alice)
+    page = await browser.open(f"/application-directory/{bot.application_id}/store/{hat}")
+
+    bank.is_declining = True
+    declined = await browser.submit(page, "Buy Hat")
+    assert (declined.status, "The payment was declined." in declined.text) == (400, True)
+    bank.is_declining, bank.enabled = False, False
+    closed = await browser.submit(declined, "Buy Hat")
+    assert (closed.status, "Purchases are currently disabled" in closed.text) == (400, True)
+    bank.enabled, bank.loses_response = True, True
+    unsure = await browser.submit(closed, "Buy Hat")
+    assert (unsure.status, "still being processed" in unsure.text) == (503, True)
+    pending = await browser.submit(page, "Buy Hat")
+    assert (pending.status, "payment is pending" in pending.text) == (400, True)
+
+    bank.loses_response = False
+    await run_due_jobs(paid_world)
+    await paid_world.clock.run_for(60_000)
+    assert "Owned" in (await browser.open(page.url)).text
+    assert len(bank.held) == 1

@@ -1,0 +1,510 @@
+"""Subscriptions: renewal, change, cancellation and expiry, with the events of each step."""
+
+import itertools
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.flags import SkuFlags
+from hubbub.server.play.subscriptions.periods import anchor_day, next_month
+from tests.receiver import Receiver, subscribe_to_events
+from tests.server.play.test_entitlements import bearer_headers, owner_of, publish_sku
+from tests.world import Actor, Session, World
+
+ACTIVE, INACTIVE, ENDING = 0, 1, 2
+DAY_MS = 24 * 3_600_000
+
+
+def timestamp_ms(text: str) -> int:
+    """Return a UTC timestamp in milliseconds."""
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
+
+
+async def run_due_jobs(world: World) -> None:
+    """Run the jobs that are due."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def run_until(world: World, text: str) -> None:
+    """Advance the clock to this time and run the jobs on the way."""
+    await run_due_jobs(world)
+    await world.clock.run_until(timestamp_ms(text))
+
+
+async def buy(user: Actor, sku: int, **more: Any) -> Any:
+    """Buy a SKU and return the response."""
+    return (await user.post("/users/@me/purchases", json={"sku_id": str(sku), **more})).ok()
+
+
+async def received_events(session: Session) -> list[tuple[str, Any]]:
+    """Return the events that the session received since the last call, in order."""
+    await session.settle()
+    frames = [frame for frame in session.dispatches[session._position :] if frame["t"] != "PING"]
+    session._position = len(session.dispatches)
+    return [(frame["t"], frame["d"]) for frame in frames]
+
+
+def event_names(events: list[tuple[str, Any]]) -> list[str]:
+    """Return the names of events."""
+    return [name for name, _ in events]
+
+
+def period(start: str, end: str) -> dict[str, str]:
+    """Return the period fields of a subscription."""
+    return {"current_period_start": f"{start}.000000+00:00", "current_period_end": f"{end}.000000+00:00"}
+
+
+def renewal_events(subscription: dict[str, Any], time: str, *days: str) -> list[tuple[str, Any]]:
+    """Return the events of renewals on these days except the last, and update `subscription` accordingly."""
+    events = []
+    for start, end in itertools.pairwise(days):
+        subscription |= period(f"{start}T{time}", f"{end}T{time}")
+        events.append(("SUBSCRIPTION_UPDATE", dict(subscription)))
+    return events
+
+
+async def test_the_life_cycle_of_a_subscription_over_a_year(near_world: World, receiver: Receiver) -> None:
+    """Buy, renew, downgrade, upgrade, cancel, resume and cancel again until it expires."""
+    world = near_world
+    world.clock.set(timestamp_ms("2027-01-31T10:00:00"))
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await publish_sku(bot, price=999), await publish_sku(bot, price=499, name="Silver")
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    session = await bot.connect(intents=0)
+    path = "/users/@me/subscriptions"
+
+    # January: purchase.
+    bought = await buy(alice, gold)
+    created, granted, activated = await received_events(session)
+    subscription_id = bought["subscription"]["id"]
+    assert created == (
+        "SUBSCRIPTION_CREATE",
+        {
+            "id": subscription_id,
+            "user_id": str(alice.id),
+            "sku_ids": [str(gold)],
+            "renewal_sku_ids": None,
+            "entitlement_ids": [],
+            "current_period_start": "2027-01-31T10:00:00.000000+00:00",
+            "current_period_end": "2027-02-28T10:00:00.000000+00:00",
+            "status": INACTIVE,
+            "canceled_at": None,
+        },
+    )
+    first = bought["entitlement"]
+    assert granted == ("ENTITLEMENT_CREATE", first)
+    assert first["type"] == 1
+    assert first["ends_at"] is None
+    assert first["starts_at"] == "2027-01-31T10:00:00.000000+00:00"
+    assert first["subscription_id"] == subscription_id
+    subscription = created[1] | {"entitlement_ids": [first["id"]], "renewal_sku_ids": [str(gold)], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
+    assert bought["subscription"] == subscription
+
+    # February, March: renewals on the last day of short months.
+    await run_until(world, "2027-02-28T09:59:59")
+    assert await received_events(session) == []
+    await run_until(world, "2027-02-28T10:00:00")
+    subscription |= {
+        "current_period_start": "2027-02-28T10:00:00.000000+00:00",
+        "current_period_end": "2027-03-31T10:00:00.000000+00:00",
+    }
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2027-03-31T10:00:00")
+    subscription |= {
+        "current_period_start": "2027-03-31T10:00:00.000000+00:00",
+        "current_period_end": "2027-04-30T10:00:00.000000+00:00",
+    }
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+
+    # April: a downgrade takes effect at the next renewal.
+    await run_until(world, "2027-04-10T00:00:00")
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(silver)})).ok()
+    subscription |= {"renewal_sku_ids": [str(silver)]}
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2027-04-30T10:00:00")
+    ended, granted, changed = await received_events(session)
+    assert ended == ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"})
+    second = first | {
+        "id": granted[1]["id"],
+        "sku_id": str(silver),
+        "starts_at": "2027-04-30T10:00:00.000000+00:00",
+    }
+    assert second["id"] != first["id"]
+    assert granted == ("ENTITLEMENT_CREATE", second)
+    subscription |= {
+        "sku_ids": [str(silver)],
+        "entitlement_ids": [second["id"]],
+        "current_period_start": "2027-04-30T10:00:00.000000+00:00",
+        "current_period_end": "2027-05-31T10:00:00.000000+00:00",
+    }
+    assert changed == ("SUBSCRIPTION_UPDATE", subscription)
+
+    # June: an upgrade takes effect immediately and moves the billing day.
+    await run_until(world, "2027-06-15T08:00:00")
+    assert await received_events(session) == renewal_events(subscription, "10:00:00", "2027-05-31", "2027-06-30")
+    (await alice.patch(f"{path}/{subscription_id}", json={"sku_id": str(gold)})).ok()
+    ended, granted, upgraded = await received_events(session)
+    assert ended == ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"})
+    third = first | {"id": granted[1]["id"], "starts_at": "2027-06-15T08:00:00.000000+00:00"}
+    assert third["id"] not in (first["id"], second["id"])
+    assert granted == ("ENTITLEMENT_CREATE", third)
+    subscription |= {
+        "sku_ids": [str(gold)],
+        "renewal_sku_ids": [str(gold)],
+        "entitlement_ids": [third["id"]],
+        "current_period_start": "2027-06-15T08:00:00.000000+00:00",
+        "current_period_end": "2027-07-15T08:00:00.000000+00:00",
+    }
+    assert upgraded == ("SUBSCRIPTION_UPDATE", subscription)
+
+    # September: canceled, then resumed before the period ends.
+    await run_until(world, "2027-09-01T00:00:00")
+    assert await received_events(session) == renewal_events(
+        subscription, "08:00:00", "2027-07-15", "2027-08-15", "2027-09-15"
+    )
+    (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
+    canceled = {"status": ENDING, "canceled_at": "2027-09-01T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription | canceled)]
+    (await alice.post(f"{path}/{subscription_id}/resume")).ok()
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+
+    # December: canceled again; it expires in January.
+    await run_until(world, "2027-12-20T00:00:00")
+    months = ("2027-09-15", "2027-10-15", "2027-11-15", "2027-12-15", "2028-01-15")
+    assert await received_events(session) == renewal_events(subscription, "08:00:00", *months)
+    (await alice.post(f"{path}/{subscription_id}/cancel")).ok()
+    subscription |= {"status": ENDING, "canceled_at": "2027-12-20T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2028-01-15T07:59:59")
+    assert await received_events(session) == []
+    await run_until(world, "2028-01-15T08:00:00")
+    ended, expired = await received_events(session)
+    assert ended == ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"})
+    assert expired == ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE})
+    await run_until(world, "2028-06-01T00:00:00")
+    assert await received_events(session) == []
+
+    # The webhook received only the entitlement events, in the same order.
+    await run_due_jobs(world)
+    assert [(event["type"], event["data"]) for event in receiver.events] == [
+        ("ENTITLEMENT_CREATE", first),
+        ("ENTITLEMENT_UPDATE", first | {"ends_at": "2027-04-30T10:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", second),
+        ("ENTITLEMENT_UPDATE", second | {"ends_at": "2027-06-15T08:00:00.000000+00:00"}),
+        ("ENTITLEMENT_CREATE", third),
+        ("ENTITLEMENT_UPDATE", third | {"ends_at": "2028-01-15T08:00:00.000000+00:00"}),
+    ]
+    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements?exclude_ended=true")).ok()
+    assert listed == []
+    bought_again = await buy(alice, silver)
+    assert bought_again["subscription"]["id"] != subscription_id
+
+
+@pytest.mark.dated(
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING,
+    changes.WEBHOOK_EVENTS,
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED,
+    changes.RENEWAL_SKU_IDS,
+)
+async def test_a_subscription_over_the_year_of_the_entitlement_migration(near_world: World, receiver: Receiver) -> None:
+    """Buy under the old rules, migrate at a renewal, renew under the new rules, cancel and expire."""
+    world = near_world
+    world.clock.set(timestamp_ms("2024-08-05T10:00:00"))
+    bot, alice = await world.bot(), await world.user()
+    gold = await publish_sku(bot)
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "ENTITLEMENT_UPDATE", "ENTITLEMENT_DELETE")
+    session = await bot.connect(intents=0)
+    path, time = "/users/@me/subscriptions", "10:00:00"
+
+    # August: an entitlement of the old type, which ends with the paid month.
+    bought = await buy(alice, gold)
+    created, granted, activated = await received_events(session)
+    subscription = {
+        "id": bought["subscription"]["id"],
+        "user_id": str(alice.id),
+        "sku_ids": [str(gold)],
+        "entitlement_ids": [],
+        **period("2024-08-05T10:00:00", "2024-09-05T10:00:00"),
+        "status": INACTIVE,
+        "canceled_at": None,
+    }
+    assert created == ("SUBSCRIPTION_CREATE", subscription)
+    old = bought["entitlement"]
+    assert (old["type"], old["ends_at"]) == (8, "2024-09-05T10:00:00.000000+00:00")
+    assert granted == ("ENTITLEMENT_CREATE", old)
+    subscription |= {"entitlement_ids": [old["id"]], "status": ACTIVE}
+    assert activated == ("SUBSCRIPTION_UPDATE", subscription)
+
+    # September: the renewal moves the end of the entitlement.
+    await run_until(world, "2024-09-05T10:00:00")
+    old |= {"ends_at": "2024-10-05T10:00:00.000000+00:00"}
+    assert await received_events(session) == [
+        ("ENTITLEMENT_UPDATE", old),
+        *renewal_events(subscription, time, "2024-09-05", "2024-10-05"),
+    ]
+
+    # October: the renewal replaces it with an entitlement without an end.
+    await run_until(world, "2024-10-05T10:00:00")
+    migrated, changed = await received_events(session)
+    new = old | {
+        "id": migrated[1]["id"],
+        "type": 1,
+        "starts_at": "2024-10-05T10:00:00.000000+00:00",
+        "ends_at": None,
+    }
+    assert new["id"] != old["id"]
+    assert migrated == ("ENTITLEMENT_CREATE", new)
+    subscription |= {"entitlement_ids": [new["id"]]}
+    assert [changed] == renewal_events(subscription, time, "2024-10-05", "2024-11-05")
+
+    # November, December: only the subscription is renewed.
+    await run_until(world, "2024-12-06T00:00:00")
+    assert await received_events(session) == renewal_events(
+        subscription, time, "2024-11-05", "2024-12-05", "2025-01-05"
+    )
+
+    # From January on it also contains the SKUs of the next renewal.
+    await run_until(world, "2025-07-06T00:00:00")
+    subscription |= {"renewal_sku_ids": [str(gold)]}
+    months = ("2025-01-05", "2025-02-05", "2025-03-05", "2025-04-05", "2025-05-05", "2025-06-05", "2025-07-05")
+    assert await received_events(session) == renewal_events(subscription, time, *months, "2025-08-05")
+
+    # July: canceled; it expires in August.
+    (await alice.post(f"{path}/{subscription['id']}/cancel")).ok()
+    subscription |= {"status": ENDING, "canceled_at": "2025-07-06T00:00:00.000000+00:00", "renewal_sku_ids": None}
+    assert await received_events(session) == [("SUBSCRIPTION_UPDATE", subscription)]
+    await run_until(world, "2025-08-05T10:00:00")
+    new |= {"ends_at": "2025-08-05T10:00:00.000000+00:00"}
+    assert await received_events(session) == [
+        ("ENTITLEMENT_UPDATE", new),
+        ("SUBSCRIPTION_UPDATE", subscription | {"status": INACTIVE}),
+    ]
+    await run_until(world, "2025-12-01T00:00:00")
+    assert await received_events(session) == []
+
+    # The ended entitlement was not migrated, but is returned with the new type.
+    listed = (await bot.get(f"/applications/{bot.application_id}/entitlements")).ok()
+    assert sorted(listed, key=lambda each: int(each["id"])) == [old | {"type": 1}, new]
+
+    # Webhook events were introduced after the migration.
+    await run_due_jobs(world)
+    assert [(event["type"], event["data"]) for event in receiver.events] == [("ENTITLEMENT_UPDATE", new)]
+
+
+def test_months_keep_their_billing_day_when_they_have_it() -> None:
+    moment = timestamp_ms("2027-10-31T12:30:00") + 5
+    renewals = []
+    for _ in range(6):
+        moment = next_month(moment, 31)
+        renewals.append(datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M"))
+        assert moment % 1000 == 5
+    assert renewals == [
+        "2027-11-30 12:30",
+        "2027-12-31 12:30",
+        "2028-01-31 12:30",
+        "2028-02-29 12:30",
+        "2028-03-31 12:30",
+        "2028-04-30 12:30",
+    ]
+    assert anchor_day(timestamp_ms("2027-10-31T12:30:00")) == 31
+
+
+async def test_a_guild_subscription_requires_membership_in_the_guild(world: World) -> None:
+    bot, alice, stranger = await world.bot(), await world.user(), await world.user()
+    guild = await world.guild(alice)
+    sku = await publish_sku(bot, flags=SkuFlags.GUILD_SUBSCRIPTION)
+    body = {"sku_id": str(sku), "guild_id": str(guild.id)}
+
+    assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
+    (await stranger.post("/users/@me/purchases", json=body)).refused(403, 50001)
+    (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).refused(404, 10004)
+    bought = await buy(alice, sku, guild_id=str(guild.id))
+    assert (bought["entitlement"]["guild_id"], bought["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
+    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+
+    other = await world.bot()
+    plain = await publish_sku(other)
+    assert (await alice.post("/users/@me/purchases", json=body | {"sku_id": str(plain)})).errors("guild_id")
+
+    (await alice.delete(f"/guilds/{guild.id}")).ok()
+    await run_due_jobs(world)
+    await world.clock.run_for(32 * DAY_MS)
+    (subscription,) = (await alice.get("/users/@me/subscriptions")).ok()
+    assert subscription["status"] == INACTIVE
+
+
+async def test_a_user_has_one_subscription_per_application(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
+    await buy(alice, gold)
+
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).refused(400, 40074)
+    await buy(alice, await publish_sku(await world.bot()))
+    assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
+
+
+async def test_a_subscription_of_a_deleted_sku_ends_with_its_period(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    sku = await publish_sku(bot)
+    await buy(alice, sku)
+    session = await bot.connect(intents=0)
+    (await bot.delete(f"/applications/{bot.application_id}/skus/{sku}")).ok()
+
+    await run_due_jobs(world)
+    await world.clock.run_for(29 * DAY_MS)
+    assert await received_events(session) == []
+    await world.clock.run_for(2 * DAY_MS)
+
+    assert event_names(await received_events(session)) == ["ENTITLEMENT_UPDATE", "SUBSCRIPTION_UPDATE"]
+
+
+async def test_a_refund_ends_a_subscription_immediately(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    bought = await buy(alice, await publish_sku(bot))
+    session = await bot.connect(intents=0)
+    owner = await owner_of(world, bot)
+
+    (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+
+    (_, deleted), (_, expired) = await received_events(session)
+    assert deleted["deleted"] is True
+    assert expired["status"] == INACTIVE
+    await run_due_jobs(world)
+    await world.clock.run_for(40 * DAY_MS)
+    assert await received_events(session) == []
+    path = f"/users/@me/subscriptions/{bought['subscription']['id']}"
+    for action in ("cancel", "resume"):
+        assert (await alice.post(f"{path}/{action}")).errors("subscription_id") == ["SUBSCRIPTION_INACTIVE"]
+
+
+async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
+    bot, other, alice, bob = await world.bot(), await world.bot(), await world.user(), await world.user()
+    gold, hat, foreign = await publish_sku(bot), await publish_sku(bot, 2), await publish_sku(other)
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+
+    for action in ("cancel", "resume"):
+        (await bob.post(f"{path}/{action}")).refused(404, 0)
+        (await bot.post(f"{path}/{action}")).refused(403, 20001)
+    (await bob.patch(path, json={"sku_id": str(gold)})).refused(404, 0)
+    (await alice.patch(path, json={"sku_id": str(hat)})).refused(400, 50057)
+    (await alice.patch(path, json={"sku_id": str(foreign)})).refused(400, 50057)
+    (await alice.patch(path, json={"sku_id": "1"})).refused(404, 10027)
+
+
+async def test_requests_without_a_change_publish_nothing(world: World) -> None:
+    bot, alice = await world.bot(), await world.user()
+    gold, silver = await publish_sku(bot, price=2), await publish_sku(bot, price=1)
+    path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
+    session = await bot.connect(intents=0)
+
+    (await alice.post(f"{path}/resume")).ok()
+    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    assert await received_events(session) == []
+    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
+    (await alice.patch(path, json={"sku_id": str(silver)})).ok()
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
+    # Change back to the current SKU.
+    (await alice.patch(path, json={"sku_id": str(gold)})).ok()
+    ((_, subscription),) = await received_events(session)
+    assert subscription["renewal_sku_ids"] == [str(gold)]
+    (await alice.post(f"{path}/cancel")).ok()
+    (await alice.post(f"{path}/cancel")).ok()
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"]
+
+
+async def test_an_application_lists_its_users_subscriptions(world: World) -> None:
+    bot, other, alice = await world.bot(), await world.bot(), await world.user()
+    sku = await publish_sku(bot)
+    path = f"/skus/{sku}/subscriptions"
+    created = []
+    for _ in range(3):
+        bought = await buy(alice, sku)
+        created.append(bought["subscription"]["id"])
+        owner = await owner_of(world, bot)
+        (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
+        world.clock.advance(1)
+
+    async def ids(query: str = "", **options: Any) -> list[str]:
+        return [each["id"] for each in (await bot.get(f"{path}?user_id={alice.id}&{query}", **options)).ok()]
+
+    assert (await bot.get(path)).errors("user_id") == ["BASE_TYPE_REQUIRED"]
+    assert await ids() == created
+    assert await ids("limit=1") == created[:1]
+    assert await ids(f"before={created[2]}&limit=1") == created[1:2]
+    assert await ids(f"after={created[0]}") == created[1:]
+    assert (await bot.get(f"{path}?user_id=1")).ok() == []
+    assert (await bot.get(f"{path}/{created[0]}")).ok()["id"] == created[0]
+    (await bot.get(f"{path}/1")).refused(404, 0)
+    (await other.get(f"{path}?user_id={alice.id}")).refused(403, 20012)
+    (await other.get(f"{path}/{created[0]}")).refused(403, 20012)
+    (await bot.get("/skus/1/subscriptions?user_id=1")).refused(404, 10027)
+
+    # A user's own token needs no user id, and lists no subscriptions of others.
+    token = await bearer_headers(world, alice, bot, "identify")
+    assert len((await world.request("GET", path, headers=token)).ok()) == 3
+    stranger = await bearer_headers(world, await world.user(), bot, "identify")
+    assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
+    (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).refused(404, 0)
+
+
+# Earlier behavior
+
+
+@pytest.mark.dated(
+    changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING, changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED, changes.RENEWAL_SKU_IDS
+)
+async def test_old_entitlements_have_a_moving_end_and_are_then_migrated(world: World) -> None:
+    world.clock.set(timestamp_ms("2024-08-05T00:00:00"))
+    bot, alice, bob = await world.bot(), await world.user(), await world.user()
+    sku = await publish_sku(bot)
+    session = await bot.connect(intents=0)
+    bought = await buy(alice, sku)
+    ending = await buy(bob, sku)
+    events = await received_events(session)
+    assert events[1][1]["type"] == 8
+    assert events[1][1]["ends_at"] == "2024-09-05T00:00:00.000000+00:00"
+    assert "renewal_sku_ids" not in events[2][1]
+
+    # Before the migration window each renewal moves the end.
+    await run_until(world, "2024-09-05T00:00:00")
+    renewals = await received_events(session)
+    assert sorted(event_names(renewals)) == ["ENTITLEMENT_UPDATE"] * 2 + ["SUBSCRIPTION_UPDATE"] * 2
+    moved = next(data for name, data in renewals if name == "ENTITLEMENT_UPDATE" and data["user_id"] == str(alice.id))
+    assert moved == bought["entitlement"] | {"ends_at": "2024-10-05T00:00:00.000000+00:00"}
+    (await bob.post(f"/users/@me/subscriptions/{ending['subscription']['id']}/cancel")).ok()
+    await received_events(session)
+
+    # During the window a renewal creates an entitlement without an end; a canceled one is not migrated.
+    assert (
+        timestamp_ms("2024-09-05T00:00:00")
+        < changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.at_ms
+        < timestamp_ms("2024-10-05T00:00:00")
+    )
+    await run_until(world, "2024-10-05T00:00:00")
+    later = await received_events(session)
+    alice_events = [(name, data) for name, data in later if data["user_id"] == str(alice.id)]
+    assert event_names(alice_events) == ["ENTITLEMENT_CREATE", "SUBSCRIPTION_UPDATE"]
+    migrated = alice_events[0][1]
+    assert (migrated["type"], migrated["ends_at"]) == (1, None)
+    assert alice_events[1][1]["entitlement_ids"] == [migrated["id"]]
+    assert event_names([(name, data) for name, data in later if data["user_id"] == str(bob.id)]) == [
+        "SUBSCRIPTION_UPDATE"
+    ]
+
+    # After the window no entitlement has the old type, including those that ended during it.
+    listed = f"/applications/{bot.application_id}/entitlements?user_id={bob.id}&exclude_ended=false"
+    for moment, kind in ((-1, 8), (0, 1)):
+        world.clock.set(changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.at_ms + moment)
+        assert [each["type"] for each in (await bot.get(listed)).ok()] == [kind]
+
+    # After the window only the subscription changes; from its date on it contains the SKUs of the next renewal.
+    assert timestamp_ms("2024-12-05T00:00:00") < changes.RENEWAL_SKU_IDS.at_ms < timestamp_ms("2025-01-05T00:00:00")
+    await run_until(world, "2024-12-05T00:00:00")
+    assert event_names(await received_events(session)) == ["SUBSCRIPTION_UPDATE"] * 2
+    await run_until(world, "2025-01-05T00:00:00")
+    ((_, subscription),) = await received_events(session)
+    assert subscription["renewal_sku_ids"] == [str(sku)]

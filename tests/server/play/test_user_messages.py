@@ -1,0 +1,375 @@
+"""Messages between players: recipients, storage, moderation metadata, and invites (spec/sdk.md#10.5, 11)."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import RelationshipType
+from hubbub.protocol.flags import ApplicationFlags, UserFlags
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.identity.identities import AccountsMerged
+from tests.game import Game, Player, game
+from tests.receiver import Receiver, subscribe_to_events
+from tests.world import Session, World, befriend
+
+PRESENCE_SCOPES = "openid sdk.social_layer_presence"
+
+
+async def game_with_friends(world: World) -> tuple[Game, Player, Player]:
+    """Create a game with two players who are friends."""
+    played = await game(world, flags=ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED)
+    alice, bob = await played.player(), await played.player()
+    await befriend(alice, bob)
+    return played, alice, bob
+
+
+async def start_joinable_activity(
+    player: Player, session: Session, *, join: str = "open sesame", size: Any = (1, 4)
+) -> dict[str, Any]:
+    """Set a joinable activity on a session; return the invite to it."""
+    activity = {
+        "name": "Game",
+        "type": 0,
+        "application_id": str(player.application_id),
+        "party": {"id": "party", "size": list(size)},
+        "secrets": {"join": join},
+        "supported_platforms": ["desktop"],
+    }
+    await session.send(3, {"status": "online", "activities": [activity], "since": None, "afk": False})
+    await session.wait_processed()
+    return {"type": 1, "session_id": session.ready["session_id"], "party_id": "party"}
+
+
+# Stored messages
+
+
+async def test_a_message_to_a_friend_is_a_direct_message(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    session = await bob.connect_sdk()
+
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi", "metadata": {"k": "v"}})).ok()
+
+    assert (message["content"], message["flags"], message["application_id"]) == ("hi", 1 << 16, str(played.id))
+    assert (message["recipient_id"], message["metadata"]) == (str(bob.id), {"k": "v"})
+    event = await session.next("MESSAGE_CREATE")
+    assert (event["id"], event["metadata"], event["channel_id"]) == (message["id"], {"k": "v"}, message["channel_id"])
+    channel = (await bob.get(f"/users/@me/dms/{alice.id}")).ok()
+    assert channel["id"] == message["channel_id"]
+    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert (listed["content"], listed["metadata"]) == ("hi", {"k": "v"})
+    assert (await bob.get("/partner-sdk/users/@me/channels")).ok() == [
+        {"user_id": str(alice.id), "last_message_id": message["id"]}
+    ]
+
+
+async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
+    session = await bob.connect_sdk()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    path = f"/users/{bob.id}/messages/{message['id']}"
+
+    (await bob.patch(f"/users/{alice.id}/messages/{message['id']}", json={"content": "no"})).refused(403, 50005)
+    (await bob.delete(f"/users/{alice.id}/messages/{message['id']}")).refused(403, 50013)
+    assert (await alice.patch(path, json={"content": "hello"})).ok()["content"] == "hello"
+    assert (await session.next("MESSAGE_UPDATE"))["content"] == "hello"
+    assert (await alice.delete(path)).status == 204
+    assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
+    (await alice.delete(path)).refused(404, 10008)
+
+
+async def test_history_ends_after_72_hours(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "old"})).ok()
+
+    world.clock.advance(72 * 3_600_000 + 1000)
+
+    assert (await bob.get(f"/users/{alice.id}/messages")).ok() == []
+    assert (await bob.get(f"/users/{alice.id}/messages?limit=201")).errors("limit")
+
+
+# Recipients
+
+
+async def test_messages_to_strangers_and_blocking_users_are_rejected(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    carol = await played.player()
+
+    (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).refused(403, 50278)
+    (await alice.post("/users/1/messages", json={"content": "hi"})).refused(404, 10013)
+    (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(400, 50033)
+    assert (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).status == 204
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    stored = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
+    assert stored == 0
+
+
+async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
+    one, other = await world.user(), await world.user()
+    channel = (await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"]
+    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+
+    assert (
+        await other.put(f"/users/@me/relationships/{one.id}", json={"type": int(RelationshipType.BLOCKED)})
+    ).status == 204
+
+    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+
+
+async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
+    played = await game(world)
+    alice, bob = await played.player(), await played.player()
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
+
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+
+    assert message["channel_id"] == str(bob.id)
+    event = await bob_session.next("MESSAGE_CREATE")
+    assert (event["channel_id"], event["channel"]["type"], event["content"]) == (str(alice.id), 18, "hi")
+    assert (await alice_session.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
+    (await bob.get(f"/users/{alice.id}/messages")).refused(404, 10003)
+    changed = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
+    assert changed["content"] == "ho"
+    assert (await bob_session.next("MESSAGE_UPDATE"))["content"] == "ho"
+    assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
+    assert (await bob_session.next("MESSAGE_DELETE")) == {"id": message["id"], "channel_id": str(alice.id)}
+
+
+async def test_provisional_friends_exchange_unstored_messages_only_while_playing(world: World) -> None:
+    _, alice, bob = await game_with_friends(world)
+
+    def make_provisional(call: Call) -> None:
+        for player in (alice, bob):
+            call.tx.run("UPDATE users SET flags = ? WHERE id = ?", UserFlags.PROVISIONAL_ACCOUNT, player.id)
+
+    await world.write(make_provisional)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    await alice.connect_sdk()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
+    assert message["channel_id"] == str(bob.id)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"content": "x" * 2001}, "content"),
+        ({"content": "x", "metadata": {str(n): "" for n in range(26)}}, "metadata"),
+        ({"content": "x", "activity": {"type": 9, "session_id": "s"}}, "activity.type"),
+    ],
+)
+async def test_invalid_message_fields_are_rejected(world: World, body: Any, path: str) -> None:
+    _, alice, bob = await game_with_friends(world)
+
+    assert (await alice.post(f"/users/{bob.id}/messages", json=body)).errors(path)
+
+
+async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).refused(400, 50006)
+    presence_only = await played.player(scope=PRESENCE_SCOPES)
+    (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50026)
+
+
+# Moderation metadata
+
+
+async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    other = await game(world, "Other")
+    other_player = await other.player(await world.user())
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    sessions = [await alice.connect_sdk(), await bob.connect_sdk()]
+    other_session = await other_player.connect_sdk()
+    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
+
+    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+
+    for session in sessions:
+        assert (await session.next("MESSAGE_UPDATE"))["moderation_metadata"] == {"verdict": "hide"}
+    await other_session.none_of("MESSAGE_UPDATE")
+    (listed,) = (await bob.get(f"/users/{alice.id}/messages")).ok()
+    assert listed["moderation_metadata"] == {"verdict": "hide"}
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
+    cleared = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
+    assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
+    (await other.backend.put(path, json={})).refused(403, 50001)
+    unknown = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
+    (await played.backend.put(unknown, json={})).refused(404, 10008)
+
+
+@pytest.mark.dated(changes.MODERATION_METADATA)
+async def test_moderation_metadata_is_unknown_before_its_release_date(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
+
+    world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
+    (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
+    world.clock.set(changes.MODERATION_METADATA.at_ms)
+    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+
+
+async def test_unstored_messages_can_be_moderated(world: World) -> None:
+    played = await game(world)
+    alice, bob = await played.player(), await played.player()
+    await alice.connect_sdk()
+    bob_session = await bob.connect_sdk()
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "rude"})).ok()
+    path = f"/partner-sdk/dms/{alice.id}/{bob.id}/messages/{message['id']}/moderation-metadata"
+
+    assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
+
+    event = await bob_session.next("MESSAGE_UPDATE")
+    assert event == {"id": message["id"], "channel_id": str(alice.id), "moderation_metadata": {"verdict": "hide"}}
+
+
+async def test_webhooks_receive_direct_messages_of_connected_players(near_world: World, receiver: Receiver) -> None:
+    played, alice, bob = await game_with_friends(near_world)
+    kinds = [f"GAME_DIRECT_MESSAGE_{each}" for each in ("CREATE", "UPDATE", "DELETE")]
+    await subscribe_to_events(receiver, played.backend, *kinds)
+    assert near_world.app.worker is not None
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "unheard"})).ok()
+    await alice.connect_sdk()
+
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "one"})).ok()
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "two"})).ok()
+    (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).ok()
+    await near_world.app.worker.run_due()
+
+    received = [(each["type"], each["data"]["id"], each["data"].get("content")) for each in receiver.events]
+    assert received == [
+        (kinds[0], message["id"], "one"),
+        (kinds[1], message["id"], "two"),
+        (kinds[2], message["id"], "two"),
+    ]
+
+
+# Invites
+
+
+async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
+    activity = await start_joinable_activity(alice, alice_session)
+
+    sent = await alice.post(f"/users/{bob.id}/messages", json={"content": "join!", "activity": activity})
+    message = sent.ok()
+
+    event = await bob_session.next("MESSAGE_CREATE")
+    assert event["activity"] == activity
+    assert event["application"]["id"] == str(played.id)
+    await bob_session.none_of("ACTIVITY_INVITE_CREATE")
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
+    query = f"?channel_id={message['channel_id']}&message_id={message['id']}"
+    assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
+    assert (await bob_session.next("ACTIVITY_INVITE_CREATE"))["message_id"] == message["id"]
+    carol = await played.player()
+    (await carol.get(path + query)).refused(403, 50001)
+    (await bob.get(path)).refused(403, 50001)
+    await alice_session.close()
+    for _ in range(200):
+        if not world.app.presences.is_connected(alice.id):
+            break
+        await world.request("GET", f"{world.url}/healthz")
+    (await bob.get(path + query)).refused(400, 50039)
+
+
+async def test_an_invite_expires_after_six_hours(world: World) -> None:
+    played, alice, bob = await game_with_friends(world)
+    alice_session = await alice.connect_sdk()
+    activity = await start_joinable_activity(alice, alice_session)
+    message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
+    path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1?message_id={message['id']}"
+
+    world.clock.advance(6 * 3_600_000)
+
+    (await bob.get(path)).refused(403, 50001)
+
+
+async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
+    played, alice, _bob = await game_with_friends(world)
+
+    alice_session = await alice.connect_sdk()
+    activity = await start_joinable_activity(alice, alice_session)
+    user = await world.user()
+    presence_only = await played.player(user, scope=PRESENCE_SCOPES)
+    await befriend(alice, presence_only)
+    session = await presence_only.connect_sdk()
+
+    (await alice.post(f"/users/{presence_only.id}/messages", json={"content": "words", "activity": activity})).ok()
+
+    event = await session.next("ACTIVITY_INVITE_CREATE")
+    assert (event["author"]["id"], event["activity"]) == (
+        str(alice.id),
+        {"type": 1, "party_id": "party", "session_id": activity["session_id"]},
+    )
+    await session.none_of("MESSAGE_CREATE")
+
+
+async def test_a_join_request_names_the_hosts_party(world: World) -> None:
+    _played, alice, bob = await game_with_friends(world)
+    alice_session, bob_session = await alice.connect_sdk(), await bob.connect_sdk()
+    await start_joinable_activity(alice, alice_session)
+    request = {"type": 5, "session_id": bob_session.ready["session_id"]}
+
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).ok()
+
+    assert (await alice_session.next("MESSAGE_CREATE"))["activity"] == {**request, "party_id": "party"}
+    (await alice.post(f"/users/{bob.id}/messages", json={"activity": request})).refused(400, 50039)
+
+
+@pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
+async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) -> None:
+    _played, alice, bob = await game_with_friends(world)
+    other = await game(world, "Other")
+    alice_session = await alice.connect_sdk()
+    if wrong == "nothing":
+        activity = {"type": 1, "session_id": alice_session.ready["session_id"], "party_id": "party"}
+    else:
+        activity = await start_joinable_activity(alice, alice_session, size=(4, 4) if wrong == "full" else (1, 4))
+    body: dict[str, Any] = {"activity": activity}
+    if wrong == "session":
+        activity["session_id"] = "0" * 32
+    elif wrong == "party":
+        activity["party_id"] = "another"
+    elif wrong == "application":
+        body["application_id"] = str(other.id)
+
+    (await alice.post(f"/users/{bob.id}/messages", json=body)).refused(400, 50039)
+
+
+# Account merges and disclosures
+
+
+async def test_a_merge_moves_channels_and_converts_duplicates_to_groups(world: World) -> None:
+    played, guest, bob = await game_with_friends(world)
+    alice, carol = await played.player(), await played.player()
+    await befriend(guest, carol)
+    await befriend(alice, bob)
+    (await guest.post(f"/users/{carol.id}/messages", json={"content": "to carol"})).ok()
+    (await guest.post(f"/users/{bob.id}/messages", json={"content": "to bob"})).ok()
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "also to bob"})).ok()
+
+    signal = AccountsMerged(family_id=played.id, source_id=UserId(guest.id), user_id=UserId(alice.id))  # type: ignore[arg-type]
+    await world.write(lambda call: call.notify(signal))
+
+    (message,) = (await alice.get(f"/users/{carol.id}/messages")).ok()
+    assert (message["content"], message["author"]["id"]) == ("to carol", str(alice.id))
+    kinds = await world.write(
+        lambda call: call.tx.all(
+            "SELECT c.type FROM recipients r JOIN channels c ON c.id = r.channel_id WHERE r.user_id = ? ORDER BY c.type",
+            alice.id,
+        )
+    )
+    assert [each[0] for each in kinds] == [1, 1, 3]
+
+
+async def test_a_disclosure_is_acknowledged_once(world: World) -> None:
+    played, alice, _ = await game_with_friends(world)
+    path = f"/applications/{played.id}/disclosures"
+
+    assert (await alice.get(path)).ok() == {"disclosures": [3], "acked_disclosures": [], "all_acked": False}
+    assert (await alice.post(path, json={"disclosures": [3]})).ok()["all_acked"]
+    assert (await alice.get(path)).ok()["acked_disclosures"] == [3]
+    assert (await alice.post(path, json={"disclosures": [9]})).errors("disclosures.0")

@@ -1,0 +1,396 @@
+"""Webhook events: URL validation, delivery, and handling of failed deliveries."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.server.core.call import Call
+from hubbub.server.identity import applications
+from hubbub.server.play import webhook_events
+from tests.receiver import Receiver, subscribe_to_events
+from tests.world import Actor, World
+
+DAY_MS = 24 * 3_600_000
+
+
+async def send_event(world: World, bot: Actor, subject: int, data: Any = None, **options: Any) -> None:
+    """Send a webhook event to the bot's application."""
+    assert bot.application_id is not None
+    application_id = ApplicationId(bot.application_id)
+    kind = options.pop("type", WebhookEventType.ENTITLEMENT_CREATE)
+    await world.write(lambda call: webhook_events.send(call, application_id, kind, data, subject_id=subject, **options))
+
+
+async def run_due_jobs(world: World) -> None:
+    """Run the jobs that are due."""
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def owner_of(world: World, bot: Actor) -> Actor:
+    """Return the owner of a bot's application, with a token."""
+    from hubbub.server.core import auth
+
+    def sign_in(call: Call) -> tuple[int, str]:
+        row = applications.find_by_bot(call.tx, bot.id)
+        assert row is not None
+        return row.owner_id, auth.issue(call.tx, kind="user", user_id=row.owner_id, now=call.now, ids=call.ids)
+
+    user_id, token = await world.write(sign_in)
+    return Actor(world, user_id, token, "owner")
+
+
+async def test_a_url_is_pinged_and_probed_before_it_is_stored(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+
+    application = (await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})).ok()
+
+    assert application["event_webhooks_url"] == receiver.url
+    assert receiver.requests == [{"version": 1, "application_id": str(bot.application_id), "type": 0}]
+    assert receiver.invalid_signatures == 1
+    for headers in receiver.headers:
+        assert headers["Content-Type"] == "application/json"
+        assert headers["User-Agent"]
+        assert headers["X-Signature-Timestamp"] == str(near_world.clock.now_ms() // 1000)
+        assert len(bytes.fromhex(headers["X-Signature-Ed25519"])) == 64
+
+
+@pytest.mark.parametrize("fault", ["trusting", "other key", "closed", "wrong response"])
+async def test_a_url_with_an_invalid_response_is_rejected(near_world: World, receiver: Receiver, fault: str) -> None:
+    bot, other = await near_world.bot(), await near_world.bot()
+    receiver.use_key_of((await (other if fault == "other key" else bot).get("/applications/@me")).ok())
+    receiver.accept_invalid_signatures = fault == "trusting"
+    url = receiver.url
+    if fault == "closed":
+        await receiver.close()
+    if fault == "wrong response":
+        url = url.replace("/events", "/interactions")
+
+    response = await bot.patch("/applications/@me", json={"event_webhooks_url": url, "description": "new"})
+
+    assert response.errors("event_webhooks_url") == ["APPLICATION_EVENT_WEBHOOKS_URL_INVALID"]
+    application = (await bot.get("/applications/@me")).ok()
+    assert application["event_webhooks_url"] is None
+    assert application["description"] == ""
+
+
+async def test_local_addresses_are_not_requested(world: World, receiver: Receiver) -> None:
+    bot = await world.bot()
+
+    response = await bot.patch("/applications/@me", json={"event_webhooks_url": receiver.url})
+
+    assert response.errors("event_webhooks_url") == ["APPLICATION_EVENT_WEBHOOKS_URL_INVALID"]
+    assert receiver.headers == []
+
+
+async def test_an_interactions_endpoint_must_respond_with_a_pong(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    url = receiver.url.replace("/events", "/interactions")
+
+    application = (await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})).ok()
+    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": receiver.url})
+
+    assert application["interactions_endpoint_url"] == url
+    assert receiver.requests[0]["type"] == 1
+    assert receiver.requests[0]["application_id"] == str(bot.application_id)
+    assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
+
+
+@pytest.mark.parametrize(
+    "pong", [b'{"type": 1, "more": ' + b"[" * 5000 + b"]" * 5000 + b"}", b'{"type": 1, "\xff": 1}', b"[1]", b""]
+)
+async def test_an_invalid_pong_is_rejected(near_world: World, receiver: Receiver, pong: bytes) -> None:
+    bot = await near_world.bot()
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+    receiver.ping_response = pong
+
+    url = receiver.url.replace("/events", "/interactions")
+    rejected = await bot.patch("/applications/@me", json={"interactions_endpoint_url": url})
+
+    assert rejected.errors("interactions_endpoint_url") == ["APPLICATION_INTERACTIONS_ENDPOINT_URL_INVALID"]
+    assert receiver.requests[0]["type"] == 1
+
+
+async def test_both_urls_are_validated_together_and_only_for_managers(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    body = {"interactions_endpoint_url": "http://127.0.0.1:1/", "event_webhooks_url": "http://127.0.0.1:1/"}
+
+    rejected = await bot.patch("/applications/@me", json=body)
+    assert rejected.errors("event_webhooks_url")
+    assert rejected.errors("interactions_endpoint_url")
+
+    stranger = await near_world.user()
+    path = f"/applications/{bot.application_id}"
+    (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).refused(403, 20012)
+    assert receiver.headers == []
+    assert (await bot.patch("/applications/@me", json={"event_webhooks_types": ["NONSENSE"]})).errors(
+        "event_webhooks_types.0"
+    )
+
+
+async def test_an_event_is_delivered_in_its_envelope(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+
+    await send_event(near_world, bot, 7, {"id": "5"})
+
+    await receiver.wait_for_events(1)
+    assert receiver.requests == [
+        {
+            "version": 1,
+            "application_id": str(bot.application_id),
+            "type": 1,
+            "event": {"type": "ENTITLEMENT_CREATE", "timestamp": "2026-11-18T11:06:40.000000", "data": {"id": "5"}},
+        }
+    ]
+
+
+async def test_only_subscribed_events_are_sent(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "QUEST_USER_ENROLLMENT")
+
+    await send_event(near_world, bot, 7, type=WebhookEventType.ENTITLEMENT_DELETE)
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": 1})).ok()
+    await send_event(near_world, bot, 7)
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": 2})).ok()
+    await send_event(near_world, bot, 7, 2)
+    await run_due_jobs(near_world)
+
+    assert [event["data"] for event in receiver.events] == [2]
+
+
+@pytest.mark.dated(changes.WEBHOOK_EVENTS, changes.APPLICATION_DEAUTHORIZED_EVENT)
+async def test_no_webhook_events_are_sent_before_their_dates(near_world: World, receiver: Receiver) -> None:
+    bot, user = await near_world.bot(), await near_world.user()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+    application_id = ApplicationId(bot.application_id or 0)
+
+    first, second = changes.WEBHOOK_EVENTS.at_ms, changes.APPLICATION_DEAUTHORIZED_EVENT.at_ms
+    for day in (first - 1, first, second - 1, second):
+        near_world.clock.set(day)
+        await send_event(near_world, bot, 7, day)
+        await near_world.write(
+            lambda call: webhook_events.application_deauthorized(call, application_id, UserId(user.id))
+        )
+    near_world.clock.set(1_795_000_000_000)
+    await run_due_jobs(near_world)
+
+    kinds = [event["type"] for event in receiver.events]
+    assert kinds.count("ENTITLEMENT_CREATE") == 3
+    assert kinds.count("APPLICATION_DEAUTHORIZED") == 1
+
+
+async def test_authorization_events_are_delivered_in_order(near_world: World, receiver: Receiver) -> None:
+    bot, alice = await near_world.bot(), await near_world.user("alice")
+    guild = await near_world.guild(alice)
+    await subscribe_to_events(receiver, bot, "APPLICATION_AUTHORIZED", "APPLICATION_DEAUTHORIZED")
+    application_id = ApplicationId(bot.application_id or 0)
+
+    await near_world.write(
+        lambda call: webhook_events.application_authorized(
+            call, application_id, alice.id, ["bot"], integration_type=0, guild_id=guild.id
+        )
+    )
+    await near_world.write(
+        lambda call: webhook_events.application_authorized(call, application_id, alice.id, ["identify"])
+    )
+    await near_world.write(lambda call: webhook_events.application_deauthorized(call, application_id, alice.id))
+
+    installed, authorized, deauthorized = await receiver.wait_for_events(3)
+    assert installed["data"]["integration_type"] == 0
+    assert installed["data"]["guild"]["id"] == str(guild.id)
+    assert installed["data"]["user"]["username"] == "alice"
+    assert authorized["data"]["scopes"] == ["identify"]
+    assert not {"integration_type", "guild"} & set(authorized["data"])
+    assert deauthorized["type"] == "APPLICATION_DEAUTHORIZED"
+    assert deauthorized["data"]["user"]["id"] == str(alice.id)
+
+
+async def test_a_lobby_url_overrides_the_application_url(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    receiver.use_key_of((await bot.get("/applications/@me")).ok())
+
+    await send_event(near_world, bot, 7, "hi", type=WebhookEventType.LOBBY_MESSAGE_CREATE, url=receiver.url)
+
+    assert (await receiver.wait_for_events(1))[0]["type"] == "LOBBY_MESSAGE_CREATE"
+
+
+async def test_managers_list_and_retry_failed_events(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.default_status = 500
+    for number in range(3):
+        await send_event(near_world, bot, number, number)
+    await run_due_jobs(near_world)
+    await near_world.clock.run_for(600_000)
+    failed = f"/applications/{bot.application_id}/webhook-events/failed"
+
+    owner = await owner_of(near_world, bot)
+    failures = (await owner.get(failed)).ok()
+    assert [(each["type"], each["attempts"], each["error"]) for each in failures] == [
+        ("ENTITLEMENT_CREATE", 11, "PermanentFailure: the endpoint returned status 500")
+    ] * 3
+    assert [each["payload"]["event"]["data"] for each in failures] == [0, 1, 2]
+    assert (await owner.get(f"{failed}?limit=1&after={failures[0]['id']}")).ok() == failures[1:2]
+
+    other, stranger = await near_world.bot(), await near_world.user()
+    assert (await other.get(f"/applications/{other.application_id}/webhook-events/failed")).ok() == []
+    for actor in (other, stranger):
+        (await actor.get(failed)).refused(403, 20012)
+        (await actor.post(f"{failed}/retry")).refused(403, 20012)
+        (await actor.post(f"{failed}/{failures[0]['id']}/retry")).refused(403, 20012)
+    (await other.post(f"/applications/{other.application_id}/webhook-events/failed/{failures[0]['id']}/retry")).refused(
+        404, 0
+    )
+
+    receiver.default_status = 204
+    receiver.requests.clear()
+    (await bot.post(f"{failed}/{failures[1]['id']}/retry")).ok()
+    await run_due_jobs(near_world)
+    assert [event["data"] for event in receiver.events] == [1]
+    (await owner.post(f"{failed}/{failures[1]['id']}/retry")).refused(404, 0)
+    (await owner.post(f"{failed}/retry")).ok()
+    await run_due_jobs(near_world)
+    assert sorted(event["data"] for event in receiver.events) == [0, 1, 2]
+    assert (await owner.get(failed)).ok() == []
+
+
+async def test_a_receiver_that_fails_for_a_day_is_disabled(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.default_status = 503
+
+    async def status() -> int:
+        value: int = (await bot.get("/applications/@me")).ok()["event_webhooks_status"]
+        return value
+
+    for number in range(9):
+        await send_event(near_world, bot, number)
+    await run_due_jobs(near_world)
+    await near_world.clock.run_for(600_000)
+    assert await status() == 2
+    await near_world.clock.run_for(DAY_MS - 600_001)
+    await send_event(near_world, bot, 100)
+    await run_due_jobs(near_world)
+    assert await status() == 2
+    await near_world.clock.run_for(600_000)
+
+    assert await status() == 3
+    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
+    # No more events are queued, and the owner can enable them again.
+    count = len(receiver.events)
+    await send_event(near_world, bot, 101)
+    await run_due_jobs(near_world)
+    assert len(receiver.events) == count
+    receiver.default_status = 204
+    (await bot.patch("/applications/@me", json={"event_webhooks_status": 2})).ok()
+    await send_event(near_world, bot, 102, "back")
+    await run_due_jobs(near_world)
+    assert receiver.events[-1]["data"] == "back"
+
+
+async def test_deleting_an_application_deletes_its_events(near_world: World, receiver: Receiver) -> None:
+    world, user = near_world, await near_world.user()
+    bot, other = await world.bot(), await world.bot()
+    for each in (bot, other):
+        await subscribe_to_events(receiver, each, "ENTITLEMENT_CREATE", "APPLICATION_DEAUTHORIZED")
+        # Deleting an application revokes its authorizations, which would be sent as events.
+        authorize_url = (
+            f"/oauth2/authorize?client_id={each.application_id}&scope=applications.commands&integration_type=1"
+        )
+        (await user.post(authorize_url, json={"authorize": True})).ok()
+    receiver.default_status = 500
+    for each in (bot, other):
+        await send_event(world, each, 1, 1)
+    await run_due_jobs(world)
+    await world.clock.run_for(600_000)
+    for each in (bot, other):
+        await send_event(world, each, 2, 2)
+    await run_due_jobs(world)
+    owner = await owner_of(world, bot)
+
+    (await owner.delete(f"/applications/{bot.application_id}")).ok()
+    await run_due_jobs(world)
+    await world.clock.run_for(DAY_MS + 600_000)
+
+    async def stored_rows(each: Actor) -> list[Any]:
+        jobs = f"SELECT kind, key, state FROM jobs WHERE key LIKE 'webhook_events.%/{each.application_id}%'"
+        failures = f"SELECT * FROM webhook_event_failures WHERE application_id = {each.application_id}"
+        found: list[Any] = await world.app.database.read(lambda tx: [*tx.all(jobs), *tx.all(failures)])
+        return found
+
+    assert await stored_rows(bot) == []
+    assert {"failed", "waiting"} <= {row[-1] for row in await stored_rows(other)}
+
+
+async def test_a_success_clears_earlier_failures(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    receiver.next_statuses = [500, 500, 204]
+
+    await send_event(near_world, bot, 7)
+    await run_due_jobs(near_world)
+    failures = "SELECT attempts FROM webhook_event_failures"
+    assert await near_world.app.database.read(lambda tx: tx.all(failures)) == [(1,)]
+    await near_world.clock.run_for(10_000)
+
+    assert await near_world.app.database.read(lambda tx: tx.all(failures)) == []
+    assert len(receiver.events) == 3
+
+
+async def test_a_receiver_that_accepts_a_forged_request_loses_its_url(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+    await run_due_jobs(near_world)
+
+    await near_world.clock.run_for(2 * DAY_MS)
+    assert receiver.invalid_signatures == 2
+    receiver.default_status = 500
+    await receiver.close()
+    await near_world.clock.run_for(DAY_MS)
+    await receiver.open()
+    assert (await bot.get("/applications/@me")).ok()["event_webhooks_url"] == receiver.url
+    receiver.accept_invalid_signatures = True
+    await near_world.clock.run_for(DAY_MS)
+
+    application = (await bot.get("/applications/@me")).ok()
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (None, 3)
+    count = receiver.invalid_signatures
+    await near_world.clock.run_for(3 * DAY_MS)
+    assert receiver.invalid_signatures == count
+    response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
+
+
+async def test_enabling_events_requires_a_url(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    response = await bot.patch("/applications/@me", json={"event_webhooks_status": 2})
+    assert response.errors("event_webhooks_url") == ["BASE_TYPE_REQUIRED"]
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+
+    application = (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
+
+    assert (application["event_webhooks_url"], application["event_webhooks_status"]) == (None, 1)
+
+
+async def test_duplicate_event_types_are_rejected(world: World) -> None:
+    bot = await world.bot()
+
+    response = await bot.patch("/applications/@me", json={"event_webhooks_types": ["ENTITLEMENT_CREATE"] * 2})
+
+    assert response.errors("event_webhooks_types.1") == ["SET_TYPE_ALREADY_CONTAINS_VALUE"]
+
+
+async def test_a_removed_url_is_not_probed(near_world: World, receiver: Receiver) -> None:
+    bot = await near_world.bot()
+    await subscribe_to_events(receiver, bot, "ENTITLEMENT_CREATE")
+
+    (await bot.patch("/applications/@me", json={"event_webhooks_url": None})).ok()
+    await near_world.clock.run_for(3 * DAY_MS)
+
+    assert receiver.invalid_signatures == 0

@@ -1,0 +1,191 @@
+"""Tests of the keyword matcher of auto moderation: its results and its time bounds."""
+
+import random
+import time
+
+import pytest
+
+from hubbub.protocol.enums import AutoModerationKeywordPresetType
+from hubbub.server.core.config import AutoModerationConfig
+from hubbub.server.talk.auto_moderation import keyword_matcher, presets
+from hubbub.server.talk.auto_moderation.keyword_matcher import BadPattern, Hit, Matcher
+
+
+@pytest.mark.parametrize(
+    ("entry", "text", "expected"),
+    [
+        ("cat", "the CAT sat", "CAT"),
+        ("cat", "catalog", None),
+        ("cat", "tomcat", None),
+        ("cat", "cat", "cat"),
+        ("cat", "a cat!", "cat"),
+        ("cat*", "a Catalog", "Cat"),
+        ("cat*", "tomcat", None),
+        ("*cat", "tomcat", "cat"),
+        ("*cat", "catalog", None),
+        ("*cat*", "the tomcats", "cat"),
+        ("the cat", "see The Cat here", "The Cat"),
+        ("the cat", "bathe cat", None),
+        ("c++", "I like C++ much", "C++"),
+        ("a*b", "a*b", "a*b"),
+        ("ärger", "So ein ÄRGER!", "ÄRGER"),
+        ("ärger", "verärgert", None),
+        ("*ärger*", "verärgert", "ärger"),
+        ("cat", "İ cat", "cat"),
+    ],
+)
+def test_wildcards_decide_where_a_keyword_matches(entry: str, text: str, expected: str | None) -> None:
+    hit = Matcher([entry], [], []).find(text)
+    assert hit == (None if expected is None else Hit(entry, expected))
+    # A long list is searched by another algorithm with the same result.
+    many = [f"*nothing{number}*" for number in range(50)]
+    assert Matcher([*many, entry], [], []).find(text) == hit
+
+
+def test_the_allow_list_only_excuses_matches_inside_its_entries() -> None:
+    matcher = Matcher(["*ass*"], [r"b\d+"], ["class", "b42"])
+    assert matcher.find("the class") is None
+    assert matcher.find("the class of an ass") == Hit("*ass*", "ass")
+    assert matcher.find("b42") is None
+    assert matcher.find("b42 b43") == Hit(r"b\d+", "b43")
+
+
+def test_a_pattern_with_only_empty_matches_finds_nothing() -> None:
+    assert Matcher([], ["x*"], []).find("hello") is None
+
+
+@pytest.mark.parametrize("pattern", ["(", r"(a)\1", "(?=a)", "(?<!a)b", r"\p{L}{1000}"])
+def test_patterns_without_a_linear_time_bound_are_rejected(pattern: str) -> None:
+    with pytest.raises(BadPattern):
+        keyword_matcher.compile_pattern(pattern)
+
+
+def test_patterns_are_matched_in_bounded_time() -> None:
+    matcher = Matcher([], ["(a+)+$", "(x+x+)+y", "(.*a){12}$"], [])
+    began = time.thread_time()
+    assert matcher.find("a" * 1999 + "!" + "x" * 1999) is None
+    assert time.thread_time() - began < 0.5
+
+
+LETTERS = random.Random(7)
+NOISE = "".join(LETTERS.choice("ab") for _ in range(4000))
+STARS = (("", "*"), ("*", ""), ("*", "*"))
+
+
+@pytest.mark.parametrize(
+    ("keywords", "patterns", "allowed", "text"),
+    [
+        (["*a*"] * 1000, [], ["*a*"], "a" * 4000),
+        ([f"*{'a' * length}*" for length in range(1, 58)], [], [f"*{'a' * 58}*"], "a" * 4000),
+        (
+            [f"{left}{'a' * length}{right}" for length in range(1, 59) for left, right in STARS],
+            [],
+            [f"*{'a' * 58}*"],
+            "x" + "a" * 3998 + "x",
+        ),
+        (
+            [f"*{NOISE[at : at + 1 + at % 18]}*" for at in range(1000)],
+            [],
+            [f"*{NOISE[at : at + 58]}*" for at in range(0, 4000, 40)],
+            NOISE,
+        ),
+        ([f"*{'a' * (58 - at % 50)}{chr(98 + at // 50)}{'a' * (at % 50)}*" for at in range(1000)], [], [], "a" * 4000),
+        ([f"*{'a' * length}{end}*" for length in range(1, 57) for end in "bcdefghijklmnopqr"], [], [], "a" * 4000),
+        ([], ["a"], ["*a*"], "a" * 4000),
+    ],
+)
+def test_keyword_lists_are_matched_in_bounded_time(
+    keywords: list[str], patterns: list[str], allowed: list[str], text: str
+) -> None:
+    matcher = Matcher(keywords, patterns, allowed)
+    began = time.thread_time()
+    assert matcher.find(text) is None
+    assert time.thread_time() - began < 0.5
+
+
+@pytest.mark.parametrize("pattern", ["a.*z{}|a", "[ab].*a[ab]{{11}}z{}|[ab]"])
+def test_input_that_exceeds_the_budget_counts_as_a_match(pattern: str) -> None:
+    matcher = Matcher([], [pattern.format(number) for number in range(10)], ["*a*", "*b*"])
+    began = time.thread_time()
+    assert matcher.find(NOISE * 6) is not None
+    assert time.thread_time() - began < 1
+
+
+def test_allowed_matches_never_hide_a_blocked_one() -> None:
+    for count in (0, 99, 100, 400):
+        assert Matcher([], [r"b\w+"], ["best"]).find("best " * count + "bad") == Hit(r"b\w+", "bad")
+        assert Matcher(["*b*"], [], ["best"]).find("best " * count + "bad") == Hit("*b*", "b")
+        assert Matcher(["*b*"], [r"b\w+"], ["best"]).find("best " * count) is None
+
+
+def test_the_matcher_agrees_with_an_exhaustive_search() -> None:
+    rng = random.Random(3)
+
+    def entries(maximum: int) -> list[str]:
+        return [
+            f"{rng.choice(('', '*'))}{''.join(rng.choice('ab -') for _ in range(rng.randint(1, 4)))}{rng.choice(('', '*'))}"
+            for _ in range(rng.randint(0, maximum))
+        ]
+
+    for _ in range(400):
+        keywords, allowed = entries(rng.choice((3, 40))), entries(rng.choice((3, 40)))
+        text = "".join(rng.choice("ab -") for _ in range(rng.randint(0, 30)))
+        allowed_spans = {
+            span for entry in map(keyword_matcher.parse_keyword, allowed) for span in occurrences(entry, text)
+        }
+        expected = {
+            entry.text: spans
+            for entry in map(keyword_matcher.parse_keyword, keywords)
+            if (
+                spans := [
+                    each
+                    for each in occurrences(entry, text)
+                    if not any(a <= each[0] and each[1] <= b for a, b in allowed_spans)
+                ]
+            )
+        }
+
+        hit = Matcher(keywords, [], allowed).find(text)
+
+        assert (hit is None) == (not expected), (keywords, allowed, text)
+        if hit is not None and hit.keyword is not None:
+            assert hit.content == text[slice(*expected[hit.keyword][0])]
+
+
+def occurrences(entry: keyword_matcher.Keyword, text: str) -> list[tuple[int, int]]:
+    """Return the spans of every occurrence of an entry in a text."""
+    ends = [(start, start + len(entry.needle)) for start in range(len(text) - len(entry.needle) + 1)]
+    return [(a, b) for a, b in ends if entry.needle and text[a:b] == entry.needle and entry.matches_at(text, a, b)]
+
+
+def test_mentions_and_links_are_counted() -> None:
+    assert keyword_matcher.count_mentions("<@1> <@!1> <@2> <@&2> @everyone <@x>") == 3
+    assert keyword_matcher.count_links("https://a.test http://b.test discord.gg/abc nothing/here") == 3
+
+
+# Presets
+
+
+@pytest.mark.parametrize(
+    ("text", "caught"),
+    [
+        ("fuck", True),
+        ("What a MOTHERFUCKER", True),
+        ("shit happens", True),
+        ("bullshit!", True),
+        ("you assholes", True),
+        ("f*ck this", True),
+        ("the bass class of Scunthorpe assesses Matsushita's arsenal", False),
+        ("Dick Swank pricked a shiitake; a cockatoo sang", False),
+    ],
+)
+def test_profanity_is_distinguished_from_words_that_contain_it(text: str, caught: bool) -> None:
+    listed = presets.keywords([AutoModerationKeywordPresetType.PROFANITY], AutoModerationConfig())
+    assert (Matcher(listed, [], []).find(text) is not None) == caught
+
+
+@pytest.mark.parametrize("kind", AutoModerationKeywordPresetType)
+def test_presets_contain_each_keyword_once(kind: AutoModerationKeywordPresetType) -> None:
+    listed = presets.keywords([kind], AutoModerationConfig())
+    assert len(set(listed)) == len(listed)
+    assert all(0 < len(word) <= 60 for word in listed)

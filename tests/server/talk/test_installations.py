@@ -1,0 +1,284 @@
+"""Tests of installing applications in guilds and for users through OAuth2, and of removing them."""
+
+from typing import Any
+
+import pytest
+
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.identity import oauth2
+from hubbub.server.identity.oauth2 import ApplicationAuthorized, ApplicationDeauthorized
+from hubbub.server.places import members
+from tests.oauth import Client, create_application, oauth2_error, set_application_columns, url_fields
+from tests.world import ApiResponse, Guild, World
+
+
+async def install(
+    client: Client, guild: Guild, scope: str | None = "bot", *, body: Any = None, **more: Any
+) -> ApiResponse:
+    """Install an application as the guild's owner."""
+    fields = {"response_type": None, "redirect_uri": None} | more
+    return await client.authorize(guild.owner, scope, body={"guild_id": str(guild.id), **(body or {})}, **fields)
+
+
+async def find_installation(world: World, client: Client, target: int, kind: int = 0) -> Any:
+    """Return the stored installation, or None."""
+    return await world.app.database.read(lambda tx: oauth2.find_installation(tx, client.id, kind, target))
+
+
+def record_signals(world: World) -> list[Any]:
+    """Return a list that collects the signals about authorizations."""
+    return world.record_signals(ApplicationAuthorized, ApplicationDeauthorized)
+
+
+async def test_an_installed_bot_joins_with_a_managed_role(world: World) -> None:
+    client = await create_application(world)
+    guild = await world.guild()
+    assert client.bot is not None
+    owner, bot = await guild.owner.connect(), await client.bot.connect(Intents.GUILDS)
+    wanted = Permissions.SEND_MESSAGES | Permissions.KICK_MEMBERS
+    signals = record_signals(world)
+
+    url = (await install(client, guild, permissions=wanted)).ok()["url"]
+
+    assert url == f"{world.url}/oauth2/authorized"
+    role = (await owner.next("GUILD_ROLE_CREATE"))["role"]
+    assert (role["managed"], role["permissions"], role["tags"]["bot_id"]) == (True, str(wanted), str(client.bot.id))
+    assert (await owner.next("GUILD_MEMBER_ADD"))["user"]["id"] == str(client.bot.id)
+    assert (await bot.next("GUILD_CREATE"))["id"] == str(guild.id)
+    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
+    assert {28, 80} <= {entry["action_type"] for entry in entries}
+    assert (await find_installation(world, client, guild.id)).scopes == "bot applications.commands"
+    [signal] = signals
+    assert (signal.integration_type, signal.guild_id, signal.user_id) == (0, guild.id, guild.owner.id)
+    assert signal.scopes == ("bot", "applications.commands")
+
+
+async def test_a_bot_without_permissions_gets_no_role(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    assert client.bot is not None
+
+    (await install(client, guild)).ok()
+
+    assert (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()["roles"] == []
+
+
+async def test_the_installer_grants_at_most_their_own_permissions(world: World) -> None:
+    mod = await world.user()
+    client, guild = await create_application(world), await world.guild(None, mod)
+    await guild.allow_permissions(mod, Permissions.MANAGE_GUILD | Permissions.KICK_MEMBERS)
+    wanted = Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS | Permissions.MANAGE_GUILD
+    less = {"guild_id": str(guild.id), "permissions": str(Permissions.ADMINISTRATOR | Permissions.KICK_MEMBERS)}
+    assert client.bot is not None
+
+    (await client.authorize(mod, "bot", body=less, response_type=None, permissions=wanted)).ok()
+
+    [role] = (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()["roles"]
+    assert (await guild.owner.get(f"/guilds/{guild.id}/roles/{role}")).ok()["permissions"] == str(
+        Permissions.KICK_MEMBERS
+    )
+
+
+async def test_installing_requires_manage_guild(world: World) -> None:
+    alice, stranger, client = await world.user(), await world.user(), await create_application(world)
+    guild = await world.guild(None, alice)
+    body = {"guild_id": str(guild.id)}
+
+    (await client.authorize(alice, "bot", response_type=None, body=body)).refused(403, 50013)
+    (await client.authorize(stranger, "bot", response_type=None, body=body)).refused(403, 50001)
+    (await client.authorize(stranger, "bot", response_type=None, body={"guild_id": "1"})).refused(404, 10004)
+    assert (await client.authorize(alice, "bot", response_type=None)).errors("guild_id") == ["BASE_TYPE_REQUIRED"]
+    assert await find_installation(world, client, guild.id) is None
+
+
+async def test_the_preview_lists_the_guilds_that_the_user_manages(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    mine = await world.guild(alice)
+    await world.guild(None, alice, name="Not mine")
+
+    preview = (await alice.get(client.authorize_path("bot", response_type=None, permissions=8))).ok()
+
+    assert [guild["id"] for guild in preview["guilds"]] == [str(mine.id)]
+    assert (preview["integration_type"], preview["permissions"]) == (0, "8")
+
+
+async def test_a_guild_with_two_factor_requires_it_of_the_applications_owner(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET mfa_level = 1 WHERE id = ?", guild.id))
+    await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
+
+    (await install(client, guild, permissions=Permissions.BAN_MEMBERS)).refused(401, 60003)
+    (await install(client, guild, permissions=Permissions.SEND_MESSAGES)).ok()
+
+
+async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    await set_application_columns(world, client, bot_require_code_grant=1)
+    assert client.bot is not None
+    member = f"/guilds/{guild.id}/members/{client.bot.id}"
+    signals = record_signals(world)
+
+    oauth2_error(await install(client, guild), "invalid_request")
+    answer = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
+    fields = url_fields(answer.ok()["url"])
+    assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
+    (await guild.owner.get(member)).refused(404, 10007)
+    assert signals == []
+    tokens = (await client.exchange(fields["code"])).ok()
+
+    assert tokens["guild"]["id"] == str(guild.id)
+    assert len((await guild.owner.get(member)).ok()["roles"]) == 1
+    assert [signal.guild_id for signal in signals] == [guild.id]
+
+
+async def test_exchanging_the_code_fails_once_the_installer_lost_permission(world: World) -> None:
+    mod = await world.user()
+    client, guild = await create_application(world), await world.guild(None, mod)
+    await set_application_columns(world, client, bot_require_code_grant=1)
+    role = await guild.role("mod", Permissions.MANAGE_GUILD)
+    await guild.add_role(mod, role)
+    code = await client.code(mod, "bot", body={"guild_id": str(guild.id)})
+
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{mod.id}/roles/{role}")).ok()
+
+    oauth2_error(await client.exchange(code), "invalid_grant")
+    assert await find_installation(world, client, guild.id) is None
+
+
+async def test_the_token_response_of_a_bot_installation_contains_the_guild(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+
+    code = await client.code(guild.owner, "bot identify", body={"guild_id": str(guild.id)})
+
+    assert (await client.exchange(code)).ok()["guild"]["id"] == str(guild.id)
+
+
+async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    assert client.bot is not None
+    session = await guild.owner.connect()
+
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
+
+    integration = await session.next("INTEGRATION_CREATE")
+    assert (integration["id"], integration["scopes"]) == (str(client.id), ["applications.commands"])
+    await session.next("GUILD_INTEGRATIONS_UPDATE")
+    await session.none_of("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).refused(404, 10007)
+
+
+async def test_a_commands_only_installation_is_listed_and_removed(world: World) -> None:
+    client, known, guild = await create_application(world), await world.bot(), await world.guild()
+    (await install(client, guild, "applications.commands", integration_type=0)).ok()
+    await world.write(lambda call: members.add(call, guild.id, known.id), actor=guild.owner.id)
+    session = await guild.owner.connect()
+    url = f"/guilds/{guild.id}/integrations"
+
+    listed = (await guild.owner.get(url)).ok()
+    gone = await guild.owner.delete(f"{url}/{client.id}")
+
+    assert [each["id"] for each in listed] == [str(known.application_id), str(client.id)]
+    assert [each["scopes"] for each in listed] == [["applications.commands", "bot"], ["applications.commands"]]
+    assert ["bot" in each["application"] for each in listed] == [True, False]
+    assert gone.status == 204
+    assert (await session.next("INTEGRATION_DELETE"))["application_id"] == str(client.id)
+    await session.next("GUILD_INTEGRATIONS_UPDATE")
+    [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
+    assert (entry["action_type"], entry["target_id"]) == (82, str(client.id))
+    assert await find_installation(world, client, guild.id) is None
+    (await guild.owner.delete(f"{url}/{client.id}")).refused(404, 10005)
+    assert [each["id"] for each in (await guild.owner.get(url)).ok()] == [str(known.application_id)]
+
+
+async def test_a_user_installs_and_removes_an_application_for_themselves(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    signals = record_signals(world)
+
+    (await client.authorize(alice, "applications.commands", integration_type=1, response_type=None)).ok()
+    assert (await find_installation(world, client, alice.id, 1)).user_id == alice.id
+    [mine] = (await alice.get("/oauth2/tokens")).ok()
+    (await alice.delete(f"/oauth2/tokens/{mine['id']}")).ok()
+
+    assert await find_installation(world, client, alice.id, 1) is None
+    assert [type(signal) for signal in signals] == [ApplicationAuthorized, ApplicationDeauthorized]
+    assert signals[0].integration_type == 1
+
+
+async def test_without_a_scope_the_default_install_settings_apply(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    assert client.bot is not None
+
+    (await install(client, guild, None)).ok()
+    preview = (await guild.owner.get(client.authorize_path(None, response_type=None, integration_type=1))).ok()
+
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
+    assert [scope["name"] for scope in preview["scopes"]] == ["applications.commands"]
+
+
+@pytest.mark.parametrize(
+    ("more", "error"),
+    [
+        ({"scope": "bot", "integration_type": 1}, "invalid_scope"),
+        ({"scope": "bot identify"}, "invalid_request"),
+    ],
+)
+async def test_an_inconsistent_installation_is_rejected(world: World, more: dict[str, Any], error: str) -> None:
+    client, guild = await create_application(world), await world.guild()
+
+    oauth2_error(await install(client, guild, **more), error)
+
+
+async def test_an_application_without_a_bot_cannot_request_the_bot_scope(world: World) -> None:
+    client, guild = await create_application(world, bot=False), await world.guild()
+
+    oauth2_error(await install(client, guild), "invalid_scope")
+
+
+async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
+    client, guild = await create_application(world), await world.guild()
+    assert client.bot is not None
+    (await install(client, guild)).ok()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{client.bot.id}", json={})).ok()
+
+    assert await find_installation(world, client, guild.id) is None
+    (await install(client, guild)).refused(403, 40007)
+
+
+async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world: World) -> None:
+    client, guild, other = await create_application(world), await world.guild(), await world.guild()
+    assert client.bot is not None
+    (await install(client, guild)).ok()
+    (await install(client, other)).ok()
+
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{client.bot.id}")).ok()
+    (await other.owner.delete(f"/guilds/{other.id}")).ok()
+
+    assert await find_installation(world, client, guild.id) is None
+    assert await find_installation(world, client, other.id) is None
+
+
+async def test_webhook_incoming_creates_a_new_webhook_each_time(world: World) -> None:
+    client, guild = await create_application(world, name="Bridge"), await world.guild()
+    body = {"webhook_channel_id": str(guild.general)}
+
+    webhooks: list[Any] = []
+    for _ in range(2):
+        code = await client.code(guild.owner, "webhook.incoming", body=body)
+        assert (await guild.owner.get(f"/channels/{guild.general}/webhooks")).ok() == [] or webhooks
+        webhooks.append((await client.exchange(code)).ok()["webhook"])
+
+    assert webhooks[0]["id"] != webhooks[1]["id"]
+    assert (webhooks[0]["name"], webhooks[0]["channel_id"]) == ("Bridge", str(guild.general))
+    assert webhooks[0]["application_id"] == str(client.id)
+    assert (await world.request("POST", webhooks[0]["url"], json={"content": "hello"})).status == 204
+
+
+async def test_webhook_incoming_requires_manage_webhooks(world: World) -> None:
+    alice, client = await world.user(), await create_application(world)
+    guild = await world.guild(None, alice)
+
+    assert (await client.authorize(alice, "webhook.incoming")).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
+    body = {"webhook_channel_id": str(guild.general)}
+    (await client.authorize(alice, "webhook.incoming", body=body)).refused(403, 50013)

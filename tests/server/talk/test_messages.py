@@ -1,0 +1,954 @@
+"""Messages: creating, reading, editing and deleting them, over HTTP and as events."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from hubbub.protocol import changes, errors
+from hubbub.protocol.flags import MessageFlags
+from hubbub.protocol.ids import GuildId, Snowflake, UserId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.jobs import Job
+from hubbub.server.talk import messages
+from hubbub.server.talk.messages import jobs, rules
+from tests.world import NOW_MS, Actor, Guild, World
+
+NO_CONTENT = Intents.GUILDS | Intents.GUILD_MESSAGES | Intents.DIRECT_MESSAGES
+
+V2 = MessageFlags.IS_COMPONENTS_V2
+TEXT = {"type": 10, "content": "hello"}
+
+
+def button(custom_id: str = "a", **more: Any) -> dict[str, Any]:
+    """Return a primary button."""
+    return {"type": 2, "style": 1, "label": "ok", "custom_id": custom_id, **more}
+
+
+def row(*children: dict[str, Any]) -> dict[str, Any]:
+    """Return an action row."""
+    return {"type": 1, "components": list(children)}
+
+
+async def deny_everyone(guild: Guild, bits: int) -> None:
+    """Deny permissions to everyone in the general channel."""
+    await guild.overwrite(guild.general, guild.id, deny=bits, kind=0)
+
+
+async def set_slowmode(world: World, channel: int, seconds: int) -> None:
+    """Set the slowmode of a channel."""
+    await world.write(
+        lambda call: call.tx.run("UPDATE channels SET rate_limit_per_user = ? WHERE id = ?", seconds, channel)
+    )
+
+
+async def set_type(world: World, channel: int, kind: int) -> None:
+    """Change the type of a channel."""
+    await world.write(lambda call: call.tx.run("UPDATE channels SET type = ? WHERE id = ?", kind, channel))
+
+
+async def private_channel(world: World, *participants: Actor) -> int:
+    """Create a direct message channel between two users."""
+
+    def make(call: Any) -> int:
+        channel = int(call.new_id(Snowflake))
+        call.tx.run("INSERT INTO channels (id, type) VALUES (?, 1)", channel)
+        for participant in participants:
+            call.tx.run("INSERT INTO recipients (channel_id, user_id) VALUES (?, ?)", channel, participant.id)
+        return channel
+
+    made: int = await world.write(make)
+    return made
+
+
+# Creating
+
+
+async def test_creating_a_message_returns_it_and_notifies_channel_viewers(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    message = (await bob.post(f"/channels/{guild.general}/messages", json={"content": " hi\n", "nonce": 7})).ok()
+
+    assert message["content"] == "hi"
+    assert message["author"]["username"] == "bob"
+    assert message["nonce"] == 7
+    for key in ("embeds", "attachments", "components", "mentions", "mention_roles"):
+        assert message[key] == []
+    assert (message["type"], message["flags"], message["pinned"], message["tts"]) == (0, 0, False, False)
+    assert message["edited_timestamp"] is None
+    assert "poll" not in message
+    assert "referenced_message" not in message
+    event = await session.next("MESSAGE_CREATE")
+    assert event["guild_id"] == str(guild.id)
+    assert event["channel_type"] == 0
+    assert event["member"]["roles"] == []
+    assert "user" not in event["member"]
+    assert {key: event[key] for key in message} == message
+
+
+async def test_a_bot_without_the_content_intent_sees_only_content_addressed_to_it(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    session = await bot.connect(NO_CONTENT)
+
+    await guild.send_message(guild.owner, 'a secret with "quotes"')
+    event = await session.next("MESSAGE_CREATE")
+    assert event["content"] == ""
+    assert (await bot.get(f"/channels/{event['channel_id']}/messages/{event['id']}")).ok()["content"] == ""
+
+    for content in (f"<@{bot.id}> hello", f"<@!{bot.id}> hello"):
+        await guild.send_message(guild.owner, content)
+        event = await session.next("MESSAGE_CREATE")
+        assert event["content"] == content
+        assert (await bot.get(f"/channels/{event['channel_id']}/messages/{event['id']}")).ok()["content"] == content
+
+    await guild.send_message(guild.owner, "look", embeds=[{"title": "t"}])
+    event = await session.next("MESSAGE_CREATE")
+    assert (event["content"], event["embeds"]) == ("", [])
+
+    await guild.send_message(bot, "my own")
+    assert (await session.next("MESSAGE_CREATE"))["content"] == "my own"
+    assert [each["content"] for each in (await bot.get(f"/channels/{guild.general}/messages?limit=2")).ok()] == [
+        "my own",
+        "",
+    ]
+
+
+def contents(message: Any) -> tuple[str, list[str]]:
+    """Return the content of a message, and the contents of the messages it references or forwards."""
+    found: list[str] = []
+    referenced = message.get("referenced_message")
+    for each in (message, *([referenced] if referenced else [])):
+        found += [] if each is message else [each["content"]]
+        found += [snapshot["message"]["content"] for snapshot in each.get("message_snapshots", ())]
+    return message["content"], found
+
+
+async def test_replying_does_not_reveal_the_content_of_a_message(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    reader = await world.bot(guild)
+    narrow, wide = await bot.connect(NO_CONTENT), await reader.connect()
+    secret = await guild.send_message(guild.owner, "secret", embeds=[{"title": "t"}])
+    path = f"/channels/{guild.general}/messages"
+    reference = {"message_reference": {"message_id": secret["id"]}}
+
+    reply_message = (await bot.post(path, json={"content": "mine", "nonce": "n", **reference})).ok()
+    assert contents(reply_message) == ("mine", [""])
+    assert reply_message["nonce"] == "n"
+    assert reply_message["referenced_message"]["embeds"] == []
+    sessions = narrow, wide
+    events = [await each.next("MESSAGE_CREATE", lambda d: d["id"] == reply_message["id"]) for each in sessions]
+    assert [contents(each) for each in events] == [("mine", [""]), ("mine", ["secret"])]
+
+    changed = (await bot.patch(f"{path}/{reply_message['id']}", json={"content": "still mine"})).ok()
+    assert contents(changed) == ("still mine", [""])
+    events = [await each.next("MESSAGE_UPDATE", lambda d: d["id"] == reply_message["id"]) for each in sessions]
+    assert [contents(each) for each in events] == [("still mine", [""]), ("still mine", ["secret"])]
+
+
+async def test_content_visibility_is_decided_for_each_nested_message(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot, other = await world.bot(guild, flags=0), await world.bot(guild, flags=0)
+    sessions = [await each.connect(NO_CONTENT) for each in (bot, other)]
+    path = f"/channels/{guild.general}/messages"
+
+    async def visible_contents(message: Any) -> list[tuple[str, list[str]]]:
+        visible = []
+        for actor, session in zip((bot, other), sessions, strict=True):
+            event_contents = contents(await session.next("MESSAGE_CREATE", lambda d: d["id"] == message["id"]))
+            assert contents((await actor.get(f"{path}/{message['id']}")).ok()) == event_contents
+            visible.append(event_contents)
+        return visible
+
+    def reply(to: Any, content: str) -> dict[str, Any]:
+        return {
+            "content": content,
+            "message_reference": {"message_id": to["id"]},
+            "allowed_mentions": {"parse": ["users"]},
+        }
+
+    def forward(of: Any, content: str = "") -> dict[str, Any]:
+        reference = {"type": 1, "message_id": of["id"], "channel_id": str(guild.general)}
+        return {"content": content, "message_reference": reference}
+
+    secret = await guild.send_message(guild.owner, "secret")
+    named = await guild.send_message(guild.owner, f"<@{other.id}> psst")
+
+    mention = f"<@{bot.id}> look"
+    assert await visible_contents((await bob.post(path, json=reply(secret, mention))).ok()) == [
+        (mention, [""]),
+        ("", [""]),
+    ]
+    crossed = [(mention, [""]), ("", [named["content"]])]
+    assert await visible_contents((await bob.post(path, json=reply(named, mention))).ok()) == crossed
+    assert await visible_contents((await bob.post(path, json=forward(named, mention))).ok()) == crossed
+    assert await visible_contents((await bob.post(path, json=forward(secret, mention))).ok()) == [
+        (mention, [""]),
+        ("", [""]),
+    ]
+    # A reply to a forward holds three messages.
+    forwarded = (await bob.post(path, json=forward(named, f"<@{bot.id}> see"))).ok()
+    reply_to_forward = (await bob.post(path, json=reply(forwarded, "aha"))).ok()
+    assert await visible_contents(reply_to_forward) == [("", [f"<@{bot.id}> see", ""]), ("", ["", named["content"]])]
+
+
+async def test_an_empty_message_is_rejected(world: World) -> None:
+    guild = await world.guild()
+    path = f"/channels/{guild.general}/messages"
+    empty: list[dict[str, Any]] = [
+        {},
+        {"content": ""},
+        {"content": " \n "},
+        {"content": None},
+        {"embeds": []},
+        {"flags": 4},
+    ]
+    for body in empty:
+        (await guild.owner.post(path, json=body)).refused(400, 50006)
+    assert (await guild.owner.post(path, json={"content": "x" * 2001})).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
+    assert (await guild.owner.post(path, json={"content": "x", "nonce": "x" * 26})).errors("nonce") == [
+        "NONCE_TYPE_TOO_LONG"
+    ]
+    (await guild.owner.post(path, json={"content": "x", "sticker_ids": ["1"]})).refused(400, 50081)
+    assert (await guild.send_message(guild.owner, "a\x00b"))["content"] == "ab"
+
+
+async def test_sending_without_access_is_rejected_with_the_reason(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    stranger = await world.user()
+    path = f"/channels/{guild.general}/messages"
+    (await stranger.post(path, json={"content": "hi"})).refused(403, 50001)
+    (await bob.post("/channels/1/messages", json={"content": "hi"})).refused(404, 10003)
+    forum = await guild.channel("forum")
+    await set_type(world, forum, 15)
+    (await bob.post(f"/channels/{forum}/messages", json={"content": "hi"})).refused(400, 40058)
+    category = await guild.channel("category", type=4)
+    (await bob.post(f"/channels/{category}/messages", json={"content": "hi"})).refused(400, 50008)
+    (await bob.get(f"/channels/{category}/messages")).refused(400, 50008)
+    await deny_everyone(guild, Permissions.SEND_MESSAGES)
+    (await bob.post(path, json={"content": "hi"})).refused(403, 50013)
+    (await alice.post(path, json={"content": "hi"})).ok()
+
+
+@pytest.mark.parametrize(("level", "wait_ms"), [(1, None), (2, 300_000), (3, 600_000)])
+async def test_the_verification_level_restricts_members_without_a_role(
+    world: World, level: int, wait_ms: int | None
+) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    await world.write(lambda call: call.tx.run("UPDATE guilds SET verification_level = ?", level))
+    await world.write(lambda call: call.tx.run("UPDATE users SET verified = 0"))
+    path = f"/channels/{guild.general}/messages"
+    (await bob.post(path, json={"content": "hi"})).refused(403, 50009)
+    (await alice.post(path, json={"content": "the owner may"})).ok()
+    await world.write(lambda call: call.tx.run("UPDATE users SET verified = 1"))
+    if wait_ms is not None:
+        (await bob.post(path, json={"content": "hi"})).refused(403, 50009)
+        world.clock.advance(wait_ms)
+    (await bob.post(path, json={"content": "hi"})).ok()
+    await world.write(lambda call: call.tx.run("UPDATE users SET verified = 0"))
+    await guild.allow_permissions(bob, 0)
+    (await bob.post(path, json={"content": "a role suffices"})).ok()
+
+
+async def test_slowmode_applies_to_users_and_not_to_bots(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    await set_slowmode(world, guild.general, 10)
+    for author in (alice, bot):
+        await guild.send_message(author)
+        await guild.send_message(author)
+    await guild.send_message(bob)
+    world.clock.advance(4_000)
+    error = (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
+    assert error["retry_after"] == 6.0
+    world.clock.advance(6_000)
+    await guild.send_message(bob)
+
+
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_only_bypass_slowmode_exempts_from_slowmode_since_the_split(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    await set_slowmode(world, guild.general, 60)
+    await guild.allow_permissions(bob, Permissions.MANAGE_MESSAGES)
+    await guild.send_message(bob)
+    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
+    await guild.allow_permissions(bob, Permissions.BYPASS_SLOWMODE)
+    await guild.send_message(bob)
+    await world.write(lambda call: call.tx.run("UPDATE roles SET permissions = 0 WHERE permissions = ?", 1 << 52))
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
+    await guild.send_message(bob)
+    await guild.send_message(bob)
+
+
+async def test_a_repeated_nonce_returns_the_earlier_message_for_five_minutes(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    body: dict[str, Any] = {"nonce": "n1", "enforce_nonce": True}
+    first = await guild.send_message(bot, "one", **body)
+    repeated = await guild.send_message(bot, "two", **body)
+    assert repeated == first
+    await session.next("MESSAGE_CREATE")
+    await session.none_of("MESSAGE_CREATE")
+    assert (await guild.send_message(bot, "three", nonce="n1"))["id"] != first["id"]
+    world.clock.advance(300_000)
+    later = await guild.send_message(bot, "four", **body)
+    assert later["id"] != first["id"]
+    (await bot.delete(f"/channels/{guild.general}/messages/{later['id']}")).ok()
+    assert (await guild.send_message(bot, "five", **body))["content"] == "five"
+
+
+async def test_tts_is_dropped_without_the_permission(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    assert (await guild.send_message(bob, "hi", tts=True))["tts"] is False
+    assert (await guild.send_message(guild.owner, "hi", tts=True))["tts"] is True
+
+
+# Mentions
+
+
+async def test_mentions_are_parsed_from_the_content(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    secret, public = await guild.role("secret"), await guild.role("public", mentionable=True)
+    await deny_everyone(guild, Permissions.MENTION_EVERYONE)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+
+    content = f"<@{carol.id}> <@!{carol.id}> <@1> <@&{secret}> <@&{public}> @everyone"
+    message = await guild.send_message(bob, content)
+    assert [each["id"] for each in message["mentions"]] == [str(carol.id)]
+    assert message["mention_roles"] == [str(public)]
+    assert message["mention_everyone"] is False
+    event = await session.next("MESSAGE_CREATE")
+    assert event["mentions"][0]["member"]["roles"] == []
+    message = await guild.send_message(guild.owner, content + " @here")
+    assert message["mention_roles"] == [str(secret), str(public)]
+    assert message["mention_everyone"] is True
+
+
+async def test_allowed_mentions_limit_mentions(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    content = f"<@{bob.id}> <@{carol.id}> @everyone"
+
+    async def mentioned(**allowed: Any) -> tuple[list[str], bool]:
+        message = await guild.send_message(guild.owner, content, allowed_mentions=allowed)
+        return [each["id"] for each in message["mentions"]], message["mention_everyone"]
+
+    both = [str(bob.id), str(carol.id)]
+    assert await mentioned() == ([], False)
+    assert await mentioned(parse=[]) == ([], False)
+    assert await mentioned(parse=["users"]) == (both, False)
+    assert await mentioned(users=[str(carol.id), "5"]) == ([str(carol.id)], False)
+    assert await mentioned(parse=["everyone"], users=[str(bob.id)]) == ([str(bob.id)], True)
+    refused = await guild.owner.post(
+        f"/channels/{guild.general}/messages",
+        json={"content": "x", "allowed_mentions": {"parse": ["users"], "users": ["1"]}},
+    )
+    assert refused.errors("allowed_mentions") == ["MESSAGE_ALLOWED_MENTIONS_PARSE_EXCLUSIVE"]
+
+
+# Replies and forwards
+
+
+async def test_a_reply_contains_the_referenced_message_and_mentions_its_author(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    first = await guild.send_message(bob, "question")
+    reference = {"message_id": first["id"]}
+    reply = await guild.send_message(guild.owner, "answer", message_reference=reference)
+    assert reply["type"] == 19
+    assert reply["message_reference"]["message_id"] == first["id"]
+    assert reply["referenced_message"]["content"] == "question"
+    assert [each["id"] for each in reply["mentions"]] == [str(bob.id)]
+    without_ping = await guild.send_message(
+        guild.owner, "answer", message_reference=reference, allowed_mentions={"parse": ["users"]}
+    )
+    assert without_ping["mentions"] == []
+    with_ping = await guild.send_message(
+        guild.owner, "answer", message_reference=reference, allowed_mentions={"replied_user": True}
+    )
+    assert len(with_ping["mentions"]) == 1
+
+    (await bob.delete(f"/channels/{guild.general}/messages/{first['id']}")).ok()
+    read = (await bob.get(f"/channels/{guild.general}/messages/{reply['id']}")).ok()
+    assert read["referenced_message"] is None
+
+
+async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    other = await guild.channel("other")
+    path = f"/channels/{guild.general}/messages"
+    body = {"content": "x", "message_reference": {"message_id": "1"}}
+    assert (await bob.post(path, json=body)).errors("message_reference") == ["REPLIES_UNKNOWN_MESSAGE"]
+    body["message_reference"]["fail_if_not_exists"] = False  # type: ignore[index]
+    plain = (await bob.post(path, json=body)).ok()
+    assert plain["type"] == 0
+    assert "message_reference" not in plain
+    elsewhere = await guild.send_message(guild.owner, "x", channel=other)
+    other_body = {"content": "x", "message_reference": {"message_id": elsewhere["id"], "channel_id": str(other)}}
+    assert (await bob.post(path, json=other_body)).errors("message_reference") == [
+        "REPLIES_CANNOT_REFERENCE_OTHER_CHANNEL"
+    ]
+
+    def post_join_message(call: Any) -> Any:
+        channel = call_channel(call, guild.general)
+        return messages.create_system_message(call, channel, 7, bob.id)
+
+    joined = await world.write(post_join_message)
+    other_body = {"content": "x", "message_reference": {"message_id": str(int(joined.id))}}
+    assert (await bob.post(path, json=other_body)).errors("message_reference") == [
+        "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE"
+    ]
+    await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
+    (await bob.post(path, json=other_body)).refused(403, 160002)
+
+
+async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    other = await guild.channel("other")
+    source = await guild.send_message(guild.owner, f"news <@{bob.id}>", embeds=[{"title": "t"}])
+    reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
+    path = f"/channels/{other}/messages"
+    forwarded = (await bob.post(path, json={"message_reference": reference})).ok()
+    assert forwarded["type"] == 0
+    assert forwarded["content"] == ""
+    assert forwarded["flags"] == MessageFlags.HAS_SNAPSHOT
+    assert forwarded["mentions"] == []
+    assert "referenced_message" not in forwarded
+    copy = forwarded["message_snapshots"][0]["message"]
+    assert (copy["content"], copy["embeds"][0]["title"]) == (source["content"], "t")
+    assert "author" not in copy
+    (await guild.owner.delete(f"/channels/{guild.general}/messages/{source['id']}")).ok()
+    again = {"type": 1, "message_id": forwarded["id"], "channel_id": str(other)}
+    twice = (await bob.post(path, json={"message_reference": again})).ok()
+    assert twice["message_snapshots"][0]["message"]["content"] == source["content"]
+    (await bob.post(path, json={"message_reference": reference})).refused(404, 10008)
+    await deny_everyone(guild, Permissions.VIEW_CHANNEL)
+    (await bob.post(path, json={"message_reference": reference})).refused(403, 50001)
+
+
+async def test_forwarding_requires_permission_to_read_the_message(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    other, voice = await guild.channel("other"), await guild.channel("voice", type=2)
+    path = f"/channels/{other}/messages"
+    for channel, bits in ((guild.general, Permissions.READ_MESSAGE_HISTORY), (voice, Permissions.CONNECT)):
+        source = await guild.send_message(guild.owner, "before your time", channel)
+        body = {"message_reference": {"type": 1, "message_id": source["id"], "channel_id": str(channel)}}
+        (await bob.post(path, json=body)).ok()
+        await guild.overwrite(channel, guild.id, deny=bits, kind=0)
+        (await bob.get(f"/channels/{channel}/messages/{source['id']}")).refused(403, 50013)
+        (await bob.post(path, json=body)).refused(403, 50013)
+        (await guild.owner.post(path, json=body)).ok()
+
+
+@pytest.mark.dated(changes.FORWARD_READABLE_CONTENT)
+async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    source = await guild.send_message(guild.owner, "private words")
+    mine = await guild.send_message(guild.owner, f"<@{bot.id}> words for you")
+
+    def body(message: Any) -> dict[str, Any]:
+        return {"message_reference": {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}}
+
+    path = f"/channels/{guild.general}/messages"
+    error = (await bot.post(path, json=body(source))).refused(400, 160014)
+    assert error["message"] == "You cannot forward a message whose content you cannot read"
+    assert (await bot.post(path, json=body(mine))).ok()["message_snapshots"][0]["message"]["content"]
+    forwarded = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
+    (await bot.post(path, json=body(forwarded))).refused(400, 160014)
+    world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
+    (await bot.post(path, json=body(source))).ok()
+    poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "a"}}]}
+    poll_message = (await guild.owner.post(path, json={"poll": poll})).ok()
+    (await guild.owner.post(path, json=body(poll_message))).refused(400, 50068)
+
+
+# Embeds, components, polls
+
+
+async def test_embeds_are_trimmed_and_stored(world: World) -> None:
+    guild = await world.guild()
+    embed = {
+        "type": "video",
+        "title": " t ",
+        "description": "d",
+        "color": 255,
+        "timestamp": "2026-01-02T03:04:05Z",
+        "provider": {"name": "no"},
+        "footer": {"text": "f"},
+        "author": {"name": "a", "url": "https://example.org"},
+        "image": {"url": "https://example.org/a.png", "width": 5},
+        "fields": [{"name": " n", "value": "v", "inline": True}],
+    }
+    stored = (await guild.send_message(guild.owner, "", embeds=[embed]))["embeds"][0]
+    assert (stored["type"], stored["title"], stored["color"]) == ("rich", "t", 255)
+    assert stored["timestamp"] == "2026-01-02T03:04:05.000000+00:00"
+    assert stored["fields"] == [{"name": "n", "value": "v", "inline": True}]
+    assert stored["image"] == {"url": "https://example.org/a.png"}
+    assert "provider" not in stored
+
+
+@pytest.mark.parametrize(
+    ("embeds", "path", "code"),
+    [
+        ([{"title": "x" * 257}], "embeds.0.title", "BASE_TYPE_MAX_LENGTH"),
+        ([{"fields": [{"name": "a", "value": "b"}] * 26}], "embeds.0.fields", "BASE_TYPE_BAD_LENGTH"),
+        ([{"fields": [{"name": " ", "value": "b"}]}], "embeds.0.fields.0.name", "BASE_TYPE_REQUIRED"),
+        ([{"description": "x" * 4096}, {"description": "x" * 1905}], "embeds", "MAX_EMBED_SIZE_EXCEEDED"),
+        ([{"color": 3}], "embeds.0.description", "BASE_TYPE_REQUIRED"),
+        ([{"title": "t", "url": "ftp://a.b"}], "embeds.0.url", "URL_TYPE_INVALID_SCHEME"),
+        ([{"title": "t", "image": {"url": "nonsense"}}], "embeds.0.image.url", "URL_TYPE_INVALID_URL"),
+    ],
+)
+async def test_invalid_embeds_are_rejected_with_the_field_path(
+    world: World, embeds: list[Any], path: str, code: str
+) -> None:
+    guild = await world.guild()
+    refused = await guild.owner.post(f"/channels/{guild.general}/messages", json={"embeds": embeds})
+    assert refused.errors(path) == [code]
+
+
+async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_for_bots(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    await deny_everyone(guild, Permissions.EMBED_LINKS)
+    body = {"content": "x", "embeds": [{"title": "t"}]}
+    assert (await bob.post(f"/channels/{guild.general}/messages", json=body)).ok()["embeds"] == []
+    (await bot.post(f"/channels/{guild.general}/messages", json=body)).refused(403, 50013)
+
+
+async def test_components_are_numbered_and_stored(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    message = await guild.send_message(bot, "x", components=[row(button("a", id=2), button("b"))])
+    assert message["components"][0]["id"] == 1
+    assert [each["id"] for each in message["components"][0]["components"]] == [2, 3]
+    v2 = (
+        await bot.post(
+            f"/channels/{guild.general}/messages",
+            json={"flags": V2, "components": [{"type": 17, "components": [{**TEXT, "content": f"<@{bot.id}>"}]}]},
+        )
+    ).ok()
+    assert v2["flags"] == V2
+    assert [each["id"] for each in v2["mentions"]] == [str(bot.id)]
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "code"),
+    [
+        ({"components": [row(button())] * 6}, "components", "BASE_TYPE_BAD_LENGTH"),
+        ({"components": [TEXT]}, "components.0.type", "COMPONENT_TYPE_INVALID"),
+        (
+            {"components": [row(button("a"), button("a"))]},
+            "components.0.components.1.custom_id",
+            "COMPONENT_CUSTOM_ID_DUPLICATED",
+        ),
+        (
+            {"components": [row({"type": 5, "custom_id": "s"}, button())]},
+            "components.0.components",
+            "COMPONENT_LAYOUT_WIDTH_EXCEEDED",
+        ),
+        (
+            {"components": [row({"type": 2, "style": 1, "label": "x"})]},
+            "components.0.components.0.custom_id",
+            "BUTTON_COMPONENT_CUSTOM_ID_REQUIRED",
+        ),
+        ({"components": [row({"type": 2, "style": []})]}, "components.0.components.0.style", "BASE_TYPE_CHOICES"),
+        (
+            {"content": "x", "flags": V2, "components": [TEXT]},
+            "content",
+            "MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2",
+        ),
+        (
+            {"flags": V2, "components": [{"type": 17, "components": [TEXT] * 30}, *[TEXT] * 10]},
+            "components",
+            "BASE_TYPE_BAD_LENGTH",
+        ),
+    ],
+)
+async def test_invalid_components_are_rejected_with_the_field_path(
+    world: World, body: dict[str, Any], path: str, code: str
+) -> None:
+    guild = await world.guild()
+    assert (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).errors(path) == [code]
+
+
+async def test_a_poll_contains_its_expiry_and_cannot_be_edited(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    path = f"/channels/{guild.general}/messages"
+    poll = {
+        "question": {"text": "Which?"},
+        "answers": [{"poll_media": {"text": "this"}}, {"poll_media": {"text": "that", "emoji": {"name": "🎉"}}}],
+        "duration": 2,
+    }
+    message = (await bob.post(path, json={"poll": poll})).ok()
+    assert message["poll"]["question"] == {"text": "Which?"}
+    assert message["poll"]["answers"][1]["answer_id"] == 2
+    assert message["poll"]["results"] == {"is_finalized": False, "answer_counts": []}
+    assert message["poll"]["expiry"] == "2026-11-18T13:06:40.000000+00:00"
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 520003)
+    poll["answers"] = [{"poll_media": {"text": "a", "emoji": {"id": "5"}}}]
+    (await bob.post(path, json={"poll": poll})).refused(400, 520004)
+    await deny_everyone(guild, Permissions.SEND_POLLS)
+    (await bob.post(path, json={"poll": poll})).refused(403, 50013)
+
+
+# Reading
+
+
+async def test_history_is_paged_newest_first(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    channel = await guild.channel("pages")
+    ids = [(await guild.send_message(guild.owner, str(number), channel=channel))["id"] for number in range(7)]
+
+    async def page(query: str) -> list[int]:
+        return [int(each["content"]) for each in (await bob.get(f"/channels/{channel}/messages?{query}")).ok()]
+
+    assert await page("") == [6, 5, 4, 3, 2, 1, 0]
+    assert await page("limit=2") == [6, 5]
+    assert await page(f"before={ids[3]}&limit=2") == [2, 1]
+    assert await page(f"after={ids[3]}&limit=2") == [5, 4]
+    assert await page("after=0&limit=2") == [1, 0]
+    assert await page(f"around={ids[3]}&limit=3") == [4, 3, 2]
+    assert await page(f"around={ids[3]}&limit=1") == [3]
+    assert await page(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
+    (await bob.get(f"/channels/{channel}/messages?limit=101")).refused(400, 50035)
+    (await bob.get(f"/channels/{channel}/messages/1")).refused(404, 10008)
+
+
+async def test_without_read_message_history_no_messages_are_returned(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(guild.owner)
+    await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
+    assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
+    (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).refused(403, 50013)
+    voice = await guild.channel("voice", type=2)
+    assert (await bob.get(f"/channels/{voice}/messages")).ok() == []
+    await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, kind=0)
+    (await bob.get(f"/channels/{voice}/messages")).refused(403, 50013)
+
+
+# Editing
+
+
+async def test_an_edit_by_the_author_is_published(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    message = await guild.send_message(bob, "one", embeds=[{"title": "t"}])
+    path = f"/channels/{guild.general}/messages/{message['id']}"
+    world.clock.advance(1000)
+    edited = (await bob.patch(path, json={"content": f"two <@{bot.id}>"})).ok()
+    assert edited["content"].startswith("two")
+    assert edited["edited_timestamp"] is not None
+    assert edited["embeds"][0]["title"] == "t"
+    event = await session.next("MESSAGE_UPDATE")
+    assert event["content"] == edited["content"]
+    assert event["member"]["roles"] == []
+    assert event["mentions"][0]["member"]
+    assert (event["guild_id"], event["channel_type"]) == (str(guild.id), 0)
+    (await bob.patch(path, json={"content": None})).ok()
+    (await bob.patch(path, json={"embeds": []})).refused(400, 50006)
+    assert (await bob.patch(path, json={"content": "x", "embeds": None})).ok()["embeds"] == []
+
+
+async def test_other_users_can_only_suppress_embeds(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    message = await guild.send_message(bob, "x", embeds=[{"title": "t"}])
+    path = f"/channels/{guild.general}/messages/{message['id']}"
+    (await carol.patch(path, json={"content": "y"})).refused(403, 50005)
+    (await carol.patch(path, json={"flags": 4})).refused(403, 50013)
+    (await guild.owner.patch(path, json={"flags": 4, "content": "y"})).refused(403, 50005)
+    hidden = (await guild.owner.patch(path, json={"flags": 4})).ok()
+    assert (hidden["flags"], hidden["embeds"], hidden["edited_timestamp"]) == (4, [], None)
+    restored = (await bob.patch(path, json={"flags": 0})).ok()
+    assert (restored["flags"], len(restored["embeds"])) == (0, 1)
+
+
+async def test_components_v2_can_be_enabled_but_not_disabled(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    message = await guild.send_message(bot, "words")
+    path = f"/channels/{guild.general}/messages/{message['id']}"
+    refused = await bot.patch(path, json={"flags": V2, "components": [TEXT]})
+    assert refused.errors("content") == ["MESSAGE_CANNOT_USE_LEGACY_FIELDS_WITH_COMPONENTS_V2"]
+    assert (await bot.patch(path, json={"flags": V2, "content": None, "components": [TEXT]})).ok()["flags"] == V2
+    assert (await bot.patch(path, json={"flags": 0})).ok()["flags"] == V2
+
+
+async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+
+    async def system(kind: int) -> str:
+        made = await world.write(
+            lambda call: messages.create_system_message(
+                call, call_channel(call, guild.general), kind, bob.id, content="name"
+            )
+        )
+        return f"/channels/{guild.general}/messages/{int(made.id)}"
+
+    joined = await system(7)
+    (await bob.patch(joined, json={"content": "x"})).refused(403, 50021)
+    (await bob.delete(joined)).ok()
+    for kind in (1, 4, 21):
+        (await guild.owner.delete(await system(kind))).refused(403, 50021)
+
+
+# Deleting
+
+
+async def test_a_deletion_is_published_and_audited_for_users_deleting_others_messages(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild, permissions=Permissions.MANAGE_MESSAGES)
+    session = await bot.connect()
+    sent = [await guild.send_message(bob, str(number)) for number in range(5)]
+
+    def path(number: int) -> str:
+        return f"/channels/{guild.general}/messages/{sent[number]['id']}"
+
+    (await bob.delete(path(0))).ok()
+    assert await session.next("MESSAGE_DELETE") == {
+        "id": sent[0]["id"],
+        "channel_id": str(guild.general),
+        "guild_id": str(guild.id),
+    }
+    (await bot.delete(path(1))).ok()
+    (await guild.owner.delete(path(2))).ok()
+    (await guild.owner.delete(path(3))).ok()
+    (await guild.owner.delete(path(3))).refused(404, 10008)
+    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
+    assert [(entry["target_id"], entry["options"]) for entry in entries] == [
+        (str(bob.id), {"channel_id": str(guild.general), "count": "2"})
+    ]
+    world.clock.advance(300_001)
+    (await guild.owner.delete(path(4))).ok()
+    entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
+    assert len(entries) == 2
+    mine = await guild.send_message(guild.owner)
+    (await bob.delete(f"/channels/{guild.general}/messages/{mine['id']}")).refused(403, 50013)
+
+
+async def test_bulk_delete_publishes_one_event(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    session = await bot.connect()
+    path = f"/channels/{guild.general}/messages"
+    old = await guild.send_message(bob, "old")
+    world.clock.advance(14 * 86_400_000 + 1)
+    ids = [(await guild.send_message(bob, str(number)))["id"] for number in range(3)]
+    (await bob.post(f"{path}/bulk-delete", json={"messages": ids})).refused(403, 50013)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [ids[0], ids[0]]})).refused(400, 50016)
+    many = [str(int(ids[0]) + number) for number in range(101)]
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": many})).refused(400, 50016)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids, old["id"]]})).refused(400, 50034)
+    unknown = str(int(ids[2]) + 1)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids[:2], unknown]})).ok()
+    assert (await session.next("MESSAGE_DELETE_BULK"))["ids"] == ids[:2]
+    assert [each["id"] for each in (await bob.get(path)).ok()] == [ids[2], old["id"]]
+    entry = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=73")).ok()["audit_log_entries"][0]
+    assert (entry["target_id"], entry["options"]) == (str(guild.general), {"count": "2"})
+
+
+async def test_a_ban_deletes_the_latest_messages(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    other = await guild.channel("other")
+    bot = await world.bot(guild)
+    early = await guild.send_message(bob, "early")
+    world.clock.advance(3_600_000)
+    late = await guild.send_message(bob, "late")
+    await guild.send_message(bob, "late", channel=other)
+    kept = await guild.send_message(guild.owner, "kept")
+    session = await bot.connect()
+    (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={"delete_message_seconds": 60})).ok()
+    events = [await session.next("MESSAGE_DELETE_BULK"), await session.next("MESSAGE_DELETE_BULK")]
+    assert {each["channel_id"] for each in events} == {str(guild.general), str(other)}
+    assert late["id"] in {message for each in events for message in each["ids"]}
+    remaining = [each["id"] for each in (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()]
+    assert remaining == [kept["id"], early["id"]]
+
+
+# Announcements and private channels
+
+
+async def test_an_announcement_is_published_once(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(bob, "news")
+    path = f"/channels/{guild.general}/messages/{message['id']}/crosspost"
+    (await bob.post(path)).refused(400, 50024)
+    await set_type(world, guild.general, 5)
+    assert (await bob.post(path)).ok()["flags"] == MessageFlags.CROSSPOSTED
+    (await bob.post(path)).refused(400, 40033)
+    other = await guild.send_message(guild.owner, "news")
+    (await bob.post(f"/channels/{guild.general}/messages/{other['id']}/crosspost")).refused(403, 50013)
+
+
+async def test_a_direct_message_is_delivered_with_its_content(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild, flags=0)
+    session = await bot.connect(NO_CONTENT)
+    channel = await private_channel(world, bot, bob)
+    message = (await bob.post(f"/channels/{channel}/messages", json={"content": "psst @everyone"})).ok()
+    assert message["mention_everyone"] is False
+    event = await session.next("MESSAGE_CREATE")
+    assert event["content"] == "psst @everyone"
+    assert "guild_id" not in event
+    assert "member" not in event
+    reply = (await bot.post(f"/channels/{channel}/messages", json={"content": "yes"})).ok()
+    (await bob.delete(f"/channels/{channel}/messages/{reply['id']}")).refused(400, 50003)
+    (await guild.owner.get(f"/channels/{channel}/messages")).refused(403, 50001)
+
+
+async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
+    guild = await world.guild()
+    bot, other, stranger = await world.bot(guild), await world.bot(guild), await world.user()
+    channel = await private_channel(world, bot, stranger)
+    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50278)
+    channel = await private_channel(world, bot, other)
+    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+
+
+# Functions that other slices use
+
+
+def call_channel(call: Any, channel_id: int) -> Any:
+    """Load a channel through the access module."""
+    from hubbub.server.core import access
+
+    found = access.find_channel(call.tx, channel_id)
+    assert found is not None
+    return found
+
+
+async def test_flag_and_pin_changes_are_published_as_updates(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    message = await guild.send_message(guild.owner)
+    session = await bot.connect()
+
+    def change(call: Any) -> None:
+        channel = call_channel(call, guild.general)
+        messages.set_flags(call, channel, int(message["id"]), on=MessageFlags.SUPPRESS_NOTIFICATIONS)
+        messages.set_pinned(call, messages.get(call.tx, guild.general, int(message["id"])), call.now)
+
+    await world.write(change, actor=guild.owner.id)
+    assert (await session.next("MESSAGE_UPDATE"))["flags"] == MessageFlags.SUPPRESS_NOTIFICATIONS
+    assert (await session.next("MESSAGE_UPDATE"))["pinned"] is True
+
+
+async def test_messages_of_an_author_are_deleted_in_one_guild_only(world: World) -> None:
+    bob = await world.user()
+    guild, other = await world.guild(None, bob), await world.guild(None, bob)
+    await guild.send_message(bob)
+    kept = await other.send_message(bob)
+    await world.write(
+        lambda call: messages.delete_by_author_since(call, GuildId(guild.id), UserId(bob.id), NOW_MS - 1),
+        actor=guild.owner.id,
+    )
+    assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
+    assert [each["id"] for each in (await bob.get(f"/channels/{other.general}/messages")).ok()] == [kept["id"]]
+
+
+async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(bob)
+    path = f"/channels/{guild.general}/messages"
+    await world.write(lambda call: call.tx.run("UPDATE channels SET archived = 1 WHERE id = ?", guild.general))
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 50083)
+    (await bob.delete(f"{path}/{message['id']}")).refused(400, 50083)
+    await world.write(
+        lambda call: call.tx.run("UPDATE channels SET archived = 0, locked = 1 WHERE id = ?", guild.general)
+    )
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 160005)
+    (await bob.post(path, json={"content": "x"})).refused(400, 160005)
+    (await guild.owner.post(path, json={"content": "x"})).ok()
+
+
+async def test_forwards_have_a_limit_of_their_own(world: World) -> None:
+    guild = await world.guild()
+    source = await guild.send_message(guild.owner)
+    reference = {"type": 1, "message_id": source["id"], "channel_id": str(guild.general)}
+
+    def check_limit(call: Any) -> None:
+        call.config = msgspec.structs.replace(call.config, rate_limits="real")
+        rules.require_forward_quota(call)
+
+    for _ in range(5):
+        await world.write(check_limit, actor=guild.owner.id)
+        await guild.send_message(guild.owner, "", message_reference=reference)
+    with pytest.raises(errors.ApiError) as error:
+        await world.write(check_limit, actor=guild.owner.id)
+    assert error.value.status == 429
+    assert error.value.extra["retry_after"] == 10.0
+    world.clock.advance(10_000)
+    await world.write(check_limit, actor=guild.owner.id)
+
+
+async def test_messages_of_a_deleted_channel_are_deleted(world: World) -> None:
+    guild = await world.guild()
+    channel = await guild.channel("short-lived")
+    await guild.send_message(guild.owner, "x", channel=channel)
+    (await guild.owner.delete(f"/channels/{channel}")).ok()
+
+    def forget(call: Any) -> int:
+        payload = f'{{"channel_id":{channel}}}'
+        job = Job(id=1, kind="", key="", due_ms=0, payload=payload, attempts=0, first_tried_ms=None)
+        jobs.delete_channel_messages(call, job)
+        return int(call.tx.value("SELECT COUNT(*) FROM messages WHERE channel_id = ?", channel))
+
+    assert await world.write(forget) == 0
+
+
+async def test_a_page_of_plain_messages_matches_single_message_encoding(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    for actor, content in (
+        (alice, 'quotes " and \\ and \x01'),
+        (bob, "ünïcödé 🎉"),
+        (alice, "plain"),
+        (bob, f"<@{alice.id}>"),
+    ):
+        await guild.send_message(actor, content)
+
+    page = (await alice.get(f"/channels/{guild.general}/messages")).ok()
+
+    singles = [(await alice.get(f"/channels/{guild.general}/messages/{each['id']}")).ok() for each in page]
+    assert page == singles
+
+
+@pytest.mark.parametrize("nonce", [True, 1.5, [], {}])
+async def test_a_nonce_of_an_invalid_type_has_its_own_error_code(world: World, nonce: object) -> None:
+    guild = await world.guild()
+
+    response = await guild.owner.post(f"/channels/{guild.general}/messages", json={"content": "x", "nonce": nonce})
+
+    assert response.errors("nonce") == ["NONCE_TYPE_INVALID_TYPE"]

@@ -1,0 +1,334 @@
+"""Reactions: accepted emoji, permissions, events, and removal."""
+
+from urllib.parse import quote
+
+import pytest
+
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.core.call import Call
+from hubbub.server.places.emojis import is_unicode
+from tests.world import Actor, Guild, World
+
+FIRE = "🔥"
+
+
+def path(channel: int, message: object, emoji: str = "", user: object = "") -> str:
+    """Return the path of reactions of a message."""
+    base = f"/channels/{channel}/messages/{message}/reactions"
+    return "/".join([base, *([quote(emoji, safe=":")] if emoji else []), *([str(user)] if user else [])])
+
+
+async def react(actor: Actor, channel: int, message: object, emoji: str = FIRE) -> None:
+    """React and require success."""
+    assert (await actor.put(path(channel, message, emoji, "@me"))).status == 204
+
+
+async def set_everyone_permissions(guild: Guild, permissions: int) -> None:
+    """Set the permissions of the @everyone role."""
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(permissions)})).ok()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["🔥", "❤", "❤️", "👍🏽", "👨‍👩‍👧‍👦", "🏳️‍🌈", "🇩🇪", "🇦", "1️⃣", "#⃣", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "©", "🫠", "🧑🏿‍❤️‍💋‍🧑🏻", "⬆️", "🪿", "🛜"],
+)
+def test_unicode_emoji_are_recognized(text: str) -> None:
+    assert is_unicode(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "1",
+        "#",
+        "fire",
+        "🔥🔥",
+        "🔥a",
+        "🔥\u200d",
+        "\ufe0f",
+        "\u200d🔥",
+        "é",
+        "中",
+        "✎",
+        "🇩🇪🇩",
+        "🔥" + "\u200d🔥" * 40,
+    ],
+)
+def test_other_text_is_not_an_emoji(text: str) -> None:
+    assert not is_unicode(text)
+
+
+async def test_a_reaction_is_stored_published_and_returned(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    message = await guild.send_message(alice)
+    session = await bot.connect()
+
+    await react(bob, guild.general, message["id"])
+
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert event["emoji"] == {"id": None, "name": FIRE}
+    assert event["user_id"] == str(bob.id)
+    assert event["message_author_id"] == str(alice.id)
+    assert event["guild_id"] == str(guild.id)
+    assert event["channel_id"] == str(guild.general)
+    assert event["member"]["user"]["id"] == str(bob.id)
+    assert event["burst"] is False
+    assert event["type"] == 0
+    assert "burst_colors" not in event
+
+    url = f"/channels/{guild.general}/messages/{message['id']}"
+    assert (await alice.get(url)).ok()["reactions"] == [
+        {
+            "emoji": {"id": None, "name": FIRE},
+            "count": 1,
+            "count_details": {"normal": 1, "burst": 0},
+            "me": False,
+            "me_burst": False,
+            "burst_colors": [],
+        }
+    ]
+    assert (await bob.get(url)).ok()["reactions"][0]["me"] is True
+
+    await react(bob, guild.general, message["id"])
+    await session.none_of("MESSAGE_REACTION_ADD")
+
+
+async def test_two_spellings_of_an_emoji_are_one_reaction(world: World) -> None:
+    alice, bob = await world.user("alice"), await world.user("bob")
+    guild = await world.guild(alice, bob)
+    message = await guild.send_message(alice)
+    await react(alice, guild.general, message["id"], "❤️")
+    await react(bob, guild.general, message["id"], "❤")
+
+    [reaction] = (await alice.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
+    assert reaction["count"] == 2
+    assert len((await alice.get(path(guild.general, message["id"], "❤"))).ok()) == 2
+
+
+async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) -> None:
+    guild = await world.guild()
+    message = await guild.send_message(guild.owner)
+    for emoji in ("fire", "party:123456789012345678", "a:party:1", "🔥🔥", "party:99999999999999999999"):
+        for method, user in (
+            ("PUT", "@me"),
+            ("DELETE", "@me"),
+            ("GET", ""),
+            ("DELETE", ""),
+            ("DELETE", guild.owner.id),
+        ):
+            response = await guild.owner.request(method, path(guild.general, message["id"], emoji, user))
+            response.refused(404, 10014)
+    (await guild.owner.put(path(guild.general, 1, FIRE, "@me"))).refused(404, 10008)
+    (await guild.owner.put(path(1, message["id"], FIRE, "@me"))).refused(404, 10003)
+
+
+async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
+    await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
+
+    await react(bob, guild.general, message["id"])
+    (await bob.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 50013)
+
+    await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
+    (await bob.get(path(guild.general, message["id"], FIRE))).refused(403, 50013)
+
+
+async def test_a_timed_out_member_cannot_react(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
+    await world.write(
+        lambda call: call.tx.run(
+            "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now + 60_000, bob.id
+        )
+    )
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
+
+
+async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    message = await guild.send_message(guild.owner)
+    for number in range(20):
+        await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
+    (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).refused(400, 30010)
+    await react(bob, guild.general, message["id"], chr(0x1F600))
+
+
+async def test_users_who_reacted_are_listed_by_id(world: World) -> None:
+    users = [await world.user() for _ in range(3)]
+    guild = await world.guild(None, *users)
+    message = await guild.send_message(guild.owner)
+    for user in reversed(users):
+        await react(user, guild.general, message["id"])
+    ids = sorted(user.id for user in users)
+    url = path(guild.general, message["id"], FIRE)
+
+    async def listed(**params: object) -> list[int]:
+        reactors = (await users[0].get(url, params={key: str(value) for key, value in params.items()})).ok()
+        return [int(reactor["id"]) for reactor in reactors]
+
+    assert await listed() == ids
+    assert await listed(limit=2) == ids[:2]
+    assert await listed(after=ids[0], limit=1) == ids[1:2]
+    assert await listed(type=1) == []
+    assert (await users[0].get(path(guild.general, message["id"], "👍"))).ok() == []
+    assert (await users[0].get(url, params={"limit": "101"})).errors("limit")
+    assert (await users[0].get(url, params={"limit": "0"})).errors("limit")
+
+
+async def test_a_user_removes_their_own_reaction(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    message = await guild.send_message(guild.owner)
+    await react(bob, guild.general, message["id"])
+    session = await bot.connect()
+
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+
+    event = await session.next("MESSAGE_REACTION_REMOVE")
+    assert event == {
+        "user_id": str(bob.id),
+        "channel_id": str(guild.general),
+        "message_id": message["id"],
+        "guild_id": str(guild.id),
+        "emoji": {"id": None, "name": FIRE},
+        "burst": False,
+        "type": 0,
+    }
+    assert "reactions" not in (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    await session.none_of("MESSAGE_REACTION_REMOVE")
+
+
+async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
+    bob = await world.user("bob")
+    guild = await world.guild(None, bob)
+    bot = await world.bot(guild)
+    message = await guild.send_message(guild.owner)
+    for emoji in (FIRE, "👍", "👎"):
+        await react(bob, guild.general, message["id"], emoji)
+    for target in (bob.id, ""):
+        (await bot.delete(path(guild.general, message["id"], FIRE, target))).refused(403, 50013)
+    (await bot.delete(path(guild.general, message["id"]))).refused(403, 50013)
+    await guild.allow_permissions(bot, Permissions.MANAGE_MESSAGES)
+    session = await bot.connect()
+
+    assert (await bot.delete(path(guild.general, message["id"], FIRE, bob.id))).status == 204
+    assert (await session.next("MESSAGE_REACTION_REMOVE"))["user_id"] == str(bob.id)
+
+    assert (await bot.delete(path(guild.general, message["id"], "👍"))).status == 204
+    assert await session.next("MESSAGE_REACTION_REMOVE_EMOJI") == {
+        "channel_id": str(guild.general),
+        "message_id": message["id"],
+        "guild_id": str(guild.id),
+        "emoji": {"id": None, "name": "👍"},
+    }
+
+    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
+    assert await session.next("MESSAGE_REACTION_REMOVE_ALL") == {
+        "channel_id": str(guild.general),
+        "message_id": message["id"],
+        "guild_id": str(guild.id),
+    }
+    assert (await bot.delete(path(guild.general, message["id"]))).status == 204
+    assert (await bot.delete(path(guild.general, message["id"], FIRE))).status == 204
+    await session.none_of("MESSAGE_REACTION_REMOVE_ALL", "MESSAGE_REACTION_REMOVE_EMOJI")
+
+
+async def test_reactions_in_direct_messages_reach_both_participants(world: World) -> None:
+    alice = await world.user("alice")
+    guild = await world.guild(alice)
+    bot = await world.bot(guild)
+    channel = int((await bot.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()["id"])
+    message = (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).ok()
+    session = await bot.connect()
+
+    await react(alice, channel, message["id"])
+
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert event["user_id"] == str(alice.id)
+    assert "guild_id" not in event
+    assert "member" not in event
+    (await bot.delete(path(channel, message["id"]))).refused(400, 50003)
+    (await bot.delete(path(channel, message["id"], FIRE, alice.id))).refused(400, 50003)
+    (await (await world.user()).put(path(channel, message["id"], FIRE, "@me"))).refused(403, 50001)
+
+
+async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
+    guild = await world.guild()
+    body = {"name": "thread", "type": 11}
+    thread = int((await guild.owner.post(f"/channels/{guild.general}/threads", json=body)).ok()["id"])
+    message = await guild.send_message(guild.owner, channel=thread)
+    await react(guild.owner, thread, message["id"])
+    (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
+
+    (await guild.owner.put(path(thread, message["id"], "👍", "@me"))).refused(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"], FIRE, "@me"))).refused(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"]))).refused(400, 50083)
+
+
+async def test_reactions_are_deleted_with_their_message(world: World) -> None:
+    guild = await world.guild()
+    message = await guild.send_message(guild.owner)
+    await react(guild.owner, guild.general, message["id"])
+    assert (await guild.owner.delete(f"/channels/{guild.general}/messages/{message['id']}")).status == 204
+
+    def count_rows(call: Call) -> int:
+        count: int = call.tx.value("SELECT COUNT(*) FROM reactions")
+        return count
+
+    assert await world.write(count_rows) == 0
+
+
+async def test_premium_users_add_burst_reactions_that_are_counted_separately(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await world.guild(None, bob, carol)
+    message = await guild.send_message(bob)
+    burst = path(guild.general, message["id"], FIRE, "@me") + "?type=1"
+    (await bob.put(burst)).refused(403, 90002)
+    (await (await world.bot(guild)).put(burst)).refused(403, 90002)
+    assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
+
+    await world.give_premium(bob)
+    session = await (await world.bot(guild)).connect()
+    (await bob.put(burst)).ok()
+    event = await session.next("MESSAGE_REACTION_ADD")
+    assert (event["burst"], event["type"], event["burst_colors"]) == (True, 1, [])
+    await react(carol, guild.general, message["id"])
+
+    (reaction,) = (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()["reactions"]
+    assert (reaction["count"], reaction["count_details"]) == (2, {"normal": 1, "burst": 1})
+    assert (reaction["me"], reaction["me_burst"]) == (False, True)
+    for kind, reactor in ((0, carol), (1, bob)):
+        listed = (await bob.get(path(guild.general, message["id"], FIRE) + f"?type={kind}")).ok()
+        assert [user["id"] for user in listed] == [str(reactor.id)]
+    (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).ok()
+    removed = await session.next("MESSAGE_REACTION_REMOVE")
+    assert (removed["burst"], removed["type"]) == (True, 1)
+
+
+async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    guild = await world.guild(alice, bob)
+    bot = await world.bot(guild)
+    message, bob_message = await guild.send_message(alice), await guild.send_message(bob)
+    await react(bob, guild.general, message["id"])
+    for other in (bob, bot):
+        assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204
+
+    for other in (bob, bot):
+        (await other.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 90001)
+    # An earlier reaction can still be removed, and the block does not affect the blocker.
+    assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
+    await react(alice, guild.general, bob_message["id"])

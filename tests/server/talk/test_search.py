@@ -1,0 +1,618 @@
+"""Search: query parameters, permissions, and index maintenance."""
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes
+from hubbub.protocol.permissions import Permissions
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.talk.search import index_jobs
+from hubbub.server.talk.search.tokens import is_near, parse_query, score, tokenize
+from hubbub.server.transports.cdn import default_avatar
+from tests.fixtures.validator import ResponseMonitor
+from tests.server.play.test_interactions import InteractionStage
+from tests.world import NOW_MS, Actor, ApiResponse, Guild, World, small_config
+
+PUBLIC, PRIVATE, FORUM = 11, 12, 15
+
+
+def search_path(guild: Guild, **query: Any) -> str:
+    """Return the path of a message search with its query."""
+    pairs = [(key, each) for key, value in query.items() for each in (value if isinstance(value, list) else [value])]
+    return f"/guilds/{guild.id}/messages/search?" + "&".join(f"{key}={quote(str(value))}" for key, value in pairs)
+
+
+async def search(actor: Actor, guild: Guild, **query: Any) -> Any:
+    """Search and require success."""
+    return (await actor.get(search_path(guild, **query))).ok()
+
+
+async def texts(actor: Actor, guild: Guild, **query: Any) -> list[str]:
+    """Return the contents of the found messages."""
+    return [found["content"] for (found,) in (await search(actor, guild, **query))["messages"]]
+
+
+async def indexed_guild(world: World, *members: Actor) -> Guild:
+    """Create a guild with a built index."""
+    guild = await world.guild(None, *members)
+    await build_index(world, guild)
+    return guild
+
+
+async def build_index(world: World, guild: Guild) -> None:
+    """Build the index of a guild."""
+    (await guild.owner.get(search_path(guild))).refused(202, 110000)
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+
+async def send_file(actor: Actor, guild: Guild, filename: str, data: bytes, content: str) -> Any:
+    """Send a message with a file."""
+    form = aiohttp.FormData(quote_fields=False)
+    form.add_field("payload_json", json.dumps({"content": content}), content_type="application/json")
+    form.add_field("files[0]", data, filename=filename, content_type="application/octet-stream")
+    return (await actor.request("POST", f"/channels/{guild.general}/messages", data=form)).ok()
+
+
+# Words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hello, WORLD! it's 2026", ["hello", "world", "it", "s", "2026"]),
+        ("Ünïcödé ﬁne Straße", ["unicode", "fine", "strasse"]),
+        (
+            "snake_case <:party:123> https://a.example/x",
+            ["snake", "case", "party", "123", "https", "a", "example", "x"],
+        ),
+        ("日本語 text", ["日", "本", "語", "text"]),
+        ("हिन्दी शब्द", ["हिन्दी", "शब्द"]),
+        ("한국어 привет", ["한국어", "привет"]),
+        ("🔥 ... --", []),
+    ],
+)
+def test_text_is_split_into_words(text: str, expected: list[str]) -> None:
+    assert tokenize(text) == expected
+
+
+def test_a_query_contains_each_word_once_and_unspaced_runs_as_one_unit() -> None:
+    assert parse_query("to be or not to be") == (("to",), ("be",), ("or",), ("not",))
+    assert parse_query("go 日本 東 x") == (("go",), ("日", "本"), ("東",), ("x",))
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "slop", "expected"),
+    [
+        ("a b", "a b", 0, True),
+        ("b a", "a b", 0, True),
+        ("a x b", "a b", 0, False),
+        ("a x b", "a b", 1, True),
+        ("a x x b x a x b", "a b", 1, True),
+        ("a b x c", "a b c", 1, True),
+        ("a x b x c", "a b c", 1, False),
+        ("a", "a b", 100, False),
+        ("a 日 本 b", "日本", 0, True),
+        ("a 日 x 本 b", "日本", 5, False),
+    ],
+)
+def test_near_allows_at_most_slop_other_words(text: str, wanted: str, slop: int, expected: bool) -> None:
+    assert is_near(tokenize(text), parse_query(wanted), slop) is expected
+
+
+def test_the_score_grows_with_frequency_and_shrinks_with_length() -> None:
+    wanted = parse_query("cat")
+    assert (
+        score(tokenize("cat cat"), wanted)
+        > score(tokenize("cat dog"), wanted)
+        > score(tokenize("cat" + " x" * 50), wanted)
+    )
+
+
+# The index
+
+
+async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None:
+    guild = await world.guild()
+    await guild.send_message(guild.owner, "hello there")
+
+    error = (await guild.owner.get(search_path(guild, content="hello"))).refused(202, 110000)
+    assert error == {
+        "message": "Index not yet available. Try again later",
+        "code": 110000,
+        "documents_indexed": 0,
+        "retry_after": 2,
+    }
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    found = await search(guild.owner, guild, content="hello")
+    assert (found["total_results"], found["doing_deep_historical_index"]) == (1, False)
+    assert found["messages"][0][0]["content"] == "hello there"
+    assert found["messages"][0][0]["hit"] is True
+    assert "threads" not in found
+
+
+async def test_old_messages_are_indexed_in_batches(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_jobs, "BATCH_SIZE", 3)
+    monkeypatch.setattr(index_jobs, "CHANNELS_PER_STEP_MAX", 2)
+    guild = await world.guild()
+    other = await guild.channel("other")
+    for number in range(8):
+        await guild.send_message(guild.owner, f"hello {number}", channel=other if number % 2 else None)
+    thread = (await guild.owner.post(f"/channels/{other}/threads", json={"name": "t", "type": PUBLIC})).ok()
+    await guild.send_message(guild.owner, "hello thread", channel=int(thread["id"]))
+    await build_index(world, guild)
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 9
+
+
+async def test_a_search_can_be_configured_to_wait_for_the_index(watch: ResponseMonitor) -> None:
+    app = App(small_config(search_at_once=True), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    async with aiohttp.ClientSession() as client:
+        guild = await World(app, client).guild()
+        await guild.send_message(guild.owner, "hello")
+        assert await texts(guild.owner, guild) == ["hello"]
+    await app.stop()
+
+
+async def test_message_changes_are_searchable_immediately(world: World) -> None:
+    guild = await indexed_guild(world)
+    message = await guild.send_message(guild.owner, "first words")
+    path = f"/channels/{guild.general}/messages/{message['id']}"
+    assert await texts(guild.owner, guild, content="first") == ["first words"]
+
+    (await guild.owner.patch(path, json={"content": "second words"})).ok()
+    assert await texts(guild.owner, guild, content="first") == []
+    assert await texts(guild.owner, guild, content="second") == ["second words"]
+    assert await texts(guild.owner, guild, pinned=True) == []
+
+    (await guild.owner.put(f"/channels/{guild.general}/messages/pins/{message['id']}")).ok()
+    assert await texts(guild.owner, guild, pinned=True) == ["second words"]
+    assert await texts(guild.owner, guild, pinned=False) == []
+
+    (await guild.owner.delete(path)).ok()
+    assert (await search(guild.owner, guild, content="words"))["total_results"] == 0
+
+
+async def test_changes_are_indexed_by_one_batch_job(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_jobs, "BATCH_SIZE", 4)
+    guild = await indexed_guild(world)
+
+    def count_pending(call: Any) -> tuple[int, int]:
+        changed = call.tx.value("SELECT COUNT(*) FROM search_changes")
+        return changed, call.tx.value("SELECT COUNT(*) FROM jobs WHERE kind = 'search.catch_up'")
+
+    for number in range(10):
+        await guild.send_message(guild.owner, f"hello {number}")
+    assert await world.write(count_pending) == (10, 1)
+    await world.clock.run_for(index_jobs.CATCH_UP_DELAY_MS)
+    assert await world.write(count_pending) == (0, 0)
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 10
+    await guild.send_message(guild.owner, "hello again")
+    assert await world.write(count_pending) == (1, 1)
+
+
+async def test_bulk_deletions_and_deleted_channels_are_removed_from_the_index(world: World) -> None:
+    guild = await indexed_guild(world)
+    other = await guild.channel("other")
+    ids = [(await guild.send_message(guild.owner, f"hello {number}", channel=other))["id"] for number in range(5)]
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 5
+    (await guild.owner.post(f"/channels/{other}/messages/bulk-delete", json={"messages": ids[:2]})).ok()
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 3
+
+    (await guild.owner.delete(f"/channels/{other}")).ok()
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 0
+
+    def count_documents(call: Any) -> int:
+        return int(call.tx.value("SELECT COUNT(*) FROM search_documents"))
+
+    assert await world.write(count_documents) == 0
+
+
+async def test_deleting_a_guild_deletes_its_index(world: World) -> None:
+    guild = await indexed_guild(world)
+    await guild.send_message(guild.owner, "hello")
+    await search(guild.owner, guild)
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+
+    def count_rows(call: Any) -> int:
+        tables = ("search_documents", "search_guilds", "search_changes", "search_builds")
+        return sum(call.tx.value(f"SELECT COUNT(*) FROM {table}") for table in tables)
+
+    assert await world.write(count_rows) == 0
+
+
+async def test_a_search_finds_only_messages_of_its_guild(world: World) -> None:
+    alice = await world.user()
+    one, other = await world.guild(alice), await world.guild(alice)
+    for guild in (one, other):
+        await build_index(world, guild)
+        await guild.send_message(alice, f"hello from {guild.id}")
+    assert await texts(alice, one, content="hello") == [f"hello from {one.id}"]
+    assert await texts(alice, other, author_id=alice.id) == [f"hello from {other.id}"]
+
+
+# Parameters
+
+
+async def test_words_are_found_in_any_order_within_the_slop(world: World) -> None:
+    guild = await indexed_guild(world)
+    for text in ("the quick brown fox", "fox, the quick one", "quick and very very lazy fox", "only a Fóx"):
+        await guild.send_message(guild.owner, text)
+    assert await texts(guild.owner, guild, content="FOX", sort_order="asc") == [
+        "the quick brown fox",
+        "fox, the quick one",
+        "quick and very very lazy fox",
+        "only a Fóx",
+    ]
+    assert len(await texts(guild.owner, guild, content="quick fox")) == 2
+    assert await texts(guild.owner, guild, content="quick fox", slop=0) == []
+    assert len(await texts(guild.owner, guild, content="quick fox", slop=4)) == 3
+    assert await texts(guild.owner, guild, content="the brown fox quick", slop=0) == ["the quick brown fox"]
+    assert await texts(guild.owner, guild, content="!!!") == []
+    assert await texts(guild.owner, guild, content='"fox" OR (quick AND') == []
+    assert len(await texts(guild.owner, guild, content="  ")) == 4
+
+
+async def test_words_of_embeds_components_polls_and_forwards_are_found(world: World) -> None:
+    guild = await indexed_guild(world)
+    path = f"/channels/{guild.general}/messages"
+    embed = {"title": "zebra", "fields": [{"name": "yak", "value": "xerus"}], "footer": {"text": "wombat"}}
+    (await guild.owner.post(path, json={"embeds": [embed]})).ok()
+    components = [{"type": 17, "components": [{"type": 10, "content": "vulture"}]}]
+    (await guild.owner.post(path, json={"flags": 1 << 15, "components": components})).ok()
+    poll = {"question": {"text": "unicorn?"}, "answers": [{"poll_media": {"text": "tapir"}}]}
+    (await guild.owner.post(path, json={"poll": poll})).ok()
+    message = await guild.send_message(guild.owner, "sloth")
+    reference = {"type": 1, "channel_id": str(guild.general), "message_id": message["id"]}
+    (await guild.owner.post(path, json={"message_reference": reference})).ok()
+    for word, number in (("zebra yak", 1), ("wombat", 1), ("vulture", 1), ("unicorn tapir", 1), ("sloth", 2)):
+        assert (await search(guild.owner, guild, content=word))["total_results"] == number, word
+    assert (await search(guild.owner, guild, content="sloth", has="snapshot"))["total_results"] == 1
+    assert (await search(guild.owner, guild, content="sloth", has="-snapshot"))["total_results"] == 1
+    assert (await search(guild.owner, guild, has="poll"))["total_results"] == 1
+    assert (await search(guild.owner, guild, has=["embed", "-poll"]))["total_results"] == 1
+    assert (await search(guild.owner, guild, embed_type=["article", "video"]))["total_results"] == 1
+    assert (await search(guild.owner, guild, embed_type="gif"))["total_results"] == 0
+    assert (await search(guild.owner, guild, embed_provider="Example"))["total_results"] == 0
+
+
+async def test_messages_are_found_by_their_author(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    bot = await world.bot(guild)
+    await guild.send_message(guild.owner, "of the owner")
+    await guild.send_message(bob, "of bob")
+    await guild.send_message(bot, "of the bot")
+    hook = (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "hook"})).ok()
+    (await world.request("POST", f"/webhooks/{hook['id']}/{hook['token']}", json={"content": "of the hook"})).ok()
+    assert await texts(bob, guild, author_id=bob.id) == ["of bob"]
+    assert await texts(bob, guild, author_id=[bob.id, bot.id]) == ["of the bot", "of bob"]
+    assert await texts(bob, guild, author_type="bot") == ["of the bot"]
+    assert await texts(bob, guild, author_type="webhook") == ["of the hook"]
+    assert await texts(bob, guild, author_type=["user", "bot"]) == ["of the bot", "of bob", "of the owner"]
+    assert await texts(bob, guild, author_type=["-user", "-webhook"]) == ["of the bot"]
+    assert await texts(bob, guild, author_type="-bot", author_id=[bob.id, bot.id]) == ["of bob"]
+
+
+async def test_interaction_responses_are_found_by_author_type_bot(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    stage = InteractionStage(world, guild, bob, await world.bot(guild))
+    stage.app_session = await stage.bot.connect()
+    await (await stage.run_command(await stage.create_command())).respond_with_message(content="of the bot")
+    assert await texts(bob, guild, author_type="bot") == ["of the bot"]
+    assert await texts(bob, guild, author_type="webhook") == []
+
+
+async def test_messages_are_found_by_mentions_and_replies(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    role = await guild.role("readers", mentionable=True)
+    message = await guild.send_message(bob, f"ask <@{guild.owner.id}>")
+    await guild.send_message(guild.owner, f"all <@&{role}>")
+    await guild.send_message(guild.owner, "@everyone come")
+    await guild.send_message(guild.owner, "yes", message_reference={"message_id": message["id"]})
+    assert await texts(bob, guild, mentions=guild.owner.id) == [message["content"]]
+    assert await texts(bob, guild, mentions=[guild.owner.id, bob.id]) == ["yes", message["content"]]
+    assert await texts(bob, guild, mentions_role_id=role) == [f"all <@&{role}>"]
+    assert await texts(bob, guild, mention_everyone=True) == ["@everyone come"]
+    assert len(await texts(bob, guild, mention_everyone=False)) == 3
+    assert await texts(bob, guild, replied_to_user_id=bob.id) == ["yes"]
+    assert await texts(bob, guild, replied_to_user_id=guild.owner.id) == []
+    assert await texts(bob, guild, replied_to_message_id=[message["id"], 5]) == ["yes"]
+
+
+async def test_messages_are_found_by_their_files_and_links(world: World) -> None:
+    guild = await indexed_guild(world)
+    owner = guild.owner
+    await send_file(owner, guild, "Holiday Plan.png", default_avatar(0), "picture")
+    await send_file(owner, guild, "song.ogg", b"OggS" + bytes(60), "sound")
+    await send_file(owner, guild, "film.mp4", b"\x00\x00\x00\x18ftypmp42", "film")
+    await send_file(owner, guild, "notes.TXT", b"hello", "notes")
+    await guild.send_message(owner, "see https://www.example.com/a and <http://other.example:8080>")
+    await guild.send_message(owner, "no link://here")
+    assert await texts(owner, guild, has="image") == ["picture"]
+    assert await texts(owner, guild, has="sound") == ["sound"]
+    assert await texts(owner, guild, has="video") == ["film"]
+    assert len(await texts(owner, guild, has="file")) == 4
+    assert await texts(owner, guild, has=["file", "-image", "-video", "-sound"]) == ["notes"]
+    assert await texts(owner, guild, has=["file", "link"]) == []
+    assert await texts(owner, guild, has="sticker") == []
+    assert await texts(owner, guild, attachment_extension=["png", ".Txt"], sort_order="asc") == ["picture", "notes"]
+    assert await texts(owner, guild, attachment_filename="holiday_plan.PNG") == ["picture"]
+    assert await texts(owner, guild, attachment_filename="song") == ["sound"]
+    for host in ("example.com", "WWW.example.com", "other.example"):
+        assert len(await texts(owner, guild, link_hostname=host)) == 1, host
+    assert await texts(owner, guild, link_hostname=["example", "ample.com"]) == []
+    assert len(await texts(owner, guild, has="link")) == 1
+    assert len(await texts(owner, guild, has="-link")) == 5
+
+
+async def test_results_are_paged_in_both_orders(world: World) -> None:
+    guild = await indexed_guild(world)
+    sent = [await guild.send_message(guild.owner, f"number {number}") for number in range(30)]
+    ids = [message["id"] for message in sent]
+
+    async def page(**query: Any) -> list[str]:
+        found = await search(guild.owner, guild, content="number", **query)
+        assert found["total_results"] == 30
+        return [message["id"] for (message,) in found["messages"]]
+
+    assert await page() == ids[:4:-1]
+    assert await page(offset=25) == ids[4::-1]
+    assert await page(sort_order="asc", limit=3, offset=2) == ids[2:5]
+    assert await page(offset=9975) == []
+    found = await search(guild.owner, guild, min_id=ids[3], max_id=ids[6])
+    assert [message["id"] for (message,) in found["messages"]] == ids[5:3:-1]
+
+
+async def test_results_are_sorted_by_relevance(world: World) -> None:
+    guild = await indexed_guild(world)
+    for text in ("tea " + "and many other things " * 5, "tea tea tea", "some tea", "tea tea", "coffee"):
+        await guild.send_message(guild.owner, text)
+    expected = ["tea tea tea", "tea tea", "some tea", "tea " + "and many other things " * 4 + "and many other things"]
+    assert await texts(guild.owner, guild, content="tea", sort_by="relevance") == expected
+    assert await texts(guild.owner, guild, content="tea", sort_by="relevance", sort_order="asc") == expected[::-1]
+    assert len(await texts(guild.owner, guild, sort_by="relevance")) == 5
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "code"),
+    [
+        ("limit=26", "limit", "NUMBER_TYPE_MAX"),
+        ("limit=0", "limit", "NUMBER_TYPE_MIN"),
+        ("offset=9976", "offset", "NUMBER_TYPE_MAX"),
+        ("slop=101", "slop", "NUMBER_TYPE_MAX"),
+        (f"content={'x' * 1025}", "content", "BASE_TYPE_MAX_LENGTH"),
+        ("sort_by=size", "sort_by", "BASE_TYPE_CHOICES"),
+        ("sort_order=up", "sort_order", "BASE_TYPE_CHOICES"),
+        ("has=link&has=wings", "has.1", "BASE_TYPE_CHOICES"),
+        ("author_type=-human", "author_type.0", "BASE_TYPE_CHOICES"),
+        ("embed_type=rich", "embed_type.0", "BASE_TYPE_CHOICES"),
+        ("author_id=bob", "author_id.0", "NUMBER_TYPE_COERCE"),
+        ("min_id=x", "min_id", "NUMBER_TYPE_COERCE"),
+        ("pinned=maybe", "pinned", "BOOLEAN_TYPE_CONVERT"),
+        ("&".join(f"mentions={number}" for number in range(101)), "mentions", "BASE_TYPE_BAD_LENGTH"),
+    ],
+)
+async def test_parameters_have_limits(world: World, query: str, path: str, code: str) -> None:
+    guild = await world.guild()
+    response = await guild.owner.get(f"/guilds/{guild.id}/messages/search?{query}")
+    assert response.errors(path) == [code]
+
+
+async def test_found_messages_omit_reactions(world: World) -> None:
+    guild = await indexed_guild(world)
+    message = await guild.send_message(guild.owner, "hello")
+    (await guild.owner.put(f"/channels/{guild.general}/messages/{message['id']}/reactions/{quote('🔥')}/@me")).ok()
+    ((found,),) = (await search(guild.owner, guild))["messages"]
+    assert "reactions" not in found
+    assert "reactions" in (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+
+
+# Visibility
+
+
+async def test_only_readable_channels_are_searched(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    hidden, unread = await guild.channel("hidden"), await guild.channel("unread")
+    voice = await guild.channel("voice", type=2)
+    for channel in (guild.general, hidden, unread, voice):
+        await guild.send_message(guild.owner, f"hello {channel}", channel=channel)
+    await guild.overwrite(hidden, bob.id, deny=Permissions.VIEW_CHANNEL)
+    await guild.overwrite(unread, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    await guild.overwrite(voice, bob.id, deny=Permissions.CONNECT)
+    assert await texts(bob, guild, content="hello") == [f"hello {guild.general}"]
+    found = await search(bob, guild, content="hello", channel_id=[hidden, unread, voice])
+    assert (found["total_results"], found["messages"]) == (0, [])
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 4
+    assert await texts(guild.owner, guild, channel_id=hidden) == [f"hello {hidden}"]
+    assert len(await texts(guild.owner, guild, channel_id=[hidden, voice, 5])) == 2
+
+    # With many hidden channels the query lists the readable channels instead of the hidden ones.
+    for name in ("a", "b", "c", "d"):
+        channel = await guild.channel(name)
+        await guild.send_message(guild.owner, f"hello {name}", channel=channel)
+        await guild.overwrite(channel, bob.id, deny=Permissions.VIEW_CHANNEL)
+    assert await texts(bob, guild, content="hello") == [f"hello {guild.general}"]
+
+
+async def test_age_restricted_channels_are_searched_on_request(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    adult = await guild.channel("adult", nsfw=True)
+    await guild.send_message(bob, "hello", channel=adult)
+    thread = (await bob.post(f"/channels/{adult}/threads", json={"name": "t", "type": PUBLIC})).ok()
+    await guild.send_message(bob, "hello thread", channel=int(thread["id"]))
+    assert await texts(bob, guild, content="hello") == []
+    assert await texts(bob, guild, content="hello", include_nsfw=True) == ["hello thread", "hello"]
+    assert await texts(bob, guild, channel_id=adult) == []
+
+
+async def test_private_threads_are_searched_by_their_members_and_moderators(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await indexed_guild(world, bob, carol)
+    made = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "secret", "type": PRIVATE})).ok()
+    thread = int(made["id"])
+    await guild.send_message(bob, "hello in private", channel=thread)
+    await guild.send_message(bob, "hello in public")
+    found = await search(bob, guild, content="hello")
+    assert found["total_results"] == 2
+    assert [each["id"] for each in found["threads"]] == [made["id"]]
+    assert [each["user_id"] for each in found["members"]] == [str(bob.id)]
+    assert await texts(carol, guild, content="hello") == ["hello in public"]
+    assert await texts(carol, guild, channel_id=thread) == []
+    assert (await search(guild.owner, guild, content="hello"))["total_results"] == 2
+    await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
+    results = await search(carol, guild, channel_id=thread)
+    assert (results["total_results"], results["members"]) == (1, [])
+
+
+async def test_searching_requires_a_member_who_can_read_a_channel(world: World) -> None:
+    bob = await world.user()
+    guild = await indexed_guild(world, bob)
+    (await (await world.user()).get(search_path(guild))).refused(403, 50001)
+    (await bob.get("/guilds/1/messages/search")).refused(404, 10004)
+    bits = str(int(Permissions.VIEW_CHANNEL))
+    (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": bits})).ok()
+    (await bob.get(search_path(guild))).refused(403, 50001)
+    await guild.overwrite(guild.general, bob.id, allow=Permissions.READ_MESSAGE_HISTORY)
+    (await bob.get(search_path(guild))).ok()
+
+
+async def test_bots_require_the_message_content_intent(world: World) -> None:
+    guild = await indexed_guild(world)
+    await guild.send_message(guild.owner, "hello")
+    (await (await world.bot(guild, flags=0)).get(search_path(guild))).refused(403, 50001)
+    assert await texts(await world.bot(guild), guild) == ["hello"]
+
+
+@pytest.mark.dated(changes.MESSAGE_SEARCH)
+async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
+    world.clock.set(changes.MESSAGE_SEARCH.at_ms - 60_000)
+    guild = await indexed_guild(world)
+    bot = await world.bot(guild)
+    (await bot.get(search_path(guild))).refused(403, 20001)
+    await search(guild.owner, guild)
+    world.clock.set(changes.MESSAGE_SEARCH.at_ms)
+    await search(bot, guild)
+
+
+# Threads
+
+
+async def forum(world: World, *members: Actor) -> tuple[Guild, int, list[int]]:
+    """Create an indexed guild with a forum that has two tags."""
+    guild = await indexed_guild(world, *members)
+    tags = [{"name": "bug"}, {"name": "idea"}]
+    made = (
+        await guild.owner.post(
+            f"/guilds/{guild.id}/channels", json={"name": "ideas", "type": FORUM, "available_tags": tags}
+        )
+    ).ok()
+    return guild, int(made["id"]), [int(tag["id"]) for tag in made["available_tags"]]
+
+
+async def post(world: World, actor: Actor, channel: int, name: str, *tags: int) -> str:
+    """Create a forum post one second after the previous one; return its id."""
+    world.clock.advance(1000)
+    body = {"name": name, "message": {"content": f"about {name}"}, "applied_tags": [str(tag) for tag in tags]}
+    made: str = (await actor.post(f"/channels/{channel}/threads", json=body)).ok()["id"]
+    return made
+
+
+def thread_names(response: ApiResponse) -> list[str]:
+    """Return the names of the found threads."""
+    return [thread["name"] for thread in response.ok()["threads"]]
+
+
+async def test_threads_are_found_by_name_tag_and_state(world: World) -> None:
+    bob = await world.user()
+    guild, channel, (bug, idea) = await forum(world, bob)
+    await post(world, bob, channel, "login is slow", bug)
+    both = await post(world, bob, channel, "a slow and quiet login", bug, idea)
+    await post(world, bob, channel, "dark mode", idea)
+    path = f"/channels/{channel}/threads/search"
+    assert thread_names(await bob.get(f"{path}?name=LOGIN")) == ["a slow and quiet login", "login is slow"]
+    assert thread_names(await bob.get(f"{path}?name=slow+login&slop=1")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?tag={bug}&tag={idea}&tag_setting=match_all")) == [
+        "a slow and quiet login"
+    ]
+    assert len(thread_names(await bob.get(f"{path}?tag={bug},{idea}"))) == 3
+    assert thread_names(await bob.get(f"{path}?tag={idea}&name=mode")) == ["dark mode"]
+    (await guild.owner.patch(f"/channels/{both}", json={"archived": True})).ok()
+    assert thread_names(await bob.get(f"{path}?archived=true")) == ["a slow and quiet login"]
+    assert thread_names(await bob.get(f"{path}?archived=false&tag={bug}")) == ["login is slow"]
+    assert len(thread_names(await bob.get(path))) == 3
+    assert thread_names(await bob.get(f"{path}?max_id={both}")) == ["login is slow"]
+    assert thread_names(await bob.get(f"{path}?min_id={both}")) == ["dark mode"]
+
+
+async def test_found_threads_are_sorted_and_paged(world: World) -> None:
+    bob = await world.user()
+    guild, channel, _ = await forum(world, bob)
+    first = await post(world, bob, channel, "one fish")
+    await post(world, bob, channel, "two fish fish")
+    third = await post(world, guild.owner, channel, "red fish and blue fish")
+    world.clock.advance(1000)
+    await guild.send_message(bob, "bump", channel=int(first))
+    path = f"/channels/{channel}/threads/search"
+    order = ["one fish", "red fish and blue fish", "two fish fish"]
+    assert thread_names(await bob.get(f"{path}?sort_by=last_message_time")) == order
+    assert thread_names(await bob.get(f"{path}?sort_by=last_message_time&sort_order=asc")) == order[::-1]
+    assert thread_names(await bob.get(f"{path}?sort_by=creation_time"))[0] == "red fish and blue fish"
+    assert thread_names(await bob.get(f"{path}?name=fish&sort_by=relevance"))[0] == "two fish fish"
+    world.clock.advance(1000)
+    (await guild.owner.patch(f"/channels/{first}", json={"archived": True})).ok()
+    assert thread_names(await bob.get(f"{path}?sort_by=archive_time"))[0] == "one fish"
+
+    page = (await bob.get(f"{path}?sort_by=creation_time&limit=2")).ok()
+    assert (page["total_results"], page["has_more"], len(page["threads"])) == (3, True, 2)
+    assert [message["id"] for message in page["first_messages"]] == [thread["id"] for thread in page["threads"]]
+    assert third == page["threads"][0]["id"]
+    assert {member["user_id"] for member in page["members"]} == {str(bob.id)}
+    rest = (await bob.get(f"{path}?sort_by=creation_time&limit=2&offset=2")).ok()
+    assert (rest["has_more"], len(rest["threads"])) == (False, 1)
+
+
+async def test_threads_of_text_channels_are_found_except_private_ones_of_others(world: World) -> None:
+    bob, carol = await world.user(), await world.user()
+    guild = await indexed_guild(world, bob, carol)
+    path = f"/channels/{guild.general}/threads"
+    for kind in (PUBLIC, PRIVATE):
+        (await bob.post(path, json={"name": f"talk {kind}", "type": kind})).ok()
+    assert len(thread_names(await bob.get(f"{path}/search"))) == 2
+    assert thread_names(await carol.get(f"{path}/search")) == [f"talk {PUBLIC}"]
+    assert len(thread_names(await guild.owner.get(f"{path}/search"))) == 2
+
+
+async def test_thread_search_requires_a_readable_channel_with_threads(world: World) -> None:
+    bob = await world.user()
+    guild = await world.guild(None, bob)
+    path = f"/channels/{guild.general}/threads/search"
+    (await bob.get(path)).refused(202, 110000)
+    assert world.app.worker is not None
+    await world.app.worker.run_due()
+    assert (await bob.get(path)).ok() == {"threads": [], "members": [], "has_more": False, "total_results": 0}
+    voice = await guild.channel("voice", type=2)
+    (await bob.get(f"/channels/{voice}/threads/search")).refused(400, 50024)
+    private = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
+    (await bob.get(f"/channels/{private}/threads/search")).refused(400, 50003)
+    (await bob.get("/channels/1/threads/search")).refused(404, 10003)
+    (await (await world.user()).get(path)).refused(403, 50001)
+    await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
+    (await bob.get(path)).refused(403, 50013)
+    assert (await guild.owner.get(f"{path}?limit=26")).errors("limit") == ["NUMBER_TYPE_MAX"]
+    assert (await guild.owner.get(f"{path}?tag_setting=all")).errors("tag_setting") == ["BASE_TYPE_CHOICES"]
+    assert (await guild.owner.get(f"{path}?name={'x' * 101}")).errors("name") == ["BASE_TYPE_MAX_LENGTH"]

@@ -1,0 +1,643 @@
+"""Threads and forum posts: starting, joining, updating and deleting them."""
+
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+
+from hubbub.protocol import changes, wire
+from hubbub.protocol.ids import ChannelId
+from hubbub.protocol.intents import Intents
+from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources import threads as protocol
+from hubbub.server.places import channels
+from tests.world import Actor, Guild, World
+
+FORUM = 15
+MINUTE_MS = 60_000
+PUBLIC, PRIVATE = 11, 12
+
+
+async def create_thread(actor: Actor, channel: int, kind: int = PUBLIC, **body: Any) -> int:
+    """Create a thread without a message and return its id."""
+    created = (await actor.post(f"/channels/{channel}/threads", json={"name": "talk", "type": kind, **body})).ok()
+    return int(created["id"])
+
+
+async def create_post(actor: Actor, forum: int, **body: Any) -> Any:
+    """Create a forum post."""
+    return await actor.post(f"/channels/{forum}/threads", json={"name": "idea", "message": {"content": "hi"}, **body})
+
+
+async def get_channel(guild: Guild, channel: int) -> Any:
+    return (await guild.owner.get(f"/channels/{channel}")).ok()
+
+
+# Starting
+
+
+async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> None:
+    guild = await world.guild()
+    session = await (await world.bot(guild)).connect()
+    message = await guild.send_message(guild.owner, "first")
+    response = await guild.owner.post(
+        f"/channels/{guild.general}/messages/{message['id']}/threads",
+        json={"name": "talk", "auto_archive_duration": 60},
+    )
+    assert response.status == 201
+    thread = response.ok()
+    assert (thread["id"], thread["type"], thread["parent_id"]) == (message["id"], PUBLIC, str(guild.general))
+    assert (thread["owner_id"], thread["member_count"], thread["message_count"]) == (str(guild.owner.id), 1, 0)
+    assert thread["thread_metadata"]["auto_archive_duration"] == 60
+    assert thread["member"]["user_id"] == str(guild.owner.id)
+
+    created = await session.next("THREAD_CREATE")
+    assert (created["id"], created["newly_created"]) == (message["id"], True)
+    first = await session.next("THREAD_MEMBERS_UPDATE")
+    assert (first["id"], first["member_count"]) == (message["id"], 1)
+    assert [each["user_id"] for each in first["added_members"]] == [str(guild.owner.id)]
+    updated = await session.next("MESSAGE_UPDATE")
+    assert updated["flags"] & 1 << 5
+    starter = await session.next("MESSAGE_CREATE")
+    assert (starter["type"], starter["channel_id"]) == (21, message["id"])
+    assert starter["message_reference"]["message_id"] == message["id"]
+    await session.none_of("MESSAGE_CREATE")
+    assert (await guild.last_audit_entry(110))["target_id"] == message["id"]
+
+    again = await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "x"})
+    again.refused(400, 160004)
+    fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
+    assert fetched["thread"]["id"] == message["id"]
+
+
+async def test_a_thread_from_an_older_message_posts_a_system_message(world: World) -> None:
+    guild = await world.guild()
+    message = await guild.send_message(guild.owner, "first")
+    await guild.send_message(guild.owner, "second")
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "talk"})).ok()
+    event = await session.next("MESSAGE_CREATE", lambda data: data["type"] == 18)
+    assert (event["channel_id"], event["content"]) == (str(guild.general), "talk")
+    assert event["message_reference"]["channel_id"] == message["id"]
+
+
+async def test_starting_a_thread_requires_channel_message_and_permission(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    voice = await guild.channel("voice", type=2)
+    message = await guild.send_message(guild.owner)
+    path = f"/channels/{guild.general}/messages"
+    (await bob.post(f"{path}/1/threads", json={"name": "x"})).refused(404, 10008)
+    (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).refused(400, 50024)
+    inner = await create_thread(guild.owner, guild.general)
+    (await bob.post(f"/channels/{inner}/threads", json={"name": "x"})).refused(400, 50024)
+    (await bob.post(f"{path}/{message['id']}/threads", json={"name": ""})).errors("name")
+    (await bob.post(f"{path}/{message['id']}/threads", json={"name": " "})).errors("name")
+    await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_PUBLIC_THREADS)
+    (await bob.post(f"{path}/{message['id']}/threads", json={"name": "x"})).refused(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC})).refused(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x"})).ok()
+    response = await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": 10})
+    assert response.errors("type") == ["BASE_TYPE_CHOICES"]
+
+
+async def test_a_system_message_cannot_start_a_thread(world: World) -> None:
+    guild = await world.guild()
+    await create_thread(guild.owner, guild.general)
+    event = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()[0]
+    assert event["type"] == 18
+    response = await guild.owner.post(f"/channels/{guild.general}/messages/{event['id']}/threads", json={"name": "x"})
+    response.refused(403, 50021)
+
+
+async def test_a_thread_without_a_message_is_private_by_default(world: World) -> None:
+    guild = await world.guild()
+    thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "quiet"})).ok()
+    assert (thread["type"], thread["thread_metadata"]["invitable"]) == (PRIVATE, True)
+    assert "message" not in thread
+    public = await get_channel(guild, await create_thread(guild.owner, guild.general))
+    assert public["type"] == PUBLIC
+    assert "invitable" not in public["thread_metadata"]
+
+
+async def test_an_announcement_channel_has_announcement_threads(world: World) -> None:
+    guild = await world.guild()
+    sql = "UPDATE guilds SET features = ? WHERE id = ?"
+    await world.write(lambda call: call.tx.run(sql, json.dumps(["NEWS"]), guild.id))
+    news = await guild.channel("news", type=5)
+    assert (await guild.owner.post(f"/channels/{news}/threads", json={"name": "x"})).ok()["type"] == 10
+    message = await guild.send_message(guild.owner, channel=news)
+    thread = (await guild.owner.post(f"/channels/{news}/messages/{message['id']}/threads", json={"name": "x"})).ok()
+    assert thread["type"] == 10
+
+
+async def test_private_thread_events_reach_only_members_and_moderators(world: World) -> None:
+    guild = await world.guild()
+    stranger = await (await world.bot(guild)).connect()
+    moderator = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
+    thread_id = await create_thread(guild.owner, guild.general, PRIVATE)
+    assert (await moderator.next("THREAD_CREATE"))["id"] == str(thread_id)
+    await guild.send_message(guild.owner, "psst", channel=thread_id)
+    assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
+    await stranger.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
+    bob = await guild.member()
+    (await bob.get(f"/channels/{thread_id}")).refused(403, 50001)
+
+
+@pytest.mark.dated(changes.PERMISSION_SPLITS)
+async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member(Permissions.MANAGE_CHANNELS)
+    bot = await world.bot(guild)
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"rate_limit_per_user": 30})).ok()
+    await create_thread(bob, guild.general)
+    path = f"/channels/{guild.general}/threads"
+    rejected = await bob.post(path, json={"name": "x", "type": PUBLIC})
+    assert rejected.refused(429, 20016)["retry_after"] == 30
+    for _ in range(2):
+        await create_thread(bot, guild.general)
+    world.clock.advance(30_000)
+    await create_thread(bob, guild.general)
+    world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
+    await create_thread(bob, guild.general)
+    await create_thread(bob, guild.general)
+
+
+async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> None:
+    guild = await world.guild()
+
+    def fill(call: Any) -> None:
+        for _ in range(protocol.ACTIVE_THREADS_MAX):
+            row = channels.ChannelRow(call.new_id(ChannelId), PUBLIC, guild.id, "x", parent_id=guild.general)
+            channels.insert(call.tx, row)
+
+    await world.write(fill)
+    (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "x"})).refused(400, 160006)
+
+
+# Forums
+
+
+async def test_a_forum_post_contains_its_first_message(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel(
+        "ideas", type=FORUM, available_tags=[{"name": "bug"}], default_thread_rate_limit_per_user=7
+    )
+    tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
+    session = await (await world.bot(guild)).connect()
+    response = await create_post(guild.owner, forum, applied_tags=[tag])
+    assert response.status == 201
+    post = response.ok()
+    assert (post["type"], post["applied_tags"], post["rate_limit_per_user"]) == (PUBLIC, [tag], 7)
+    assert (post["message"]["id"], post["message"]["content"], post["last_message_id"]) == (
+        post["id"],
+        "hi",
+        post["id"],
+    )
+    assert (post["message_count"], post["total_message_sent"], post["member_count"]) == (0, 0, 1)
+    assert (await session.next("THREAD_CREATE"))["id"] == post["id"]
+    assert (await session.next("MESSAGE_CREATE"))["id"] == post["id"]
+    assert (await get_channel(guild, forum))["last_message_id"] == post["id"]
+
+
+async def test_a_forum_post_can_contain_files(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("ideas", type=FORUM)
+    form = aiohttp.FormData()
+    body = {"name": "idea", "message": {"content": "look", "attachments": [{"id": 0, "description": "words"}]}}
+    form.add_field("payload_json", json.dumps(body), content_type="application/json")
+    form.add_field("files[0]", b"hello", filename="a.txt", content_type="text/plain")
+    post = (await guild.owner.post(f"/channels/{forum}/threads", data=form)).ok()
+    assert [each["filename"] for each in post["message"]["attachments"]] == ["a.txt"]
+
+
+async def test_a_forum_post_requires_content_permission_and_tag(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel(
+        "ideas", type=FORUM, available_tags=[{"name": "official", "moderated": True}], flags=1 << 4
+    )
+    bob = await guild.member()
+    tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
+    path = f"/channels/{forum}/threads"
+    assert (await bob.post(path, json={"name": "x"})).errors("message") == ["BASE_TYPE_REQUIRED"]
+    (await create_post(bob, forum)).refused(400, 40066)
+    (await create_post(bob, forum, applied_tags=[tag])).refused(403, 50013)
+    (await create_post(bob, forum, applied_tags=["1"])).refused(404, 10087)
+    (await create_post(bob, forum, applied_tags=["1"] * 6)).errors("applied_tags")
+    (await create_post(guild.owner, forum)).refused(400, 40067)
+    (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": [{"name": "free"}]})).ok()
+    (await create_post(bob, forum)).refused(400, 40067)
+    (await guild.owner.patch(f"/channels/{forum}", json={"flags": 0})).ok()
+    (await create_post(bob, forum, message={})).refused(400, 50006)
+    (await create_post(bob, forum)).ok()
+    await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES)
+    (await create_post(bob, forum)).refused(403, 50013)
+    await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
+    (await create_post(bob, forum)).ok()
+
+
+async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("ideas", type=FORUM)
+    one, two = [(await create_post(guild.owner, forum)).ok()["id"] for _ in range(2)]
+    assert (await guild.owner.patch(f"/channels/{one}", json={"flags": 2})).ok()["flags"] == 2
+    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).refused(400, 30047)
+    assert (await guild.owner.patch(f"/channels/{one}", json={"archived": True})).ok()["flags"] == 0
+    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).ok()
+    plain = await create_thread(guild.owner, guild.general)
+    (await guild.owner.patch(f"/channels/{plain}", json={"flags": 2})).refused(400, 50024)
+
+
+# Messages
+
+
+async def test_sending_a_message_joins_the_thread_and_is_counted(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await create_thread(guild.owner, guild.general)
+    session = await (await world.bot(guild)).connect()
+    message = await guild.send_message(bob, channel=thread_id)
+    joined = await session.next("THREAD_MEMBERS_UPDATE")
+    assert (joined["member_count"], joined["added_members"][0]["user_id"]) == (2, str(bob.id))
+    assert joined["added_members"][0]["member"]["user"]["id"] == str(bob.id)
+    assert joined["added_members"][0]["presence"] is None
+    await guild.send_message(bob, channel=thread_id)
+    channel = await get_channel(guild, thread_id)
+    assert (channel["message_count"], channel["total_message_sent"], channel["member_count"]) == (2, 2, 2)
+    (await bob.delete(f"/channels/{thread_id}/messages/{message['id']}")).ok()
+    channel = await get_channel(guild, thread_id)
+    assert (channel["message_count"], channel["total_message_sent"]) == (1, 2)
+
+
+async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    bot = await world.bot(guild)
+    thread_id = await create_thread(guild.owner, guild.general)
+    (await bot.put(f"/channels/{thread_id}/thread-members/@me")).ok()
+    session = await bot.connect()
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+    assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True
+    await guild.send_message(bob, channel=thread_id)
+    assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is False
+    own_member = await session.next("THREAD_MEMBER_UPDATE")
+    assert (own_member["id"], own_member["user_id"], own_member["guild_id"]) == (
+        str(thread_id),
+        str(bot.id),
+        str(guild.id),
+    )
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True, "locked": True})).ok()
+    (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).refused(400, 160005)
+    await guild.send_message(guild.owner, channel=thread_id)
+    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+
+
+# Members
+
+
+async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    thread_id = await create_thread(guild.owner, guild.general)
+    session = await bot.connect(Intents.GUILDS)
+    path = f"/channels/{thread_id}/thread-members"
+    assert (await bot.put(f"{path}/@me")).status == 204
+    joined = await session.next("THREAD_MEMBERS_UPDATE")
+    assert joined["added_members"][0]["user_id"] == str(bot.id)
+    event = await session.next("THREAD_CREATE")
+    assert (event["member"]["user_id"], "newly_created" in event) == (str(bot.id), False)
+    (await bot.put(f"{path}/@me")).ok()
+    await session.none_of("THREAD_MEMBERS_UPDATE")
+    bob = await guild.member()
+    (await bob.put(f"{path}/@me")).ok()
+    await session.none_of("THREAD_MEMBERS_UPDATE")
+
+    own_member = (await bot.get(f"{path}/{bot.id}")).ok()
+    assert (own_member["id"], own_member["user_id"], "member" in own_member) == (str(thread_id), str(bot.id), False)
+    assert (await bot.get(f"{path}/{bot.id}?with_member=true")).ok()["member"]["user"]["id"] == str(bot.id)
+    member_ids = [int(each["user_id"]) for each in (await bot.get(path)).ok()]
+    assert member_ids == sorted([guild.owner.id, bot.id, bob.id])
+    page = (await bot.get(f"{path}?with_member=true&limit=1&after={member_ids[0]}")).ok()
+    assert [int(each["member"]["user"]["id"]) for each in page] == member_ids[1:2]
+
+    assert (await bot.delete(f"{path}/@me")).status == 204
+    assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(bot.id)]
+    (await bot.get(f"{path}/{bot.id}")).refused(404, 10007)
+    (await bot.put(f"/channels/{guild.general}/thread-members/@me")).refused(400, 50024)
+
+
+async def test_an_app_lists_thread_members_only_with_the_intent(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild, flags=0)
+    thread_id = await create_thread(guild.owner, guild.general)
+    (await bot.get(f"/channels/{thread_id}/thread-members")).refused(403, 50001)
+
+
+async def test_other_members_are_added_and_removed(world: World) -> None:
+    guild = await world.guild()
+    bob, carol = await guild.member(), await guild.member()
+    thread_id = await create_thread(bob, guild.general, PRIVATE)
+    session = await (await world.bot(guild, permissions=Permissions.MANAGE_THREADS)).connect()
+    path = f"/channels/{thread_id}/thread-members"
+    assert (await bob.put(f"{path}/{carol.id}")).status == 204
+    assert (await session.next("THREAD_MEMBERS_UPDATE"))["added_members"][0]["user_id"] == str(carol.id)
+    event = await session.next("MESSAGE_CREATE")
+    assert (event["type"], [user["id"] for user in event["mentions"]]) == (1, [str(carol.id)])
+    (await carol.get(f"/channels/{thread_id}")).ok()
+    (await carol.delete(f"{path}/{bob.id}")).refused(403, 50013)
+    (await bob.put(f"{path}/1")).refused(404, 10013)
+    stranger = await world.user()
+    (await bob.put(f"{path}/{stranger.id}")).refused(404, 10007)
+
+    (await bob.delete(f"{path}/{carol.id}")).ok()
+    assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(carol.id)]
+    assert (await session.next("MESSAGE_CREATE"))["type"] == 2
+    (await bob.delete(f"{path}/{carol.id}")).refused(404, 10007)
+    (await carol.get(f"/channels/{thread_id}")).refused(403, 50001)
+
+
+async def test_a_private_thread_can_disallow_invitations(world: World) -> None:
+    guild = await world.guild()
+    bob, carol = await guild.member(), await guild.member()
+    thread_id = await create_thread(bob, guild.general, PRIVATE, invitable=False)
+    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).refused(403, 50013)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"invitable": True, "locked": True})).ok()
+    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).refused(400, 160005)
+    (await guild.owner.put(f"/channels/{thread_id}/thread-members/{carol.id}")).ok()
+
+
+async def test_private_channels_have_no_threads(world: World) -> None:
+    alice, bob = await world.user(), await world.user()
+    direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()["id"]
+    message_id = (await alice.post(f"/channels/{direct}/messages", json={"content": "hi"})).ok()["id"]
+    for method, path, body in (
+        ("POST", "threads", {"name": "x"}),
+        ("POST", f"messages/{message_id}/threads", {"name": "x"}),
+        ("PUT", "thread-members/@me", None),
+        ("GET", "thread-members", None),
+        ("GET", f"thread-members/{alice.id}", None),
+        ("GET", "threads/archived/public", None),
+    ):
+        (await alice.request(method, f"/channels/{direct}/{path}", json=body)).refused(400, 50003)
+
+
+async def test_members_of_an_archived_thread_cannot_change(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await create_thread(guild.owner, guild.general)
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True})).ok()
+    path = f"/channels/{thread_id}/thread-members"
+    for response in (
+        await bob.put(f"{path}/@me"),
+        await guild.owner.delete(f"{path}/@me"),
+        await guild.owner.put(f"{path}/{bob.id}"),
+        await guild.owner.delete(f"{path}/{bob.id}"),
+    ):
+        response.refused(400, 50083)
+
+
+async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await create_thread(guild.owner, guild.general)
+    await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", thread_id))
+    (await bob.put(f"/channels/{thread_id}/thread-members/@me")).refused(400, 30033)
+    assert (await get_channel(guild, thread_id))["member_count"] == 50
+
+
+async def test_leaving_a_guild_leaves_its_threads(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await create_thread(bob, guild.general)
+    session = await (await world.bot(guild)).connect()
+    (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
+    assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(bob.id)]
+    assert (await get_channel(guild, thread_id))["member_count"] == 0
+
+
+# Updating
+
+
+async def test_the_creator_updates_some_fields_and_moderators_all(world: World) -> None:
+    guild = await world.guild()
+    bob, carol = await guild.member(), await guild.member()
+    thread_id = await create_thread(bob, guild.general)
+    session = await (await world.bot(guild)).connect()
+    path = f"/channels/{thread_id}"
+    edited = (await bob.patch(path, json={"name": "Other Words", "auto_archive_duration": 4320})).ok()
+    assert (edited["name"], edited["thread_metadata"]["auto_archive_duration"]) == ("Other Words", 4320)
+    assert (await session.next("THREAD_UPDATE"))["name"] == "Other Words"
+    event = await session.next("MESSAGE_CREATE")
+    assert (event["type"], event["content"], event["channel_id"]) == (4, "Other Words", str(thread_id))
+    entry = await guild.last_audit_entry(111)
+    assert {"key": "name", "old_value": "talk", "new_value": "Other Words"} in entry["changes"]
+    (await bob.patch(path, json={"locked": True})).refused(403, 50013)
+    (await bob.patch(path, json={"applied_tags": []})).refused(403, 50013)
+    (await bob.patch(path, json={"rate_limit_per_user": 5})).refused(403, 50013)
+    (await carol.patch(path, json={"name": "x"})).refused(403, 50013)
+    (await carol.patch(path, json={"archived": True})).refused(403, 50013)
+    await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
+    edited = (await carol.patch(path, json={"locked": True, "rate_limit_per_user": 5})).ok()
+    assert (edited["thread_metadata"]["locked"], edited["rate_limit_per_user"]) == (True, 5)
+    (await bob.patch(path, json={"name": "x"})).refused(400, 160005)
+
+
+async def test_an_archived_thread_must_be_unarchived_before_other_changes(world: World) -> None:
+    guild = await world.guild()
+    bob, carol = await guild.member(), await guild.member()
+    thread_id = await create_thread(bob, guild.general)
+    path = f"/channels/{thread_id}"
+    world.clock.advance(1000)
+    (await bob.patch(path, json={"archived": True})).ok()
+    (await bob.patch(path, json={"name": "x"})).refused(400, 50083)
+    (await guild.owner.patch(path, json={"locked": True})).refused(400, 50083)
+    assert (await carol.patch(path, json={"archived": False})).ok()["thread_metadata"]["archived"] is False
+    (await bob.patch(path, json={"archived": True})).ok()
+    assert (await bob.patch(path, json={"archived": False, "name": "x"})).ok()["name"] == "x"
+    await guild.overwrite(guild.general, carol.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
+    (await bob.patch(path, json={"archived": True})).ok()
+    (await carol.patch(path, json={"archived": False})).refused(403, 50013)
+
+
+async def test_an_inactive_thread_is_archived_automatically(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    thread_id = await create_thread(guild.owner, guild.general, auto_archive_duration=60)
+    assert world.app.worker is not None
+    await world.clock.run_for(50 * MINUTE_MS)
+    await guild.send_message(guild.owner, channel=thread_id)
+    await world.clock.run_for(60 * MINUTE_MS - 1000)
+    await world.app.worker.run_due()
+    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+    session = await bot.connect()
+    await world.clock.run_for(2000)
+    await world.app.worker.run_due()
+    assert (await session.next("THREAD_UPDATE"))["thread_metadata"]["archived"] is True
+    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is True
+
+
+async def test_a_pinned_post_is_not_archived_automatically(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("ideas", type=FORUM)
+    thread_id = (await create_post(guild.owner, forum, auto_archive_duration=60)).ok()["id"]
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": 2})).ok()
+    assert world.app.worker is not None
+    await world.clock.run_for(120 * MINUTE_MS)
+    await world.app.worker.run_due()
+    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
+    (await guild.owner.patch(f"/channels/{thread_id}", json={"flags": 0})).ok()
+    await world.app.worker.run_due()
+    assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is True
+
+
+async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
+    guild = await world.guild()
+    bob = await guild.member()
+    thread_id = await create_thread(bob, guild.general)
+    session = await (await world.bot(guild)).connect()
+    (await bob.delete(f"/channels/{thread_id}")).refused(403, 50013)
+    response = await guild.owner.delete(f"/channels/{thread_id}")
+    assert (response.status, response.ok()["id"]) == (200, str(thread_id))
+    assert await session.next("THREAD_DELETE") == {
+        "id": str(thread_id),
+        "guild_id": str(guild.id),
+        "parent_id": str(guild.general),
+        "type": PUBLIC,
+    }
+    assert (await guild.last_audit_entry(112))["target_id"] == str(thread_id)
+    (await guild.owner.get(f"/channels/{thread_id}")).refused(404, 10003)
+
+
+async def test_threads_are_deleted_with_their_channel_and_guild(world: World) -> None:
+    guild = await world.guild()
+    channel = await guild.channel("gone")
+    thread_id, other = await create_thread(guild.owner, channel), await create_thread(guild.owner, guild.general)
+    (await guild.owner.delete(f"/channels/{channel}")).ok()
+    (await guild.owner.get(f"/channels/{thread_id}")).refused(404, 10003)
+    count_sql = "SELECT COUNT(*) FROM thread_members"
+    assert await world.write(lambda call: call.tx.value(count_sql)) == 1
+    (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
+    (await guild.owner.get(f"/channels/{other}")).refused(404, 10003)
+    assert await world.write(lambda call: call.tx.value(count_sql)) == 0
+
+
+# Listing
+
+
+async def test_archived_threads_are_paged_by_archive_time(world: World) -> None:
+    guild = await world.guild()
+    thread_ids = []
+    for _ in range(3):
+        each = await create_thread(guild.owner, guild.general)
+        world.clock.advance(1000)
+        (await guild.owner.patch(f"/channels/{each}", json={"archived": True})).ok()
+        thread_ids.append(str(each))
+    path = f"/channels/{guild.general}/threads/archived/public"
+    page = (await guild.owner.get(f"{path}?limit=2")).ok()
+    assert ([each["id"] for each in page["threads"]], page["has_more"]) == ([thread_ids[2], thread_ids[1]], True)
+    assert [each["id"] for each in page["members"]] == [thread_ids[2], thread_ids[1]]
+    before = page["threads"][-1]["thread_metadata"]["archive_timestamp"].replace("+", "%2B")
+    page = (await guild.owner.get(f"{path}?limit=2&before={before}")).ok()
+    assert ([each["id"] for each in page["threads"]], page["has_more"]) == ([thread_ids[0]], False)
+    (await guild.owner.get(f"{path}?limit=1")).errors("limit")
+
+
+async def test_private_archived_threads_are_listed_for_moderators_and_members(world: World) -> None:
+    guild = await world.guild()
+    bob, carol = await guild.member(), await guild.member()
+    thread_ids = []
+    for _ in range(3):
+        each = await create_thread(bob, guild.general, PRIVATE)
+        (await bob.patch(f"/channels/{each}", json={"archived": True})).ok()
+        thread_ids.append(str(each))
+    path = f"/channels/{guild.general}"
+    (await bob.get(f"{path}/threads/archived/private")).refused(403, 50013)
+    listed = (await guild.owner.get(f"{path}/threads/archived/private")).ok()
+    assert {each["id"] for each in listed["threads"]} == set(thread_ids)
+    own_page = (await bob.get(f"{path}/users/@me/threads/archived/private?limit=2")).ok()
+    assert ([each["id"] for each in own_page["threads"]], own_page["has_more"]) == (
+        [thread_ids[2], thread_ids[1]],
+        True,
+    )
+    rest = (await bob.get(f"{path}/users/@me/threads/archived/private?before={thread_ids[1]}")).ok()
+    assert [each["id"] for each in rest["threads"]] == [thread_ids[0]]
+    assert (await carol.get(f"{path}/users/@me/threads/archived/private")).ok()["threads"] == []
+
+
+async def test_active_threads_are_limited_to_visible_ones(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    secret = await guild.channel("secret")
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    one = await create_thread(guild.owner, guild.general)
+    two = await create_thread(bot, guild.general)
+    private = await create_thread(guild.owner, guild.general, PRIVATE)
+    hidden = await create_thread(guild.owner, secret)
+    listed = (await bot.get(f"/guilds/{guild.id}/threads/active")).ok()
+    assert [int(each["id"]) for each in listed["threads"]] == [two, one]
+    assert [int(each["id"]) for each in listed["members"]] == [two]
+    everything = (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()
+    assert [int(each["id"]) for each in everything["threads"]] == [hidden, private, two, one]
+
+    session = await bot.connect()
+    by_id = {int(each["id"]): each for each in session.guilds[str(guild.id)]["threads"]}
+    assert set(by_id) == {one, two}
+    assert "member" not in by_id[one]
+    assert set(by_id[two]["member"]) == {"join_timestamp", "flags"}
+
+
+async def test_gaining_access_to_a_channel_syncs_its_threads(world: World) -> None:
+    guild = await world.guild()
+    bot = await world.bot(guild)
+    secret = await guild.channel("secret")
+    await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
+    thread_id = await create_thread(guild.owner, secret)
+    session = await bot.connect()
+    await guild.overwrite(secret, bot.id, allow=Permissions.VIEW_CHANNEL)
+    event = await session.next("THREAD_LIST_SYNC")
+    assert (event["channel_ids"], [each["id"] for each in event["threads"]]) == ([str(secret)], [str(thread_id)])
+
+
+@pytest.mark.parametrize("kind", [PUBLIC, PRIVATE])
+async def test_threads_have_no_permission_overwrites(world: World, kind: int) -> None:
+    guild = await world.guild()
+    thread_id = await create_thread(guild.owner, guild.general, kind)
+    path = f"/channels/{thread_id}/permissions/{guild.id}"
+    (await guild.owner.put(path, json={"type": 0})).refused(400, 50024)
+
+
+async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) -> None:
+    guild = await world.guild()
+    bob, eve = await guild.member(), await guild.member()
+    other_thread, own_thread = (
+        await create_thread(guild.owner, guild.general),
+        await create_thread(bob, guild.general, PRIVATE),
+    )
+    (await bob.put(f"/channels/{own_thread}/thread-members/{eve.id}")).ok()
+    until = wire.timestamp(world.clock.now_ms() + MINUTE_MS)
+    path = f"/guilds/{guild.id}/members/{bob.id}"
+    (await guild.owner.patch(path, json={"communication_disabled_until": until})).ok()
+
+    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).refused(403, 50013)
+    (await bob.put(f"/channels/{other_thread}/thread-members/{bob.id}")).refused(403, 50013)
+    (await bob.patch(f"/channels/{own_thread}", json={"name": "mine"})).refused(403, 50013)
+    (await bob.delete(f"/channels/{own_thread}/thread-members/{eve.id}")).refused(403, 50013)
+    (await bob.get(f"/channels/{other_thread}/messages")).ok()
+    (await bob.delete(f"/channels/{own_thread}/thread-members/@me")).ok()
+
+    world.clock.advance(MINUTE_MS)
+    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).ok()
+
+
+async def test_a_history_cannot_be_read_before_its_thread(world: World) -> None:
+    guild = await world.guild()
+    forum = await guild.channel("forum", type=FORUM)
+    thread_id = int((await create_post(guild.owner, forum)).ok()["id"])
+    path = f"/channels/{thread_id}/messages"
+
+    (await guild.owner.get(f"{path}?before={thread_id - 1}")).refused(400, 50085)
+    # The first message of a post has the thread's id, so paging back ends there.
+    assert (await guild.owner.get(f"{path}?before={thread_id}")).ok() == []
+    assert len((await guild.owner.get(f"{path}?before={thread_id + 1}")).ok()) == 1
+    assert (await guild.owner.get(f"/channels/{guild.general}/messages?before=1")).ok() == []
