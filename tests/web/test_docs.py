@@ -28,7 +28,7 @@ async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, w
         await page.get_by_role("link", name="API reference").click()
         await at("/docs")
         await page.locator(".shelf").get_by_role("link", name="Messages Creating, listing, editing").click()
-        await at("/docs/talk/messages")
+        await at("/docs/resources/messages")
         section = page.locator("#create_message")
         assert await visible(section.get_by_text("at most 2,000 characters"))
         await section.get_by_role("link", name="Message", exact=True).click()
@@ -45,7 +45,7 @@ async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, w
         operations = page.locator("#MISSING_PERMISSIONS details")
         await operations.locator("summary").click()
         await operations.get_by_role("link", name="create_guild_role", exact=True).click()
-        await at("/docs/places/roles#create_guild_role")
+        await at("/docs/resources/roles#create_guild_role")
         assert await visible(page.locator("#create_guild_role pre"))
 
         for path in ("events", "gateway", "intents", "permissions", "scopes", "webhook-events", "changes", "enums"):

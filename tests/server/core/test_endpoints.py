@@ -76,6 +76,19 @@ def test_a_mismatched_handler_raises_at_startup(operation: Any, function: Any) -
         make_endpoint(operation, function)
 
 
+def test_an_operation_that_needs_permissions_requires_a_guard() -> None:
+    def handler(call: Call, guild_id: GuildId) -> None: ...
+
+    operation = Operation("GET", "/guilds/{guild_id}", needs=Permissions.MANAGE_GUILD)
+    with pytest.raises(TypeError, match="fitted needs permissions"):
+        make_endpoint(operation, handler)
+
+    def guard(call: Call, found: int, bits: int) -> None: ...
+
+    endpoint = build_endpoint(operation, handler, name="guarded", guards=(("channel_id", guard), ("guild_id", guard)))
+    assert (endpoint.guard, endpoint.guarded) == (guard, "guild_id")
+
+
 def make_table(*pairs: tuple[Operation[Any, Any], Any]) -> EndpointTable:
     module = ModuleType("made_up")
     for operation, function in pairs:

@@ -841,7 +841,7 @@ async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
 
 def call_channel(call: Any, channel_id: int) -> Any:
     """Load a channel through the access module."""
-    from hubbub.server.core import access
+    from hubbub.server.places.standing import access
 
     found = access.find_channel(call.tx, channel_id)
     assert found is not None

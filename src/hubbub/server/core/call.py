@@ -122,7 +122,7 @@ class Call:
         """The intents of that session; users' own sessions have all bits set."""
         self.listeners: Listeners = listeners or {}
         self.access: dict[Any, Any] = {}
-        """Cache of what `core.access` loaded during this call."""
+        """Cache of the standings that permission checks loaded during this call."""
         self.replies: list[tuple[Event[Any], Any]] = []
         """Events to send only to the gateway session that sent the command."""
 

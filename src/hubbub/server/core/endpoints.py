@@ -22,11 +22,10 @@ from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
 from hubbub.protocol.images import ImageData, data_uri_length_max
 from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.core import access
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.rate_limits import Rule, build_rule
-from hubbub.server.core.slices import Slice
+from hubbub.server.core.slices import Guard, Slice
 
 Converter = Callable[[str], Any]
 """Parses one path parameter; raises ValueError if it is invalid."""
@@ -70,7 +69,10 @@ class Endpoint:
     """Whether the Authorization header is ignored, because the path contains its own token."""
     rejections: dict[str, errors.ErrorCode]
     """The error to raise for each kind of caller that is not allowed."""
-    guard: Callable[..., Any] | None
+    guard: Guard | None
+    """The check of the permissions that the operation needs; None if it needs none."""
+    guarded: str
+    """The path parameter that the guard checks; empty without a guard."""
     guard_argument: int
     """The index of the handler argument that the guard checks."""
 
@@ -130,9 +132,16 @@ async def run_async(work: AsyncOperation, endpoint: Endpoint, arguments: Sequenc
 
 @functools.cache
 def build_endpoint(
-    operation: Operation[Any, Any], function: Callable[..., Any], *, name: str, tag: str = ""
+    operation: Operation[Any, Any],
+    function: Callable[..., Any],
+    *,
+    name: str,
+    tag: str = "",
+    guards: tuple[tuple[str, Guard], ...] = (),
 ) -> Endpoint:
-    """Match a handler to its operation and return the endpoint. Raise TypeError on a mismatch. Cached across Apps."""
+    """Match a handler to its operation and return the endpoint. Raise TypeError on a mismatch. Cached across Apps.
+
+    `guards` are the permission checks by path parameter; the first whose parameter the handler takes is used."""
     parameters = operation.parameters
     hints = _annotations(function)
     code = function.__code__
@@ -156,15 +165,12 @@ def build_endpoint(
         "query": len(parameters) + 1,
     }
     kinds = [hints.get(parameter, str) for parameter in parameters]
-    guard: Callable[..., Any] | None = None
-    guarded = 0
+    guarded, guard = "", None
     if operation.needs:
-        if "channel_id" in takes:
-            guard, guarded = access.require_channel, takes.index("channel_id")
-        elif "guild_id" in takes:
-            guard, guarded = access.require_guild, takes.index("guild_id")
-        else:
-            raise TypeError(f"{name} needs permissions, but its path has neither channel_id nor guild_id")
+        guarded, guard = next((each for each in guards if each[0] in takes), ("", None))
+        if guard is None:
+            checked = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
+            raise TypeError(f"{name} needs permissions; they are checked for {checked}, and its path has none of these")
     writes = getattr(function, "__writes__", None)
     media = _media(operation.body)
     return Endpoint(
@@ -186,7 +192,8 @@ def build_endpoint(
         ignores_tokens=operation.auth is Auth.NONE,
         rejections=_refusals(operation.auth),
         guard=guard,
-        guard_argument=guarded,
+        guarded=guarded,
+        guard_argument=takes.index(guarded) if guarded else 0,
     )
 
 
@@ -261,11 +268,12 @@ class EndpointTable:
         self.endpoints: list[Endpoint] = []
         self._by_operation: dict[Operation[Any, Any], Endpoint] = {}
         names = operation_names()
+        slices = tuple(slices)
+        guards = tuple(guard for part in slices for guard in part.guards.items())
         for part in slices:
             for operation, function in part.handlers():
-                self.add(
-                    build_endpoint(operation, function, name=names.get(operation, function.__name__), tag=part.name)
-                )
+                name = names.get(operation, function.__name__)
+                self.add(build_endpoint(operation, function, name=name, tag=part.name, guards=guards))
 
     def __iter__(self) -> Iterator[Endpoint]:
         return iter(self.endpoints)

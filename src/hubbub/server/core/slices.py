@@ -64,6 +64,9 @@ FindAsset = Callable[[Tx, int], str | bytes | None]
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
 """Returns the fields that a slice adds to GUILD_CREATE for one viewer."""
 
+Guard = Callable[[Call, int, int], object]
+"""Raises unless the caller has the permission bits (third argument) in the channel or guild with the given id."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Slice:
@@ -76,6 +79,8 @@ class Slice:
     """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (work, job)`."""
     listeners: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
     """Signal listeners by signal type, run in the transaction of the `call.notify` of a lower tier."""
+    guards: Mapping[str, Guard] = field(default_factory=dict)
+    """Checks of the permissions that operations need, by path parameter; the first that a handler takes is used."""
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
     assets: Mapping[str, FindAsset] = field(default_factory=dict)

@@ -6,10 +6,10 @@ import msgspec
 from msgspec import UNSET
 
 from hubbub.protocol import wire
-from hubbub.server.core import access
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, guilds, members, roles, soundboard
+from hubbub.server.places.standing import access
 
 
 def state(tx: Tx, guild_id: int) -> GuildState | None:

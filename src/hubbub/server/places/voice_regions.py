@@ -5,9 +5,9 @@ from typing import Final
 
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import voice_regions as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice, handles
+from hubbub.server.places.standing import access
 
 REGIONS: Final = [wire.VoiceRegion(id="local", name="Local", optimal=True)]
 

@@ -4,10 +4,10 @@ import sys
 
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.resources import typing as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice, handles
 from hubbub.server.places import members
+from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 
 

@@ -25,6 +25,7 @@ from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.sqlite import SqliteDatabase
+from hubbub.server.places import standing
 from hubbub.server.transports.http.server import HttpServer
 from tests.server.transports.http import toys
 
@@ -61,7 +62,7 @@ class Doorway:
             invalid_calls=self.config.http.invalid_requests,
         )
         self.door = HttpServer(
-            table=EndpointTable([Slice(name="toys", modules=(toys,))]),
+            table=EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]),
             db=self.db,
             clock=self.clock,
             ids=self.ids,

@@ -9,6 +9,7 @@ from jsonschema import Draft202012Validator
 
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.slices import Slice
+from hubbub.server.places import standing
 from hubbub.server.transports.http import openapi
 from tests.server.transports.http import toys
 from tests.server.transports.http.conftest import Doorway
@@ -89,7 +90,9 @@ METASCHEMA: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(openapi.document(EndpointTable([Slice(name="toys", modules=(toys,))])))
+    found: dict[str, Any] = json.loads(
+        openapi.document(EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]))
+    )
     return found
 
 

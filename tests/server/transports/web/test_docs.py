@@ -30,6 +30,7 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.slices import Slice
+from hubbub.server.places import standing
 from hubbub.server.transports.web.reference import examples, pages
 from tests.contract.tables import events, operations
 from tests.pages import Browser, Page
@@ -172,7 +173,7 @@ async def test_everything_is_documented_once_and_no_link_is_broken(world: World)
     # Operations, each with its resource.
     resources = {path: entries.pop(path) for path in list(entries) if path.startswith("/docs/resources/")}
     assert sum(resources.values(), Counter[str]()) == Counter(operations().keys())
-    assert {"get_channel", "update_channel", "delete_channel"} <= resources["/docs/places/channels"].keys()
+    assert {"get_channel", "update_channel", "delete_channel"} <= resources["/docs/resources/channels"].keys()
     expected = {"/docs/events": Counter(event.name for event in events())}
     expected["/docs/changes"] = Counter(changes.ALL.keys())
     for path, values in closed_lists():
@@ -217,7 +218,7 @@ async def test_an_operation_is_documented_completely(world: World) -> None:
 
 
 async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> None:
-    page = await Browser(world).open("/docs/talk/messages")
+    page = await Browser(world).open("/docs/resources/messages")
     entry = dict(ReferencePage(page.body).entries)["create_message"]
 
     assert "content optional string (at most 2,000 characters) or null" in entry.text
@@ -232,7 +233,7 @@ async def test_a_body_is_documented_with_its_limits_and_types(world: World) -> N
 
 
 async def test_additional_slices_are_documented() -> None:
-    app = App(small_config(), slices=(Slice(name="toys", modules=(toys,)),))
+    app = App(small_config(), slices=(standing.SLICE, Slice(name="toys", modules=(toys,))))
     await app.start()
     try:
         async with aiohttp.ClientSession() as client:
@@ -355,14 +356,14 @@ async def test_the_best_search_result_comes_first(world: World) -> None:
         href, title = re.search(r'<a href="([^"]+)"><code>([^<]+)', listed).groups()  # type: ignore[union-attr]
         return title, href
 
-    assert await first("create message") == ("create_message", "/docs/talk/messages#create_message")
-    assert await first("CREATE_MESSAGE") == ("create_message", "/docs/talk/messages#create_message")
+    assert await first("create message") == ("create_message", "/docs/resources/messages#create_message")
+    assert await first("CREATE_MESSAGE") == ("create_message", "/docs/resources/messages#create_message")
     assert await first("50013") == ("MISSING_PERMISSIONS", "/docs/errors#MISSING_PERMISSIONS")
     assert await first("ban members") == ("BAN_MEMBERS", "/docs/permissions#BAN_MEMBERS")
     assert await first("guild_text") == ("GUILD_TEXT", "/docs/enums/ChannelType#GUILD_TEXT")
     assert await first("/channels/{channel_id}/messages/bulk-delete") == (
         "bulk_delete_messages",
-        "/docs/talk/messages#bulk_delete_messages",
+        "/docs/resources/messages#bulk_delete_messages",
     )
     assert await first("2026-11-16") == ("channel_obfuscation", "/docs/changes#channel_obfuscation")
     assert await first("message_reaction_add") == ("MESSAGE_REACTION_ADD", "/docs/events#MESSAGE_REACTION_ADD")
@@ -457,7 +458,7 @@ async def test_the_page_cache_is_bounded(world: World, monkeypatch: pytest.Monke
                 assert (await browser.open(f"/docs/resources/{name}")).status == 200
             assert 1 < len(references[0]._cache) < len(names)
             assert sum(len(each.compressed) for each in references[0]._cache.values()) == references[0]._bytes <= 20_000
-            assert "Create guild channel" in (await browser.open("/docs/places/channels")).text
+            assert "Create guild channel" in (await browser.open("/docs/resources/channels")).text
     finally:
         await app.stop()
 
@@ -492,7 +493,7 @@ async def test_unknown_pages_respond_with_404(world: World) -> None:
         "/docs/objects/Nothing",
         "/docs/objects/__class__",
         "/docs/enums/Scope",
-        "/docs/talk/messages/create_message",
+        "/docs/resources/messages/create_message",
         "/docs/resources/%2e%2e",
         "/docs/resources/..%2fobjects",
         "/docs/layout",

@@ -3,11 +3,11 @@
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, ChannelId
 from hubbub.protocol.resources import activity_instances as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
 from hubbub.server.places.activity_instances import actions, rules, store, views
+from hubbub.server.places.standing import access
 
 
 @handles(wire.APPLICATIONS_GET_ACTIVITY_INSTANCE)

@@ -6,7 +6,6 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType, LaunchFailureReason
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, oauth2
@@ -14,6 +13,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import guilds
 from hubbub.server.places.activity_instances import store
 from hubbub.server.places.activity_instances.store import InstanceRow
+from hubbub.server.places.standing import ChannelAccess
 
 LAUNCH_CHANNEL_TYPES: Final = frozenset(
     {

@@ -5,11 +5,11 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import bans as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places.bans import actions, rules, store
+from hubbub.server.places.standing import access
 
 DAY_SECONDS = 86_400
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from hubbub.protocol.permissions import can_act_on
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.store import Tx
 from hubbub.server.places import members
+from hubbub.server.places.standing import GuildAccess
 
 
 def bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int]:

@@ -8,12 +8,11 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.channels import actions, rules, store, views
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
+from hubbub.server.places.standing import ChannelAccess, access
 
 
 @handles(wire.GET_CHANNEL)

@@ -5,9 +5,9 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from hubbub.protocol.numbers import INT32_MAX
-from hubbub.server.core.access import ChannelRef, channel_ref
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places.standing import ChannelRef, channel_ref
 
 
 class ChannelRow(NamedTuple):

@@ -5,13 +5,12 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId
 from hubbub.protocol.resources import emojis as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import expressions
 from hubbub.server.places.emojis import actions, rules, store, views
 from hubbub.server.places.emojis.store import EmojiRow
+from hubbub.server.places.standing import GuildAccess, access
 
 # Guild emojis
 

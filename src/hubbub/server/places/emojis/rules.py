@@ -10,14 +10,13 @@ from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import emojis as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications
 from hubbub.server.places import expressions, roles
 from hubbub.server.places.emojis import store
 from hubbub.server.places.emojis.store import EmojiRow
+from hubbub.server.places.standing import ChannelAccess, access
 
 
 def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:

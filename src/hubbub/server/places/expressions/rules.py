@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from hubbub.protocol import changes
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions import store
+from hubbub.server.places.standing import GuildAccess, access
 
 CREATE = Permissions.CREATE_GUILD_EXPRESSIONS
 MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS

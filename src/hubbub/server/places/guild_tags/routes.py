@@ -7,13 +7,13 @@ from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guild_tags as wire
 from hubbub.protocol.resources.users import MyUser
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import guilds
 from hubbub.server.places.guild_tags import actions, store
 from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.GET_GUILD_PROFILE)

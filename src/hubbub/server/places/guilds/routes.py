@@ -11,14 +11,13 @@ from hubbub.protocol.flags import SystemChannelFlags
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.resources import guilds as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import roles
 from hubbub.server.places.guilds import actions, initial_contents, rules, store, views
 from hubbub.server.places.guilds.store import GuildRow
+from hubbub.server.places.standing import GuildAccess, access
 
 _DEFAULTS = {
     "verification_level": 0,

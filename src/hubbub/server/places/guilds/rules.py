@@ -8,13 +8,12 @@ from hubbub.protocol.enums import LOCALES, ChannelType, GuildFeature, PremiumTyp
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserDeletionRequested
 from hubbub.server.places.guilds import store
 from hubbub.server.places.guilds.store import GuildRow
+from hubbub.server.places.standing import GuildAccess, access
 
 BOT_GUILDS_MAX: Final = 10
 """A bot in this number of guilds could not create more, while bots could create guilds (spec/dated-changes.md#2.3)."""

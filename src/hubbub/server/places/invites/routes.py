@@ -7,7 +7,6 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
@@ -16,6 +15,7 @@ from hubbub.server.places.invites import actions, rules, store, target_files, vi
 from hubbub.server.places.invites.signals import InviteResolved
 from hubbub.server.places.invites.store import InviteRow
 from hubbub.server.places.invites.target_files import TargetList
+from hubbub.server.places.standing import access
 
 
 @handles(wire.LIST_GUILD_INVITES, long=True)

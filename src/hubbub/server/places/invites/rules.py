@@ -12,13 +12,12 @@ from hubbub.protocol.ids import RoleId, parse_wide
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as wire
 from hubbub.protocol.resources.guilds import IncidentsData
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.places import guilds, vanity_urls, voice_states
 from hubbub.server.places.invites import store
 from hubbub.server.places.invites.store import InviteRow
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 
 _WITHOUT_INVITES: Final = access.THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
 _TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)

@@ -8,13 +8,13 @@ from hubbub.protocol.enums import GuildFeature, JoinRequestStatus
 from hubbub.protocol.ids import GuildId, JoinRequestId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import join_requests as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import guilds
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.join_requests import actions, rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
+from hubbub.server.places.standing import access
 
 _DECISIONS = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
 

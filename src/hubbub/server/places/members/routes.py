@@ -7,13 +7,12 @@ from hubbub.protocol import wire as codec
 from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import users
 from hubbub.server.places.members import actions, rules, store, views
 from hubbub.server.places.members.store import MemberRow, Membership
+from hubbub.server.places.standing import GuildAccess, access
 
 
 def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membership:

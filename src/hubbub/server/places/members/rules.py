@@ -10,13 +10,13 @@ from hubbub.protocol.ids import RoleId, parse_wide
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.guilds import MEMBERS_MAX
-from hubbub.server.core import access, auth
-from hubbub.server.core.access import GuildAccess
+from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.members import store
 from hubbub.server.places.roles import RoleRow
+from hubbub.server.places.standing import GuildAccess, access
 
 DAY_MS: Final = 86_400_000
 

@@ -8,13 +8,13 @@ from hubbub.protocol.enums import OnboardingMode
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import onboarding as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import members
 from hubbub.server.places.members import Membership
 from hubbub.server.places.onboarding import actions, rules, store, views
 from hubbub.server.places.onboarding.store import OnboardingRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.GET_GUILDS_ONBOARDING)

@@ -10,10 +10,10 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, EmojiId, RoleId, Snowflake
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import onboarding as wire
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels, emojis, roles
 from hubbub.server.places.onboarding.store import OnboardingRow
+from hubbub.server.places.standing import GuildAccess
 
 _TEXT_CHANNEL_TYPES = frozenset(
     {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}

@@ -6,7 +6,6 @@ from hubbub.protocol import errors
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
 from hubbub.protocol.resources import role_connections as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import applications
@@ -15,6 +14,7 @@ from hubbub.server.places.members import Membership
 from hubbub.server.places.role_connections import actions, rules, store
 from hubbub.server.places.role_connections.store import LinkedRoleRow, RoleConnectionRow
 from hubbub.server.places.roles import RoleRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.GET_APPLICATION_ROLE_CONNECTIONS_METADATA)

@@ -6,11 +6,11 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import roles as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.roles import actions, rules, store, views
 from hubbub.server.places.roles.store import RoleRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.LIST_GUILD_ROLES)

@@ -9,8 +9,8 @@ from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.permissions import Permissions, can_grant
 from hubbub.protocol.resources import roles as wire
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.places.roles.store import RoleRow
+from hubbub.server.places.standing import GuildAccess
 
 
 class Colors(NamedTuple):

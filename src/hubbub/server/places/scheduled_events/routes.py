@@ -8,13 +8,13 @@ from hubbub.protocol.enums import EventEntityType, EventStatus
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake
 from hubbub.protocol.resources import scheduled_events as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.places.scheduled_events import actions, recurrence, rules, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.LIST_GUILD_SCHEDULED_EVENTS)

@@ -11,10 +11,10 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.places.scheduled_events import recurrence
 from hubbub.server.places.scheduled_events.store import EventRow
+from hubbub.server.places.standing import access
 
 YEAR_MS: Final = 366 * 86_400_000
 

@@ -7,12 +7,12 @@ from hubbub.protocol.ids import GuildId, SoundId
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.protocol.resources.emojis import PartialEmoji
 from hubbub.server.core import audit
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import emojis
 from hubbub.server.places.soundboard import store, views
 from hubbub.server.places.soundboard.store import SoundRow
+from hubbub.server.places.standing import ChannelAccess
 
 _AUDITED = ("name", "volume", "emoji_id", "emoji_name")
 

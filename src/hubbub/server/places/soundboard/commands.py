@@ -2,11 +2,11 @@
 
 from hubbub.protocol.resources import gateway as wire
 from hubbub.protocol.resources.soundboard import SoundboardSounds
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places import expressions
 from hubbub.server.places.soundboard import store, views
+from hubbub.server.places.standing import access
 
 
 @handles_command(wire.REQUEST_SOUNDBOARD_SOUNDS)

@@ -5,13 +5,12 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, SoundId
 from hubbub.protocol.resources import soundboard as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import expressions
 from hubbub.server.places.soundboard import actions, defaults, rules, store, views
 from hubbub.server.places.soundboard.store import SoundRow
+from hubbub.server.places.standing import GuildAccess, access
 
 
 @handles(wire.GET_SOUNDBOARD_DEFAULT_SOUNDS)

@@ -8,11 +8,11 @@ from hubbub.protocol.ids import EmojiId, GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places import emojis, expressions, members, voice_states
 from hubbub.server.places.soundboard import defaults, store, views
+from hubbub.server.places.standing import ChannelAccess
 
 
 def require_sound(sound: SoundData) -> str:

@@ -7,11 +7,11 @@ from hubbub.protocol.enums import ChannelType, StagePrivacyLevel
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import stage_instances as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places.stage_instances import actions, store, views
 from hubbub.server.places.stage_instances.store import StageInstanceRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.CREATE_STAGE_INSTANCE)

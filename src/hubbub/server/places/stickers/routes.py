@@ -5,11 +5,10 @@ from msgspec import UNSET
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, Snowflake, StickerId
 from hubbub.protocol.resources import stickers as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import expressions
+from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.places.stickers import actions, packs, rules, store, views
 from hubbub.server.places.stickers.store import StickerRow
 

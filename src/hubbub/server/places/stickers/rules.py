@@ -11,10 +11,10 @@ from hubbub.protocol.ids import GuildId, StickerId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import stickers as wire
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places import expressions
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.places.stickers import lottie, packs, store
 from hubbub.server.places.stickers.store import StickerRow
 

@@ -7,9 +7,10 @@ from msgspec import UNSET
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.resources import voice_states as wire
-from hubbub.server.core import access, jobs, voice
+from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
+from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, calls, rules, store
 from hubbub.server.places.voice_states.signals import CallerMustLeave, PendingJoinsCanceled, PrivateVoiceRequested
 from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow

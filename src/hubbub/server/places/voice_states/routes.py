@@ -8,11 +8,11 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import voice_states as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import members
+from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import actions, rules, store, views
 from hubbub.server.places.voice_states.store import VoiceStateRow
 

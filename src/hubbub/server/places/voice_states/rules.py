@@ -7,9 +7,8 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.stage_instances import STAGE_MODERATOR_PERMISSIONS
 from hubbub.protocol.resources.voice_states import UpdateVoiceState
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.places.voice_states import store
 from hubbub.server.places.voice_states.store import VoiceStateRow
 

@@ -11,11 +11,11 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import welcome_screens as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.places import channels, emojis, guilds
 from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.standing import access
 from hubbub.server.places.welcome_screens import actions, store
 from hubbub.server.places.welcome_screens.store import WelcomeScreenRow
 

@@ -10,13 +10,13 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import widgets as wire
-from hubbub.server.core import access
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import channels, guilds, invites, members, roles, voice_states
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.invites import InviteRow
+from hubbub.server.places.standing import access
 from hubbub.server.places.widgets import image, store
 
 DEFAULT_AVATARS: Final = 6

@@ -10,12 +10,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import commands as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import guilds, roles
+from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.play.commands import permissions, store
 from hubbub.server.play.commands.definitions import CommandScope
 from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow

@@ -19,9 +19,9 @@ from hubbub.protocol.resources.messages import (
     MessageReference,
     UpdateMessage,
 )
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.play import commands
 from hubbub.server.play.interactions import (
     activity_launch,

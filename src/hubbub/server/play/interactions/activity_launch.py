@@ -6,10 +6,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import LaunchFailureReason
 from hubbub.protocol.resources.interactions import CallbackMessage
 from hubbub.protocol.resources.messages import AllowedMentions
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.places import activity_instances
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, ResponseState
 
 FAILURE_REASONS: Final = {

@@ -5,9 +5,9 @@ from typing import Final
 from hubbub.protocol.enums import ApplicationIntegrationType
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.resources import interactions as wire
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.play import commands
 from hubbub.server.play.commands import CommandRow
 from hubbub.server.play.interactions import related_views, rules

@@ -19,8 +19,8 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import GuildId, InteractionId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.play.commands import Permitted
 from hubbub.server.play.interactions import component_values, options, related_views, rules, store
 from hubbub.server.play.interactions.resolved_data import Resolver

@@ -13,11 +13,11 @@ from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.attachments import Attachment, AttachmentRequest, matches_file_types
 from hubbub.protocol.resources.interactions import ResolvedData
-from hubbub.server.core import access, cdn_urls
-from hubbub.server.core.access import ChannelAccess, GuildAccess
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels, members, roles
+from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 from hubbub.server.play.interactions.options import EntityReference
 from hubbub.server.talk import attachments, messages
 

@@ -5,11 +5,10 @@ from typing import Final, NamedTuple
 from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.play.interactions import rules, store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
 from hubbub.server.talk import messages

@@ -7,10 +7,10 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources import webhooks
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import applications
+from hubbub.server.places.standing import access
 from hubbub.server.play.interactions import actions, command_index, follow_ups, invocations, rules, store, views
 from hubbub.server.play.interactions.store import InteractionRow
 

@@ -18,11 +18,10 @@ from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.commands import CommandPermission
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import applications
 from hubbub.server.places import channels, guilds
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.play import commands
 from hubbub.server.play.commands import CommandRow
 from hubbub.server.play.interactions import store, timeouts

@@ -15,10 +15,10 @@ from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, U
 from hubbub.protocol.resources.components import Component
 from hubbub.protocol.resources.interactions import TOKEN_LIFETIME_MS
 from hubbub.server.core import jobs
-from hubbub.server.core.access import ChannelRef, Membership, channel_ref
 from hubbub.server.core.store import Tx, WideQuery, placeholders
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.places import channels
+from hubbub.server.places.standing import ChannelRef, Membership, channel_ref
 from hubbub.server.play import commands
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import StoredInteraction

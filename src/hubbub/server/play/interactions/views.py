@@ -13,9 +13,9 @@ from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.channels import AnyChannel, Channel
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
-from hubbub.server.core import access
 from hubbub.server.identity import users
 from hubbub.server.places import channels, members
+from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements
 from hubbub.server.play.interactions import responders, rules
 from hubbub.server.play.interactions.invocations import Invocation, PreparedInteraction

@@ -7,13 +7,12 @@ from hubbub.protocol.flags import LobbyFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel, LinkedLobby
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.places import channels, invites
 from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.places.invites import InviteRow, TargetList
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.play.lobbies import actions, store
 from hubbub.server.play.lobbies.store import LobbyRow
 from hubbub.server.talk import messages

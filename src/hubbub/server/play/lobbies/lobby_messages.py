@@ -12,10 +12,11 @@ from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import LinkedLobby
-from hubbub.server.core import access, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.identity import oauth2, users
+from hubbub.server.places.standing import access
 from hubbub.server.play import webhook_events
 from hubbub.server.play.lobbies import actions, rules, store, views
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, encode_metadata

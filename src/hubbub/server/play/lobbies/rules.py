@@ -12,11 +12,10 @@ from hubbub.protocol.flags import LobbyFlags, LobbyMemberFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import lobbies as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications, relationships, users
+from hubbub.server.places.standing import ChannelRef, GuildAccess, access
 from hubbub.server.play.lobbies import store
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow
 

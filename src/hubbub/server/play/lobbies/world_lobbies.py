@@ -6,8 +6,8 @@ from hubbub.protocol import errors
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import LobbyId
 from hubbub.protocol.resources import lobbies as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import access
 from hubbub.server.play.lobbies import actions, channel_links, rules, store
 from hubbub.server.play.lobbies.store import LobbyRow, encode_metadata
 

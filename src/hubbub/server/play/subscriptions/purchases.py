@@ -6,11 +6,12 @@ from typing import Final
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.ids import GuildId, SkuId, Snowflake
-from hubbub.server.core import access, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.payments import Charge, PaymentDeclined
 from hubbub.server.identity.users import UserDeleted
+from hubbub.server.places.standing import access
 from hubbub.server.play import entitlements, skus
 from hubbub.server.play.skus import SkuRow
 from hubbub.server.play.subscriptions import actions, ledger, store

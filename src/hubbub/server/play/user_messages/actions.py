@@ -14,14 +14,14 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as message_wire
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.messages import MessageActivity
-from hubbub.server.core import access as core_access
 from hubbub.server.core import jobs
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import applications, game_sessions, relationships, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
+from hubbub.server.places.standing import ChannelRef
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.play import webhook_events
 from hubbub.server.play.user_messages import rules, store, views
 from hubbub.server.play.user_messages.store import EphemeralRow, GameInviteRow

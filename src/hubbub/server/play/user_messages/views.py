@@ -7,12 +7,12 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, MessageId, UserId
 from hubbub.protocol.resources import user_messages as wire
 from hubbub.protocol.resources.channels import PrivateChannel
 from hubbub.protocol.resources.messages import Message, MessageActivity, MessageApplication
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, relationships, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.play.user_messages import store
 from hubbub.server.play.user_messages.store import GameInviteRow
 from hubbub.server.talk import messages

@@ -2,9 +2,10 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import attachments as wire
-from hubbub.server.core import access, cdn_urls
+from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access
 
 
 @handles(wire.REFRESH_ATTACHMENT_URLS)

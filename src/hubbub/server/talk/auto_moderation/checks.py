@@ -10,11 +10,11 @@ from hubbub.protocol.ids import MessageId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
 from hubbub.protocol.resources.users import PrimaryGuild
-from hubbub.server.core import access as core_access
-from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import AutoModerationConfig
 from hubbub.server.places import members
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.auto_moderation import keyword_matcher, presets, store
 from hubbub.server.talk.auto_moderation.keyword_matcher import Hit, Matcher
 from hubbub.server.talk.auto_moderation.store import RuleRow

@@ -6,11 +6,11 @@ from functools import cache, partial
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import AuditLogAction, AutoModerationActionType
 from hubbub.protocol.errors import ErrorCode
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.identity import users
 from hubbub.server.places import audit_log, guilds, members
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages, threads
 from hubbub.server.talk.auto_moderation import actions, checks, store, views
 from hubbub.server.talk.auto_moderation.actions import Incident

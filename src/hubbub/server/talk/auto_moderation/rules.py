@@ -17,9 +17,9 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import auto_moderation as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels, roles
+from hubbub.server.places.standing import access
 from hubbub.server.talk.auto_moderation import keyword_matcher, store
 from hubbub.server.talk.auto_moderation.store import RuleRow
 

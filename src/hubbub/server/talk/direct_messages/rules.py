@@ -9,12 +9,13 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
 from hubbub.protocol.resources.guilds import IncidentsData
 from hubbub.protocol.resources.members import NICK_MAX
-from hubbub.server.core import access, auth
+from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings, users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
+from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import store
 

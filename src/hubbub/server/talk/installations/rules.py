@@ -4,11 +4,11 @@ from hubbub.protocol import errors
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.oauth2 import GrantableGuild
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.oauth2 import InstallableGuildsRequested, InstallationRequested
 from hubbub.server.places import guilds, members, roles
+from hubbub.server.places.standing import access
 
 
 def fill_installable_guilds(call: Call, request: InstallableGuildsRequested) -> None:

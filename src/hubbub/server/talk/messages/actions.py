@@ -15,14 +15,14 @@ from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.members import PartialMember
-from hubbub.server.core import access as core_access
 from hubbub.server.core import audit
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import members
 from hubbub.server.places.bans import MemberBanned
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import jobs, json_columns, rules, store, views, visibility
 from hubbub.server.talk.messages.mentions import Mentions
 from hubbub.server.talk.messages.records import Author, Extra, InteractionResponse, MessageRow

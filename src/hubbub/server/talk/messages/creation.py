@@ -12,9 +12,9 @@ from hubbub.protocol.ids import MessageId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import (
     drafts,
     json_columns,

@@ -33,10 +33,10 @@ from hubbub.protocol.resources.polls import (
 )
 from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call, Upload
 from hubbub.server.identity import applications
 from hubbub.server.places import emojis, stickers
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, from_upload
 from hubbub.server.talk.messages import components, embeds, json_columns, mentions
 from hubbub.server.talk.messages.component_fields import ComponentReferences

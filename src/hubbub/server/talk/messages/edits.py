@@ -7,8 +7,8 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import drafts, json_columns, mentions, row_building, rules, store, views
 from hubbub.server.talk.messages.actions import update
 from hubbub.server.talk.messages.creation import signal_draft

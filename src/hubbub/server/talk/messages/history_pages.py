@@ -9,8 +9,8 @@ import msgspec
 from hubbub.protocol import wire as json
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import store, views
 from hubbub.server.talk.messages.records import HistoryRow, MessageRow
 

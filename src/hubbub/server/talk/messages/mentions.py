@@ -11,8 +11,8 @@ from hubbub.protocol.enums import AllowedMentionType
 from hubbub.protocol.ids import WIDE_MAX, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import AllowedMentions
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.messages import store
 
 _USER: Final = re.compile(r"<@!?(\d{1,20})>", re.ASCII)

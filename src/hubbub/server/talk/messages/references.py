@@ -9,9 +9,9 @@ from hubbub.protocol.enums import MessageReferenceType, MessageType
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core import access as core_access
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import json_columns, rules, store
 from hubbub.server.talk.messages.records import MessageRow, StoredSnapshot
 

@@ -6,9 +6,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import actions, creation, drafts, edits, history_pages, rules, store, views
 
 

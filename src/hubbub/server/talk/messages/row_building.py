@@ -10,8 +10,8 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import json_columns, store
 from hubbub.server.talk.messages.drafts import Draft
 from hubbub.server.talk.messages.mentions import Mentions

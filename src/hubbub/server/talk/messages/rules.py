@@ -11,11 +11,11 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
-from hubbub.server.core import access as core_access
 from hubbub.server.core import quotas
-from hubbub.server.core.access import ChannelAccess, ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import json_columns, store, views
 from hubbub.server.talk.messages.records import Author, MessageRow
 from hubbub.server.talk.messages.signals import DirectMessageDrafted

@@ -3,7 +3,7 @@
 import msgspec
 
 from hubbub.protocol.ids import MessageId, RoleId, UserId
-from hubbub.server.core.access import ChannelAccess, ChannelRef
+from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages.records import MessageRow
 
 

@@ -28,10 +28,10 @@ from hubbub.protocol.ids import (
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.members import PartialMember
 from hubbub.protocol.resources.users import User
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import users
 from hubbub.server.places import members
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages import file_urls, json_columns
 from hubbub.server.talk.messages.json_columns import attachments, components, embeds, extra, mentions, snapshots
 from hubbub.server.talk.messages.records import (

@@ -2,10 +2,10 @@
 
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import SystemChannelFlags
-from hubbub.server.core import access as core_access
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds
 from hubbub.server.places.members import MemberAdded
+from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import creation
 
 

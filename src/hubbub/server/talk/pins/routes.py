@@ -4,9 +4,9 @@ from hubbub.protocol import wire as json
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import pins as wire
 from hubbub.protocol.resources.messages import Message
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.pins import actions, rules, store
 

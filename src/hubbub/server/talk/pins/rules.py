@@ -3,9 +3,8 @@
 from hubbub.protocol import changes, errors
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import pins as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.messages import MessageRow
 
 

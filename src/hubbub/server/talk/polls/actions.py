@@ -14,9 +14,9 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import polls as wire
 from hubbub.protocol.resources.messages import Message, MessageReference
 from hubbub.server.core import jobs
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.polls import rules, store, views

@@ -1,8 +1,8 @@
 """Jobs that end polls at their expiry."""
 
-from hubbub.server.core.access import find_channel
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
+from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.polls import actions, rules
 
@@ -10,7 +10,7 @@ from hubbub.server.talk.polls import actions, rules
 def expire(call: Call, job: Job) -> None:
     """End an expired poll, unless it has ended already or its message was deleted."""
     expiry = job.decode(actions.PollExpiry)
-    channel = find_channel(call.tx, expiry.channel_id)
+    channel = access.find_channel(call.tx, expiry.channel_id)
     row = messages.find(call.tx, expiry.channel_id, expiry.message_id)
     poll = None if row is None else rules.find_poll(row)
     if channel is None or row is None or poll is None or poll.results.is_finalized:

@@ -4,10 +4,10 @@ from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import polls as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.protocol.resources.poll_ends import POLL_EXPIRE
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
+from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.polls import actions, rules, store
 

@@ -2,8 +2,8 @@
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import polls as wire
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 

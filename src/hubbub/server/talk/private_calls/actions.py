@@ -13,12 +13,12 @@ from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import private_calls as wire
 from hubbub.protocol.resources.messages import MessageCall
 from hubbub.protocol.resources.voice_states import VOICE_SERVER_UPDATE, VOICE_STATE_UPDATE, VoiceServer
-from hubbub.server.core import access, jobs
-from hubbub.server.core.access import ChannelRef
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.relationships import UserBlocked
 from hubbub.server.places import channels, voice_states
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.places.voice_states import CallerDisplaced, CallerMustLeave, CallKind, CallStateRow
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving

@@ -4,12 +4,11 @@ from collections.abc import Collection, Sequence
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import relationships, users
 from hubbub.server.places import channels
+from hubbub.server.places.standing import ChannelRef, access
 
 PRIVATE = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 

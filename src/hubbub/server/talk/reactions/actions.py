@@ -6,9 +6,9 @@ from hubbub.protocol.enums import ReactionType
 from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId
 from hubbub.protocol.resources import reactions as wire
 from hubbub.protocol.resources.emojis import PartialEmoji
-from hubbub.server.core.access import ChannelRef
 from hubbub.server.core.call import Call
 from hubbub.server.places import members
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.reactions import store

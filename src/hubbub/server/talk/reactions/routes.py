@@ -4,11 +4,10 @@ from hubbub.protocol.enums import ReactionType
 from hubbub.protocol.ids import ChannelId, MessageId, UserId
 from hubbub.protocol.resources import reactions as wire
 from hubbub.protocol.resources.users import User
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.reactions import actions, emoji, rules, store

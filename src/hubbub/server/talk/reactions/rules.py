@@ -4,12 +4,11 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import RelationshipType
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import reactions as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import relationships, users
 from hubbub.server.places import emojis
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.reactions import store
 from hubbub.server.talk.reactions.emoji import EmojiKey

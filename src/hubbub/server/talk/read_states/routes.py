@@ -2,9 +2,9 @@
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import read_states as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access
 from hubbub.server.talk.read_states import actions, store
 
 

@@ -19,7 +19,7 @@ from hubbub.protocol.ids import RoleId
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.protocol.resources.messages import MessageReference
 from hubbub.protocol.resources.polls import Poll
-from hubbub.server.core.access import ChannelRef
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages import MessageRow

@@ -10,11 +10,11 @@ from typing import Final
 import msgspec
 
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId
-from hubbub.server.core.access import ChannelRef, find_channel
 from hubbub.server.core.call import Call
 from hubbub.server.core.jobs import Job
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search import documents, store
@@ -198,7 +198,7 @@ def _channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int
     """Return those of the channels that still exist in the guild."""
     found: dict[int, ChannelRef] = {}
     for channel_id in channel_ids:
-        channel = find_channel(call.tx, channel_id)
+        channel = access.find_channel(call.tx, channel_id)
         if channel is not None and channel.guild_id == guild_id:
             found[channel_id] = channel
     return found

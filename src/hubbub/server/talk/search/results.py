@@ -13,10 +13,10 @@ from hubbub.protocol.ids import GuildId, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import search as wire
 from hubbub.protocol.resources.channels import Thread, ThreadMember
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search import documents, store

@@ -7,10 +7,10 @@ from typing import TypeVar
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.resources import search as wire
-from hubbub.server.core import access
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access
 from hubbub.server.talk.search import index_jobs, results, scope, store
 from hubbub.server.talk.search.index_jobs import BuildJob
 

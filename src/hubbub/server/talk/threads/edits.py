@@ -14,12 +14,11 @@ from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import channels
 from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.threads import actions, rules, views
 from hubbub.server.talk.threads.signals import TitleDrafted

@@ -11,13 +11,12 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import Thread, ThreadMember
 from hubbub.protocol.resources.messages import MessageReference
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import channels, members
 from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import actions, rules, store, views
 from hubbub.server.talk.threads.signals import TitleDrafted

@@ -12,11 +12,10 @@ from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import PINNED_POSTS_MAX, UpdateChannel
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
 from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.threads import store
 
 USER_MESSAGE_TYPES: Final = frozenset({0, 19, 20, 23})

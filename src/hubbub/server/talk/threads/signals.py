@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.server.core.access import ChannelAccess
+from hubbub.server.places.standing import ChannelAccess
 
 
 class TitleDrafted(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,13 +11,12 @@ from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import can_see_thread
 from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import Thread
-from hubbub.server.core import access
-from hubbub.server.core.access import GuildAccess, visible_channels
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
+from hubbub.server.places.standing import GuildAccess, access
 from hubbub.server.talk.threads import store
 
 PRIVATE: Final = ChannelType.PRIVATE_THREAD
@@ -55,7 +54,7 @@ def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[
 
 
 def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
-    bits = visible_channels(tx, standing)
+    bits = access.visible_channels(tx, standing)
     memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
     return [
         row

@@ -9,12 +9,12 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import MessageReference
-from hubbub.server.core import access, audit
-from hubbub.server.core.access import ChannelRef
+from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import guilds
 from hubbub.server.places.channels import ChannelsDeleted
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.webhooks import rules, store, tokens

@@ -10,11 +10,11 @@ from hubbub.protocol.ids import ChannelId, MessageId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.github import GithubWebhook
 from hubbub.protocol.resources.messages import AllowedMentions, CreateMessage, Message, UpdateMessage
-from hubbub.server.core import access, quotas
-from hubbub.server.core.access import ChannelRef
+from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.places.channels import FORUM_TYPES
+from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages, threads
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.webhooks import github, rules, slack

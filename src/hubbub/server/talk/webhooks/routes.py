@@ -6,9 +6,9 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
-from hubbub.server.core import access
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
+from hubbub.server.places.standing import access
 from hubbub.server.talk.webhooks import actions, rules, store, views
 from hubbub.server.talk.webhooks.store import WebhookRow
 

@@ -13,12 +13,11 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import webhooks as wire
-from hubbub.server.core import access
-from hubbub.server.core.access import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.guilds import GuildRow
+from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.webhooks import store, tokens
 from hubbub.server.talk.webhooks.signals import TokenPresented, WebhookAuthor

@@ -10,7 +10,6 @@ from hubbub.protocol import errors
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
-from hubbub.server.core import access
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, types
@@ -44,7 +43,7 @@ class Operations:
             "callers": self._callers(endpoint),
             "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
             "needs": self._needs(operation.needs),
-            "needed_in": "channel" if endpoint.guard is access.require_channel else "guild",
+            "needed_in": "channel" if endpoint.guarded == "channel_id" else "guild",
             "limit": self._limit(endpoint),
             "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
             "path": self._path(endpoint),

@@ -1,0 +1,15 @@
+"""Standing: the permissions of users in guilds and channels. The only reader of guild, member, role and overwrite rows
+for permission checks."""
+
+from hubbub.server.core.slices import Slice
+from hubbub.server.places.standing import access
+from hubbub.server.places.standing.models import ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.places.standing.store import Membership, channel_ref
+
+SLICE = Slice(
+    name="standing",
+    modules=(),
+    guards={"channel_id": access.require_channel, "guild_id": access.require_guild},
+)
+
+__all__ = ["SLICE", "ChannelAccess", "ChannelRef", "GuildAccess", "Membership", "access", "channel_ref"]

@@ -1,0 +1,135 @@
+"""Values of permission checks: a member's standing in a guild and a user's standing in a channel."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from hubbub.protocol import errors
+from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.permissions import Permissions, Rank, can_act_on, highest_role
+
+THREAD_TYPES = frozenset({ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD})
+VOICE_TYPES = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
+
+
+class GuildAccess(msgspec.Struct, kw_only=True):
+    """A member's standing in a guild."""
+
+    guild_id: GuildId
+    user_id: UserId
+    owner_id: UserId
+    mfa_level: int
+    roles: dict[int, int]
+    """The member's roles with their permission bits; @everyone under the guild's id."""
+    ranks: Sequence[Rank]
+    """Position and id of each of the member's roles."""
+    permissions: int
+    """The member's permission bits in the guild, ignoring a timeout."""
+    restricted: bool
+    """Whether the member is timed out, pending or quarantined, and may only read."""
+
+    @property
+    def top_role(self) -> Rank:
+        """Position and id of the member's highest role."""
+        return highest_role(self.ranks)
+
+    @property
+    def is_owner(self) -> bool:
+        """Whether the member owns the guild."""
+        return self.owner_id == self.user_id
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether a restriction applies; administrators are exempt (spec/http.md#2.2)."""
+        return self.restricted and not self.permissions & Permissions.ADMINISTRATOR
+
+    @property
+    def allowed(self) -> int:
+        """The member's effective permission bits in the guild, with restrictions applied."""
+        return self.permissions & Permissions.TIMED_OUT if self.is_read_only else self.permissions
+
+    def can(self, bits: int) -> bool:
+        """Return whether the member has all of these bits in the guild."""
+        return not bits & ~self.allowed
+
+    def require(self, bits: int) -> None:
+        """Raise MISSING_PERMISSIONS unless the member has all of these bits in the guild."""
+        if bits & ~self.allowed:
+            raise errors.MISSING_PERMISSIONS()
+
+    def outranks(self, other: "GuildAccess") -> bool:
+        """Return whether the role hierarchy allows the member to act on another member."""
+        return can_act_on(self.top_role, other.top_role, actor_owns=self.is_owner, target_owns=other.is_owner)
+
+    def outranks_role(self, role: Rank) -> bool:
+        """Return whether a role of this rank is below the member's highest role."""
+        return self.is_owner or can_act_on(self.top_role, role)
+
+
+class ChannelRef(NamedTuple):
+    """The columns of a channel that permission checks need; the channels slice has the whole row."""
+
+    id: ChannelId
+    guild_id: GuildId | None
+    type: int
+    parent_id: ChannelId | None
+    owner_id: UserId | None
+    name: str | None
+    nsfw: int
+    rate_limit_per_user: int
+    flags: int
+    archived: int
+    locked: int
+    invitable: int | None
+    linked_lobby: str | None = None
+    """The lobby linked to the channel, as JSON; usually None."""
+
+    @property
+    def is_thread(self) -> bool:
+        """Whether it is a thread of any type."""
+        return self.type in THREAD_TYPES
+
+    @property
+    def is_private_thread(self) -> bool:
+        """Whether only its members and moderators can see it."""
+        return self.type == ChannelType.PRIVATE_THREAD
+
+    @property
+    def is_voice(self) -> bool:
+        """Whether it is a voice or stage channel."""
+        return self.type in VOICE_TYPES
+
+    @property
+    def overwrites_channel_id(self) -> ChannelId:
+        """The channel whose overwrites apply: a thread's parent, otherwise the channel itself."""
+        return self.parent_id if self.is_thread and self.parent_id is not None else self.id
+
+
+class ChannelAccess(msgspec.Struct, kw_only=True):
+    """A user's standing in a channel."""
+
+    channel: ChannelRef
+    guild: GuildAccess | None
+    """The member's standing in the guild; None in direct and group messages."""
+    permissions: int
+    """The computed permission bits, as shown in `app_permissions`."""
+    allowed: int
+    """The bits to check against: the computed bits without those removed by a timeout or implied denials."""
+
+    @property
+    def guild_id(self) -> GuildId:
+        """The channel's guild. Raises CANNOT_EXECUTE_ON_DM if there is none."""
+        if self.guild is None:
+            raise errors.CANNOT_EXECUTE_ON_DM()
+        return self.guild.guild_id
+
+    def can(self, bits: int) -> bool:
+        """Return whether the user has all of these bits in the channel."""
+        return not bits & ~self.allowed
+
+    def require(self, bits: int) -> None:
+        """Raise MISSING_PERMISSIONS unless the user has all of these bits in the channel."""
+        if bits & ~self.allowed:
+            raise errors.MISSING_PERMISSIONS()
