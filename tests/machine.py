@@ -59,7 +59,7 @@ class Machine:
 
     async def start(self, index: int | None = None) -> "Machine":
         """Start the agent: sign in and listen for programs."""
-        account = Account(self.world.url, self.owner.token, presence_s=self.presence_seconds)
+        account = Account(self.world.url, self.owner.token, presence_interval_seconds=self.presence_seconds)
         self._agent = Agent(
             account,
             self.consent,

@@ -70,7 +70,7 @@ class ApiResponse:
         assert 200 <= self.status < 300, f"{self.status}: {self.body[:2000]!r}"
         return self.json
 
-    def refused(self, status: int, code: int) -> Any:
+    def rejected(self, status: int, code: int) -> Any:
         """Assert that the request failed with this status and error code, and return the decoded body."""
         assert (self.status, self.json and self.json.get("code")) == (status, code), (
             f"{self.status}: {self.body[:2000]!r}"
@@ -79,7 +79,7 @@ class ApiResponse:
 
     def errors(self, path: str) -> list[str]:
         """Assert that the form was invalid and return the error constants at a dotted path."""
-        self.refused(400, 50035)
+        self.rejected(400, 50035)
         node = self.json["errors"]
         for step in path.split(".") if path else ():
             node = node[step]

@@ -130,7 +130,7 @@ async def test_a_frame_above_64_kib_closes_the_connection(machine: Machine, game
 
 
 async def test_a_connection_without_a_handshake_times_out(world: World, new_machine: NewMachine) -> None:
-    machine = await new_machine(await world.user(), handshake_s=0.05)
+    machine = await new_machine(await world.user(), handshake_timeout_seconds=0.05)
     program = await machine.open_connection()
 
     kind, payload_received = await program.read()

@@ -164,7 +164,7 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
 
 
 async def test_rapid_updates_send_only_the_latest_activity(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine, updates_s=3.0)
+    stage = await create_scene(world, new_machine, activity_window_seconds=3.0)
     program = await stage.program()
 
     for number in range(12):

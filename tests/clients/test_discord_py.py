@@ -303,7 +303,7 @@ async def test_members_are_renamed_timed_out_kicked_and_banned(
     await bob.timeout(until)
     _, after = await bot.received("member_update", lambda _, after: after.timed_out_until is not None)
     assert after.is_timed_out()
-    (await town.bob.post(f"/channels/{town.guild.general}/messages", json={"content": "?"})).refused(403, 50013)
+    (await town.bob.post(f"/channels/{town.guild.general}/messages", json={"content": "?"})).rejected(403, 50013)
 
     await guild.kick(bob, reason="enough")
     assert (await bot.received("member_remove")).id == bob.id
@@ -336,7 +336,7 @@ async def test_channels_are_created_edited_restricted_and_deleted(
     assert (made.topic, made.category_id, made.slowmode_delay) == ("gold", category.id, 5)
     bob = guild.get_member(town.bob.id)
     assert not made.permissions_for(bob).view_channel
-    (await town.bob.get(f"/channels/{channel.id}")).refused(403, 50001)
+    (await town.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
 
     await channel.set_permissions(bob, view_channel=True)
     _, after = await bot.received("guild_channel_update", lambda _, after: after.id == channel.id)

@@ -241,7 +241,7 @@ async def test_channels_are_created_edited_restricted_and_deleted(bot: Bot, town
     )
     made = await bot.received(hikari.GuildChannelCreateEvent)
     assert (made.channel_id, made.channel.name) == (channel.id, "vault")
-    (await town.bob.get(f"/channels/{channel.id}")).refused(403, 50001)
+    (await town.bob.get(f"/channels/{channel.id}")).rejected(403, 50001)
     await channel.edit_overwrite(
         town.bob.id, target_type=hikari.PermissionOverwriteType.MEMBER, allow=hikari.Permissions.VIEW_CHANNEL
     )

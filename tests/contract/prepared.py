@@ -5,7 +5,7 @@ from typing import Any
 
 import aiohttp
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from tests.media import data_uri, mp3, png
@@ -71,7 +71,7 @@ class Prepared:
     @property
     def bodies(self) -> dict[str, Any]:
         """Bodies of operations that do not take an empty object."""
-        later = wire.timestamp(NOW_MS + HOUR)
+        later = codec.timestamp(NOW_MS + HOUR)
         return {
             "set_guild_mfa_level": {"level": 0},
             "create_guild_integration": {"type": "twitch", "id": "1"},
@@ -89,7 +89,7 @@ class Prepared:
                 "entity_type": 3,
                 "privacy_level": 2,
                 "scheduled_start_time": later,
-                "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
                 "entity_metadata": {"location": "the park"},
             },
             "create_guild_scheduled_event_exception": {"original_scheduled_start_time": later},
@@ -178,13 +178,13 @@ async def prepare(world: World, *members: Actor, bot_permissions: int = Permissi
         "actions": [{"type": 1}],
     }
     values["rule_id"] = await create(f"{guild_path}/auto-moderation/rules", json=rule)
-    start = wire.timestamp(NOW_MS + HOUR)
+    start = codec.timestamp(NOW_MS + HOUR)
     event = {
         "name": "weekly",
         "entity_type": 3,
         "privacy_level": 2,
         "scheduled_start_time": start,
-        "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+        "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
         "entity_metadata": {"location": "the park"},
         "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
     }

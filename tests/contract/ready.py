@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
@@ -128,13 +128,13 @@ class Ready:
 
     async def event(self, **more: Any) -> str:
         """Create a scheduled event that recurs daily and return its id."""
-        start = wire.timestamp(NOW_MS + HOUR)
+        start = codec.timestamp(NOW_MS + HOUR)
         body = {
             "name": self.name(),
             "entity_type": 3,
             "privacy_level": 2,
             "scheduled_start_time": start,
-            "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+            "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
             "entity_metadata": {"location": "the park"},
             "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
         }
@@ -241,7 +241,7 @@ async def _widget_switch(builder: Ready, caller: Actor, request: Request) -> Non
 
 @before("update_guild_incident_actions")
 async def _incident(builder: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"dms_disabled_until": wire.timestamp(NOW_MS + HOUR + next(builder._numbers) * 1000)}
+    request.body = {"dms_disabled_until": codec.timestamp(NOW_MS + HOUR + next(builder._numbers) * 1000)}
 
 
 @before("update_guild_vanity_url")
@@ -409,7 +409,7 @@ async def _event(builder: Ready, caller: Actor, request: Request) -> None:
 @before("create_guild_scheduled_event_exception")
 async def _occurrence(builder: Ready, caller: Actor, request: Request) -> None:
     request.values["guild_scheduled_event_id"] = await builder.event()
-    request.body = {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
+    request.body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
 
 
 @before(
@@ -420,7 +420,7 @@ async def _occurrence(builder: Ready, caller: Actor, request: Request) -> None:
 )
 async def _exception(builder: Ready, caller: Actor, request: Request) -> None:
     event = request.values["guild_scheduled_event_id"] = await builder.event()
-    body = {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
+    body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
     exception = await builder.made(
         f"{builder.place}/scheduled-events/{event}/exceptions", "event_exception_id", json=body
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import activity_instances, members
 from tests.contract.prepared import HOUR, Prepared
@@ -107,7 +107,7 @@ async def plant(prepared: Prepared) -> Seeds:
     invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
     targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
     other_stage = str(await guild.channel("second stage", type=13))
-    later = wire.timestamp(NOW_MS + HOUR)
+    later = codec.timestamp(NOW_MS + HOUR)
     event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
     webhook_message_seed = Seed(values={"message_id": webhook_message})
     seeds = {
@@ -177,7 +177,7 @@ async def plant(prepared: Prepared) -> Seeds:
         "create_proxy_ticket": Seed(owner, {}, {"instance_id": instance.composite_id}),
         "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
         "create_guild_scheduled_event_exception": Seed(
-            bot, event, {"original_scheduled_start_time": wire.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}
+            bot, event, {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}
         ),
         "create_guild_scheduled_event": Seed(
             bot,
@@ -187,7 +187,7 @@ async def plant(prepared: Prepared) -> Seeds:
                 "entity_type": 3,
                 "privacy_level": 2,
                 "scheduled_start_time": later,
-                "scheduled_end_time": wire.timestamp(NOW_MS + 2 * HOUR),
+                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
                 "entity_metadata": {"location": "the park"},
             },
         ),

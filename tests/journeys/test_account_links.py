@@ -160,7 +160,7 @@ class Links(RuleBasedStateMachine):
         answer: ApiResponse = self.run(request_bot_token(self.head, player))
         holder = self.holders.get(player)
         if holder is not None and holder not in self.provisional:
-            assert answer.refused(400, 530010)["user_id"] == str(holder)
+            assert answer.rejected(400, 530010)["user_id"] == str(holder)
             return
         tokens = answer.ok()
         found = self.holder_of(player)
@@ -177,7 +177,7 @@ class Links(RuleBasedStateMachine):
         person = self.people[index]
         answer: ApiResponse = self.run(self.head.authorize(person.actor, SCOPE))
         if self.is_banned(person):
-            answer.refused(401, 0)
+            answer.rejected(401, 0)
             return
         code = answer.ok()["url"].partition("code=")[2].partition("&")[0]
         self.granted(person.actor.id, self.run(self.head.exchange(code)).ok())
@@ -220,17 +220,17 @@ class Links(RuleBasedStateMachine):
         owner = dict(self.texts()).get(token)
         players = [player for player, holder in self.holders.items() if holder == owner]
         if owner is None or not players:
-            answer.refused(403, 50025)
+            answer.rejected(403, 50025)
         elif owner == me:
             self.granted(me, answer.ok())
         elif owner not in self.provisional:
-            answer.refused(400, 530014)
+            answer.rejected(400, 530014)
         elif self.restricted(owner):
-            answer.refused(400, 530017)
+            answer.rejected(400, 530017)
         elif me in self.holders.values():
-            answer.refused(400, 530023)
+            answer.rejected(400, 530023)
         elif sum(moment > self.now - DAY_MS for moment in person.merges) >= MERGES_PER_DAY_MAX:
-            answer.refused(429, 0)
+            answer.rejected(429, 0)
         else:
             tokens = answer.ok()
             self.end_all(owner)
@@ -283,7 +283,7 @@ class Links(RuleBasedStateMachine):
         }
         answer: ApiResponse = self.run(self.world.request("POST", "/partner-sdk/child-token", json=body))
         if not grant.alive or grant.expires_ms <= self.now:
-            answer.refused(403, 50025)
+            answer.rejected(403, 50025)
         else:
             grant.children.append((answer.ok()["access_token"], grant.expires_ms))
 
@@ -314,9 +314,9 @@ class Links(RuleBasedStateMachine):
         answer: ApiResponse = self.run(self.head.bot.post(path, json={"external_user_id": player}))
         holder = self.holders.get(player)
         if holder is None:
-            answer.refused(404, 10013)
+            answer.rejected(404, 10013)
         elif holder in self.provisional:
-            answer.refused(400, 50229)
+            answer.rejected(400, 50229)
         else:
             answer.ok()
             self.unlink(holder)
@@ -327,7 +327,7 @@ class Links(RuleBasedStateMachine):
         person = self.people[index]
         listed: ApiResponse = self.run(person.actor.get("/oauth2/tokens"))
         if self.is_banned(person):
-            listed.refused(401, 0)
+            listed.rejected(401, 0)
             return
         for authorization in listed.ok():
             self.run(person.actor.delete(f"/oauth2/tokens/{authorization['id']}")).ok()

@@ -195,7 +195,7 @@ async def test_text_above_its_limit_is_rejected(server: Server, alice: ApiUser) 
         (f"/guilds/{guild_of(server)}/roles", "name", 100),
     ):
         assert (await alice.post(path, {field: "a" * limit})).status == 200
-        (await alice.post(path, {field: "a" * (limit + 1)})).refused(400, 50035)
+        (await alice.post(path, {field: "a" * (limit + 1)})).rejected(400, 50035)
 
 
 BAD_REQUEST, INVALID_FORM, INVALID_VERSION, NOT_FOUND = (400, 0), (400, 50035), (400, 50041), (404, 0)

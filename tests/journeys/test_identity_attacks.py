@@ -43,7 +43,7 @@ async def test_ssrf_through_a_redirect_of_the_issuer(trusting_world: World, issu
         issuer.redirects = {path: f"{issuer.url}/inner"}
         issuer.raw_bodies["/inner"] = json.dumps({"issuer": issuer.url, "keys": []}).encode()
 
-        (await trust(client, issuer)).refused(400, 530008 if path != "/jwks" else 530009)
+        (await trust(client, issuer)).rejected(400, 530008 if path != "/jwks" else 530009)
 
     assert "/inner" not in issuer.requested_paths
 
@@ -138,7 +138,7 @@ async def test_ssrf_through_a_name_that_resolves_to_an_internal_address(
     body = {"clients": [{"id": "game"}], "oidc_issuer_url": "https://id.example.com"}
     answer = await client.owner.put(configuration_path(client), json=body)
 
-    answer.refused(400, 530008)
+    answer.rejected(400, 530008)
 
 
 async def test_ssrf_by_dns_rebinding(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,14 +175,14 @@ async def test_ssrf_through_the_keys_of_an_issuer(trusting_world: World, issuer:
     for url in ("file:///etc/passwd", "gopher://127.0.0.1/", "javascript:1", "//127.0.0.1/jwks"):
         issuer.discovery = {"jwks_uri": url}
         answer = await trust(client, issuer)
-        answer.refused(400, 530009)
+        answer.rejected(400, 530009)
 
 
 async def test_an_endless_response(trusting_world: World, issuer: Issuer) -> None:
     client = await game(trusting_world)
     issuer.raw_bodies["/.well-known/openid-configuration"] = b" " * (outbound_http.RESPONSE_BYTES_MAX + 1)
 
-    (await trust(client, issuer)).refused(400, 530008)
+    (await trust(client, issuer)).rejected(400, 530008)
 
 
 # Signatures
@@ -194,9 +194,9 @@ async def test_algorithm_none(trusting_world: World, issuer: Issuer) -> None:
 
     for alg in ("none", "None", "NONE", "", None, 7):
         token = forged({"alg": alg, "kid": "one"}, claims_of(issuer))
-        (await request_token(client, token)).refused(400, 530020)
+        (await request_token(client, token)).rejected(400, 530020)
     signed = issuer.token()
-    (await request_token(client, signed.rpartition(".")[0] + ".")).refused(400, 530020)
+    (await request_token(client, signed.rpartition(".")[0] + ".")).rejected(400, 530020)
 
 
 async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
@@ -212,7 +212,7 @@ async def test_hmac_confusion(trusting_world: World, issuer: Issuer) -> None:
             body = forged({"alg": f"HS{bits}", "kid": "rsa"}, claims_of(issuer)).rpartition(".")[0]
             signature = hmac.digest(secret, body.encode(), f"sha{bits}")
             token = f"{body}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
-            (await request_token(client, token)).refused(400, 530020)
+            (await request_token(client, token)).rejected(400, 530020)
 
 
 async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Issuer) -> None:
@@ -224,7 +224,7 @@ async def test_a_shared_secret_among_the_keys(trusting_world: World, issuer: Iss
 
     token = jwt.encode({"alg": "HS256", "kid": "shared"}, claims_of(issuer), secret, algorithms=["HS256"])
 
-    (await request_token(client, token)).refused(400, 530020)
+    (await request_token(client, token)).rejected(400, 530020)
 
 
 async def test_key_and_algorithm_of_different_families(trusting_world: World, issuer: Issuer) -> None:
@@ -232,8 +232,8 @@ async def test_key_and_algorithm_of_different_families(trusting_world: World, is
     issuer.add_rsa("rsa")
     (await trust(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).refused(400, 530020)
-    (await request_token(client, issuer.token(header={"kid": "rsa"}))).refused(400, 530020)
+    (await request_token(client, issuer.token(key="rsa", alg="RS256", header={"kid": "one"}))).rejected(400, 530020)
+    (await request_token(client, issuer.token(header={"kid": "rsa"}))).rejected(400, 530020)
 
 
 @pytest.mark.parametrize("kid", ["../../etc/passwd", "one' OR '1'='1", "http://127.0.0.1/key", "\0", "x" * 5000, "ONE"])
@@ -242,7 +242,7 @@ async def test_kid_injection(trusting_world: World, issuer: Issuer, kid: str) ->
     (await trust(client, issuer)).ok()
     issuer.requested_paths.clear()
 
-    (await request_token(client, issuer.token(header={"kid": kid}))).refused(400, 530020)
+    (await request_token(client, issuer.token(header={"kid": kid}))).rejected(400, 530020)
 
     assert issuer.requested_paths == []
 
@@ -263,7 +263,7 @@ async def test_a_key_supplied_in_the_header(trusting_world: World, issuer: Issue
         ):
             top = {"alg": "ES256", "kid": "one", **header}
             token = jwt.encode(top, claims_of(issuer), mine)
-            (await request_token(client, token)).refused(400, 530020)
+            (await request_token(client, token)).rejected(400, 530020)
         assert attacker.requested_paths == []
     finally:
         await attacker.close()
@@ -278,7 +278,7 @@ async def test_an_unknown_critical_header(trusting_world: World, issuer: Issuer)
     algorithm = jws.JWSRegistry.algorithms["ES256"]
     signature = base64.urlsafe_b64encode(algorithm.sign(body.encode(), key)).rstrip(b"=").decode()
 
-    (await request_token(client, f"{body}.{signature}")).refused(400, 530020)
+    (await request_token(client, f"{body}.{signature}")).rejected(400, 530020)
 
 
 # Foreign accounts
@@ -289,8 +289,8 @@ async def test_a_token_of_another_client_of_the_same_issuer(trusting_world: Worl
     client = await game(trusting_world)
     (await trust(client, issuer)).ok()
 
-    (await request_token(client, issuer.token("victim", aud="evil-game"))).refused(400, 530003)
-    (await request_token(client, issuer.token("victim", aud=["evil-game"], azp="game"))).refused(400, 530003)
+    (await request_token(client, issuer.token("victim", aud="evil-game"))).rejected(400, 530003)
+    (await request_token(client, issuer.token("victim", aud=["evil-game"], azp="game"))).rejected(400, 530003)
 
 
 async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, issuer: Issuer) -> None:
@@ -301,8 +301,8 @@ async def test_an_issuer_that_signs_for_another_issuer(trusting_world: World, is
     try:
         clients = [{"id": "game"}, {"id": "beta", "oidc_issuer_url": other.url}]
         (await trust(client, issuer, clients=clients)).ok()
-        (await request_token(client, other.token("victim", iss=issuer.url))).refused(400, 530020)
-        (await request_token(client, other.token("victim"))).refused(400, 530003)
+        (await request_token(client, other.token("victim", iss=issuer.url))).rejected(400, 530020)
+        (await request_token(client, other.token("victim"))).rejected(400, 530003)
         mine = (await request_token(client, issuer.token("same"))).ok()["access_token"]
         theirs = (await request_token(client, other.token("same", aud="beta"))).ok()["access_token"]
         ids = [token.partition(".")[0] for token in (mine, theirs)]
@@ -317,11 +317,11 @@ async def test_taking_over_a_linked_account(trusting_world: World, issuer: Issue
     (await trust(client, issuer)).ok()
     await link_account(client, alice, issuer.token("victim"), "OIDC")
 
-    (await request_token(client, issuer.token("victim"))).refused(400, 530010)
-    (await request_bot_token(client, "x", provisional_user_id=str(alice.id))).refused(404, 10013)
+    (await request_token(client, issuer.token("victim"))).rejected(400, 530010)
+    (await request_bot_token(client, "x", provisional_user_id=str(alice.id))).rejected(404, 10013)
     code = await client.code(mallory, "sdk.social_layer")
     more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("victim")}
-    (await client.exchange(code, **more)).refused(400, 530014)
+    (await client.exchange(code, **more)).rejected(400, 530014)
 
 
 async def test_a_stolen_player_token_of_another_game(world: World) -> None:
@@ -331,7 +331,7 @@ async def test_a_stolen_player_token_of_another_game(world: World) -> None:
     code = await evil.code(mallory, "sdk.social_layer")
     answer = await evil.exchange(code, external_auth_type=BOT_ISSUED, external_auth_token=victim.token)
 
-    answer.refused(403, 50025)
+    answer.rejected(403, 50025)
     (await victim.get("/users/@me")).ok()
 
 
@@ -341,11 +341,11 @@ async def test_unlinking_a_foreign_account(trusting_world: World, issuer: Issuer
     (await trust(evil, issuer)).ok()
     tokens = await link_tokens(client, alice, issuer.token("victim"), "OIDC")
 
-    (await request_unmerge(evil, issuer.token("victim"))).refused(404, 10013)
-    (await request_unmerge(client, issuer.token("victim", exp=NOW - 1))).refused(400, 530001)
+    (await request_unmerge(evil, issuer.token("victim"))).rejected(404, 10013)
+    (await request_unmerge(client, issuer.token("victim", exp=NOW - 1))).rejected(400, 530001)
     assert evil.bot is not None
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
-    (await evil.bot.post(path, json={"external_user_id": "victim"})).refused(404, 10013)
+    (await evil.bot.post(path, json={"external_user_id": "victim"})).rejected(404, 10013)
 
     (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).ok()
 
@@ -357,4 +357,4 @@ async def test_a_key_that_is_too_short(trusting_world: World, issuer: Issuer) ->
     issuer.keys["small"] = small
     (await trust(client, issuer)).ok()
 
-    (await request_token(client, issuer.token(key="small", alg="RS256"))).refused(400, 530020)
+    (await request_token(client, issuer.token(key="small", alg="RS256"))).rejected(400, 530020)

@@ -126,7 +126,7 @@ async def permissions_filter_at_once(
     for number in range(5):
         (await alice.at(two).request("PUT", path, json=DENIED)).ok()
         await alice.at(one).create_message(channel_id, f"secret {number}")
-        (await bob.at(one).get(f"/channels/{channel_id}/messages")).refused(403, 50001)
+        (await bob.at(one).get(f"/channels/{channel_id}/messages")).rejected(403, 50001)
         # A gateway that is late uses the permissions at the time of reading, when Bob may see everything again.
         await witness.message(f"secret {number}")
         (await alice.at(two).request("DELETE", path)).ok()
@@ -193,7 +193,7 @@ async def a_revoked_token_ends_everywhere(
     for api in (one, two):
         (await bob.at(api).get("/users/@me")).ok()
     (await bob.at(one).post("/auth/logout")).ok()
-    (await bob.at(one).get("/users/@me")).refused(401, 0)
+    (await bob.at(one).get("/users/@me")).rejected(401, 0)
     assert await bob_hears.wait_closed() == 4004
 
     async def refused() -> bool:
@@ -228,7 +228,7 @@ async def test_sessions_restart_after_a_bus_outage(
         await alice.at(one).create_message(channel_id, "unheard")
         # Revocations cannot be received, so no cached token is trusted.
         (await carol.at(one).post("/auth/logout")).ok()
-        (await carol.at(two).get("/users/@me")).refused(401, 0)
+        (await carol.at(two).get("/users/@me")).rejected(401, 0)
         nats.start()
         await wait_until(lambda: bus_is(True))
         for listener in listeners:

@@ -38,7 +38,7 @@ async def test_code_replay_revokes_the_tokens_of_the_code(world: World) -> None:
 
     oauth2_error(await client.exchange(code), "invalid_grant")
 
-    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
@@ -188,7 +188,7 @@ async def test_refresh_replay_revokes_the_token_family(world: World) -> None:
 
     assert error == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
     oauth2_error(await client.refresh(third["refresh_token"]), "invalid_grant")
-    (await client.bearer(alice, third["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, third["access_token"]).get("/users/@me")).rejected(401, 0)
     # Tokens of another grant stay valid.
     (await client.refresh(other["refresh_token"])).ok()
 
@@ -210,7 +210,7 @@ async def test_token_in_the_url(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     token = (await client.tokens(alice))["access_token"]
 
-    (await world.request("GET", f"/users/@me?access_token={token}")).refused(401, 0)
+    (await world.request("GET", f"/users/@me?access_token={token}")).rejected(401, 0)
     code = await client.code(alice)
     query = f"grant_type=authorization_code&code={code}&client_id={client.id}&client_secret={client.secret}"
     answer = await world.request("POST", f"/oauth2/token?{query}")
@@ -257,17 +257,17 @@ async def test_a_token_of_one_application_is_not_one_of_another(world: World) ->
 
     answer = await victim.bot.put(f"/guilds/{guild.id}/members/{bob.id}", json={"access_token": token})
 
-    answer.refused(401, 50025)
+    answer.rejected(401, 50025)
 
 
 async def test_refresh_and_access_tokens_are_not_interchangeable(world: World) -> None:
     alice, client = await world.user(), await create_application(world)
     tokens = await client.tokens(alice)
 
-    (await client.bearer(alice, tokens["refresh_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, tokens["refresh_token"]).get("/users/@me")).rejected(401, 0)
     oauth2_error(await client.refresh(tokens["access_token"]), "invalid_grant")
-    (await world.request("GET", "/users/@me", headers={"Authorization": tokens["access_token"]})).refused(401, 0)
-    (await world.request("GET", "/users/@me", headers={"Authorization": f"Bot {tokens['access_token']}"})).refused(
+    (await world.request("GET", "/users/@me", headers={"Authorization": tokens["access_token"]})).rejected(401, 0)
+    (await world.request("GET", "/users/@me", headers={"Authorization": f"Bot {tokens['access_token']}"})).rejected(
         401, 0
     )
 
@@ -277,10 +277,10 @@ async def test_an_application_cannot_grant_itself_more_with_a_token(world: World
     alice, client = await world.user(), await create_application(world)
     game = client.bearer(alice, (await client.tokens(alice))["access_token"])
 
-    (await game.get(client.authorize_path("guilds"))).refused(401, 0)
-    (await game.post(client.authorize_path("guilds"), json={"authorize": True})).refused(401, 0)
-    (await game.get("/oauth2/tokens")).refused(401, 0)
-    (await game.get("/auth/sessions")).refused(401, 0)
+    (await game.get(client.authorize_path("guilds"))).rejected(401, 0)
+    (await game.post(client.authorize_path("guilds"), json={"authorize": True})).rejected(401, 0)
+    (await game.get("/oauth2/tokens")).rejected(401, 0)
+    (await game.get("/auth/sessions")).rejected(401, 0)
 
 
 async def test_a_banned_owner_gets_no_token_with_client_credentials(world: World) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import members
 from tests import media
@@ -351,10 +351,10 @@ async def plan(story: Story, choose: Choose) -> None:
     known = (await story.owner.get(url)).ok()
     channel, begins = str(one(choose, story.channels)), story.world.clock.now_ms() + 3_600_000
     if choose(2) or not known:
-        times = {"scheduled_start_time": wire.timestamp(begins), "scheduled_end_time": wire.timestamp(begins + 1)}
+        times = {"scheduled_start_time": codec.timestamp(begins), "scheduled_end_time": codec.timestamp(begins + 1)}
         location = ({"channel_id": channel}, {"channel_id": channel}, {"entity_metadata": {"location": "here"}})
         kind = choose(3)
-        rule = {"start": wire.timestamp(begins), "frequency": 3} if choose(2) else None
+        rule = {"start": codec.timestamp(begins), "frequency": 3} if choose(2) else None
         body = {"name": f"plan {choose(9)}", "privacy_level": 2, "entity_type": kind + 1, "recurrence_rule": rule}
         await story.owner.post(url, json={**body, **times, **location[kind]})
         return
@@ -460,7 +460,7 @@ async def begin(world: World) -> Story:
 async def test_ready_and_the_events_since_equal_a_fresh_ready(
     world: World, day: str, steps: list[tuple[Action, int]]
 ) -> None:
-    if day == "before obfuscation" and changes.CHANNEL_OBFUSCATION.active(world.clock.now_ms()):
+    if day == "before obfuscation" and changes.CHANNEL_OBFUSCATION.is_active(world.clock.now_ms()):
         world.clock.set(world.clock.now_ms() - 5 * 24 * 3600 * 1000)
     story = await begin(world)
     try:

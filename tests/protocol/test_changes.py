@@ -29,16 +29,16 @@ def ms(text: str) -> int:
     ids=lambda value: value.name if isinstance(value, Change) else "",
 )
 def test_changes_take_effect_on_their_day(change: Change, before: str, after: str) -> None:
-    assert not change.active(ms(before))
-    assert change.active(ms(after))
+    assert not change.is_active(ms(before))
+    assert change.is_active(ms(after))
 
 
 @pytest.mark.parametrize("change", changes.ALL.values(), ids=changes.ALL.keys())
 def test_each_change_is_inactive_before_and_active_from_its_date(change: Change) -> None:
     assert change.after != change.before != ""
-    assert not change.active(change.at_ms - 1)
-    assert change.active(change.at_ms)
-    assert change.active(change.at_ms + 1)
+    assert not change.is_active(change.at_ms - 1)
+    assert change.is_active(change.at_ms)
+    assert change.is_active(change.at_ms + 1)
     assert datetime.fromtimestamp(change.at_ms / 1000, UTC).date() == change.date
     assert change.after.endswith(".")
 
@@ -50,4 +50,4 @@ def test_each_change_is_listed_by_the_name_of_its_constant() -> None:
 
 def test_setting_the_clock_back_restores_the_old_behaviour() -> None:
     change = Change("a_change", date(2026, 1, 1), "Something differs.", before="Nothing does.")
-    assert [change.active(ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]
+    assert [change.is_active(ms(day)) for day in ("2026-01-02", "2025-12-31", "2026-01-01")] == [True, False, True]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, WIDE_MAX, ChannelId, Snowflake, UserId, WideInt, parse_wide
 
 
@@ -52,20 +52,20 @@ def test_other_values_are_rejected_with_the_documented_message(value: object) ->
 
 
 def test_models_encode_ids_as_strings_and_hold_them_as_distinct_ints() -> None:
-    typing = wire.decode('{"channel_id": "10", "user_ids": [20, "30"]}', Typing)
+    typing = codec.decode('{"channel_id": "10", "user_ids": [20, "30"]}', Typing)
     assert type(typing.channel_id) is ChannelId
     assert [type(user) for user in typing.user_ids] == [UserId, UserId]
-    assert wire.encode(typing) == b'{"channel_id":"10","user_ids":["20","30"]}'
+    assert codec.encode(typing) == b'{"channel_id":"10","user_ids":["20","30"]}'
 
 
 def test_a_bad_id_in_a_model_is_a_validation_error_with_its_path() -> None:
     with pytest.raises(msgspec.ValidationError, match=r"\$\.user_ids\[1\]"):
-        wire.decode('{"channel_id": "10", "user_ids": ["1", "x"]}', Typing)
+        codec.decode('{"channel_id": "10", "user_ids": ["1", "x"]}', Typing)
 
 
 @given(st.integers(0, WIDE_MAX))
 def test_a_wide_integer_survives_the_wire(number: int) -> None:
-    assert wire.decode(wire.encode(WideInt(number)), WideInt) == number
+    assert codec.decode(codec.encode(WideInt(number)), WideInt) == number
 
 
 @given(st.integers(EPOCH_MS, EPOCH_MS + (1 << 41) - 1))

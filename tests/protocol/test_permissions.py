@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hubbub.protocol import permissions, wire
+from hubbub.protocol import codec, permissions
 from hubbub.protocol.permissions import (
     BITS,
     Overwrite,
@@ -80,9 +80,9 @@ def test_default_permissions_are_not_elevated() -> None:
 
 
 def test_permissions_are_strings_on_the_wire() -> None:
-    assert wire.encode(Permissions(P.ALL)) == f'"{P.ALL}"'.encode()
-    assert wire.decode('"1024"', Permissions) == P.VIEW_CHANNEL
-    assert wire.decode("1024", Permissions) == P.VIEW_CHANNEL
+    assert codec.encode(Permissions(P.ALL)) == f'"{P.ALL}"'.encode()
+    assert codec.decode('"1024"', Permissions) == P.VIEW_CHANNEL
+    assert codec.decode("1024", Permissions) == P.VIEW_CHANNEL
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ async def test_a_provisional_account_merges_into_a_full_account(world: World) ->
     )
 
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == mary.id
-    refused = (await provisional_token(application, "hero-1")).refused(400, 530010)
+    refused = (await provisional_token(application, "hero-1")).rejected(400, 530010)
     assert refused["user_id"] == str(mary.id)
     await client.close()
 

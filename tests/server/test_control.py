@@ -248,7 +248,7 @@ async def test_a_restore_disconnects_players_from_lobbies(rehearsal: Rehearsal) 
     (await rehearsal.control_request("POST", "/clock/advance", json={"ms": 301 * SECOND_MS})).ok()
     assert rehearsal.app.worker is not None
     await rehearsal.app.worker.run_due()
-    (await player.get(f"/lobbies/{lobby_id}/messages")).refused(404, 10031)
+    (await player.get(f"/lobbies/{lobby_id}/messages")).rejected(404, 10031)
 
 
 async def test_a_fork_is_independent(rehearsal: Rehearsal) -> None:

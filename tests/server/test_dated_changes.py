@@ -38,7 +38,7 @@ async def test_nonces_are_enforced_since_the_change(world: World) -> None:
     async def twice() -> ApiResponse:
         first = (await guild.owner.post(f"/channels/{guild.general}/messages", json=body)).ok()
         second = await guild.owner.post(f"/channels/{guild.general}/messages", json=body)
-        assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.active(world.clock.now_ms())
+        assert (second.ok()["id"] == first["id"]) is changes.ENFORCE_NONCE.is_active(world.clock.now_ms())
         return second
 
     await both_sides(world, changes.ENFORCE_NONCE, twice)
@@ -132,8 +132,8 @@ async def test_pruning_requires_two_permissions_since_the_change_and_one_before(
     before, after = await both_sides(world, changes.PRUNE_PERMISSIONS, lambda: kicker.get(path))
 
     before.ok()
-    after.refused(403, 50013)
-    (await kicker.post(path, json={})).refused(403, 50013)
+    after.rejected(403, 50013)
+    (await kicker.post(path, json={})).rejected(403, 50013)
     (await both.get(path)).ok()
     world.clock.set(changes.PRUNE_PERMISSIONS.at_ms - 1)
     (await kicker.post(path, json={})).ok()
@@ -159,8 +159,8 @@ async def test_voice_states_can_be_read_over_http_since_the_change(world: World)
             changes.VOICE_STATE_READS,
             lambda path=path: guild.owner.get(f"/guilds/{guild.id}/voice-states/{path}"),
         )
-        before.refused(404, 0)
-        after.refused(404, 10065)
+        before.rejected(404, 0)
+        after.rejected(404, 10065)
 
 
 @pytest.mark.dated(changes.PAGINATED_PINS)
@@ -172,7 +172,7 @@ async def test_paginated_pins_work_since_the_change_and_old_routes_always(world:
 
     for method, path in (("PUT", f"/{message['id']}"), ("GET", ""), ("DELETE", f"/{message['id']}")):
         world.clock.set(changes.PAGINATED_PINS.at_ms - 1)
-        (await guild.owner.request(method, new + path)).refused(404, 0)
+        (await guild.owner.request(method, new + path)).rejected(404, 0)
         (await guild.owner.request(method, old + path)).ok()
         world.clock.set(changes.PAGINATED_PINS.at_ms)
         (await guild.owner.request(method, new + path)).ok()
@@ -192,7 +192,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
         return await member.post(f"/channels/{slow}/messages", json={"content": "second"})
 
     before, after = await both_sides(world, changes.BYPASS_SLOWMODE_INTRODUCED, lambda: twice(new))
-    before.refused(429, 20016)
+    before.rejected(429, 20016)
     after.ok()
     (await twice(old)).ok()
     threads = f"/channels/{slow}/threads"
@@ -200,7 +200,7 @@ async def test_bypass_slowmode_works_since_the_change(world: World) -> None:
     (await new.post(threads, json=body)).ok()
     world.clock.set(changes.BYPASS_SLOWMODE_INTRODUCED.at_ms - 1)
     (await new.post(threads, json=body)).ok()
-    (await new.post(threads, json=body)).refused(429, 20016)
+    (await new.post(threads, json=body)).rejected(429, 20016)
 
 
 async def create_expression(actor: Actor, guild: Guild, kind: str) -> ApiResponse:
@@ -223,7 +223,7 @@ async def test_manage_expressions_permits_creation_until_the_split(world: World,
     before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: create_expression(bot, guild, kind))
 
     before.ok()
-    after.refused(403, 50013)
+    after.rejected(403, 50013)
 
 
 @EXPRESSIONS
@@ -237,13 +237,13 @@ async def test_bots_create_and_change_own_expressions_since_the_change(world: Wo
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: create_expression(bot, guild, kind)
     )
 
-    before.refused(403, 50013)
+    before.rejected(403, 50013)
     created = after.ok()
     path = f"/guilds/{guild.id}/{kind}/{created.get('id') or created['sound_id']}"
     before, after = await both_sides(
         world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.patch(path, json={"name": "other"})
     )
-    before.refused(403, 50013)
+    before.rejected(403, 50013)
     after.ok()
     before, after = await both_sides(world, changes.CREATE_PERMISSIONS_FOR_BOTS, lambda: bot.get(path))
     assert ("user" in before.ok(), "user" in after.ok()) == (False, True)
@@ -294,7 +294,7 @@ async def test_file_sizes_of_apps_are_checked_per_file_since_the_change(world: W
         lambda: bot.post(path, data=form()),
     )
 
-    before.refused(413, 50045)
+    before.rejected(413, 50045)
     assert len(after.ok()["attachments"]) == 2
     world.clock.set(changes.PER_ATTACHMENT_LIMIT.at_ms - 1)
     assert len((await guild.owner.post(path, data=form())).ok()["attachments"]) == 2
@@ -309,7 +309,7 @@ async def test_splitting_permissions_adds_the_newer_permissions_to_the_older(wor
     pin = f"/channels/{guild.general}/messages/pins/{(await guild.send_message(guild.owner))['id']}"
     before, after = await both_sides(world, changes.PERMISSION_SPLITS, lambda: bot.put(pin))
     before.ok()
-    after.refused(403, 50013)
+    after.rejected(403, 50013)
     session = await guild.owner.connect()
 
     assert await world.write(lambda call: channels.split_permissions(call, guild.id)) == (1, 1)

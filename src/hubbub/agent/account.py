@@ -38,7 +38,9 @@ class SignedOut(Exception):
 class Account:
     """The account of one user on one platform."""
 
-    def __init__(self, url: str, token: str, *, status: str = "online", presence_s: float | None = None) -> None:
+    def __init__(
+        self, url: str, token: str, *, status: str = "online", presence_interval_seconds: float | None = None
+    ) -> None:
         self._core = Core(ClientCreateOptions(web_base=url), threaded=False)
         self._core.token_prefix, self._core.token = "", token
         self._core.logs.add_secrets(token)
@@ -60,7 +62,7 @@ class Account:
         self._event_received = asyncio.Event()
         self._revision = 0
         self._sent_revision = -1
-        seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_s is None else presence_s
+        seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_interval_seconds is None else presence_interval_seconds
         self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._publish)
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -143,10 +145,10 @@ class Account:
         received, self._event_received = self._event_received, asyncio.Event()
         received.set()
 
-    async def wait_until(self, predicate: Callable[[], Any], timeout_s: float) -> bool:
+    async def wait_until(self, predicate: Callable[[], Any], timeout_seconds: float) -> bool:
         """Wait until a predicate of the state is true; return False on timeout."""
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_seconds):
                 while not predicate():
                     await self._event_received.wait()
         except TimeoutError:

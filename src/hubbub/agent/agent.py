@@ -38,14 +38,16 @@ class Agent:
         addresses: Sequence[Address] = (),
         websocket_ports: Sequence[int] = (),
         clock: Clock = machine_ms,
-        updates_s: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
-        handshake_s: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
+        activity_window_seconds: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
+        handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
         self.account = account
         self.context: Final = AgentContext(account, consent, opener, clock)
-        self._updates_s = updates_s
+        self._activity_window_seconds = activity_window_seconds
         account.listeners.append(Events(self.context).handle)
-        self._ipc = IpcServer(addresses, self.accept, self.remove_connection, handshake_s=handshake_s)
+        self._ipc = IpcServer(
+            addresses, self.accept, self.remove_connection, handshake_timeout_seconds=handshake_timeout_seconds
+        )
         self._websockets: WebSocketServer | None = None
         if websocket_ports:
             self._websockets = WebSocketServer(self.accept, self.remove_connection, account.web_url, websocket_ports)
@@ -94,7 +96,7 @@ class Agent:
             raise ConnectionClosed(CloseCode.RATE_LIMITED, "Too many connections")
         connection = ProgramConnection(transport, application, pid=pid, scopes=scopes)
         connection.activity_throttle = Throttle(
-            rpc.ACTIVITY_UPDATES_MAX, self._updates_s, lambda: self.context.publish_activities(connection)
+            rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
         )
         connection.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.context.user_view()})
         self.context.connections.append(connection)

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol
 import msgspec
 
 from hubbub.agent.throttle import Throttle
-from hubbub.protocol import rpc, wire
+from hubbub.protocol import codec, rpc
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import CloseCode, Opcode, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -113,7 +113,7 @@ class ProgramConnection:
     def receive(self, body: bytes) -> None:
         """Queue the command in a received frame, or reply with an error."""
         try:
-            payload = wire.decode_any(body)
+            payload = codec.decode_any(body)
         except msgspec.DecodeError:
             self.transport.close(CloseCode.UNSUPPORTED, "The frame is not valid JSON")
             return

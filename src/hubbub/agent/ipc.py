@@ -13,7 +13,7 @@ import msgspec
 
 from hubbub.agent.addresses import Address, release
 from hubbub.agent.connections import ProgramConnection
-from hubbub.protocol import rpc, wire
+from hubbub.protocol import codec, rpc
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
 
@@ -68,12 +68,12 @@ class IpcServer:
         accept: AcceptHandshake,
         on_closed: Callable[[ProgramConnection], Awaitable[None]],
         *,
-        handshake_s: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
+        handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
         self.addresses = addresses
         self._accept = accept
         self._on_closed = on_closed
-        self._handshake_s = handshake_s
+        self._handshake_timeout_seconds = handshake_timeout_seconds
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -98,7 +98,7 @@ class IpcServer:
         transport, connection = UnixSocketTransport(writer), None
         try:
             pid = _peer_pid(writer.get_extra_info("socket"))
-            async with asyncio.timeout(self._handshake_s):
+            async with asyncio.timeout(self._handshake_timeout_seconds):
                 handshake = await _read_handshake(reader)
                 connection = await self._accept(
                     transport, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
@@ -144,7 +144,7 @@ async def _read_handshake(reader: asyncio.StreamReader) -> dict[str, Any]:
     if opcode != Opcode.HANDSHAKE:
         raise ConnectionClosed(CloseCode.UNSUPPORTED, "The first frame must be a handshake")
     try:
-        handshake = wire.decode_any(body)
+        handshake = codec.decode_any(body)
     except msgspec.DecodeError:
         handshake = None
     if not isinstance(handshake, dict):

@@ -20,9 +20,9 @@ class Throttle:
         if self._delayed is not None:
             return
         loop = asyncio.get_running_loop()
-        wait_s = self._called_at[0] + self._seconds - loop.time() if len(self._called_at) == self._limit else 0.0
-        if wait_s > 0:
-            self._delayed = loop.call_later(wait_s, self._call_delayed)
+        wait_seconds = self._called_at[0] + self._seconds - loop.time() if len(self._called_at) == self._limit else 0.0
+        if wait_seconds > 0:
+            self._delayed = loop.call_later(wait_seconds, self._call_delayed)
         else:
             self._call_now()
 

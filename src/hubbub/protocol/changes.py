@@ -1,6 +1,6 @@
 """Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md).
 
-Code calls `changes.PERMISSION_SPLITS.active(call.now)` each time and does not cache the result, so that setting the
+Code calls `changes.PERMISSION_SPLITS.is_active(call.now)` each time and does not cache the result, so that setting the
 clock back restores the old behavior.
 """
 
@@ -30,7 +30,7 @@ class Change:
         """Effective time in Unix milliseconds."""
         return int(datetime.combine(self.date, self.time_of_day, UTC).timestamp()) * 1000
 
-    def active(self, now_ms: int) -> bool:
+    def is_active(self, now_ms: int) -> bool:
         """Return whether the change is in effect at a time in Unix milliseconds, the effective time included."""
         return now_ms >= self.at_ms
 

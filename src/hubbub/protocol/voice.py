@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, Snowflake, UserId
 
 OLDEST_VERSION: Final = 4
@@ -336,7 +336,7 @@ class BackendVersion(Struct, kw_only=True):
 
 def encode_frame(op: int, payload: object, seq: int | None) -> bytes:
     """Encode a text frame of the server."""
-    return wire.encode(ServerFrame(op=op, d=payload, seq=UNSET if seq is None else seq))
+    return codec.encode(ServerFrame(op=op, d=payload, seq=UNSET if seq is None else seq))
 
 
 def encode_binary_frame(op: int, payload: bytes, seq: int) -> bytes:

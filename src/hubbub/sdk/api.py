@@ -17,7 +17,7 @@ import msgspec
 from yarl import URL
 
 from hubbub import __version__
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.operation import BodyT, Operation, ResultT
 from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
@@ -123,7 +123,7 @@ class Api:
             return cast(ResultT, None)
         if operation.media_type != "application/json":
             return cast(ResultT, reply.body)
-        return wire.decode(reply.body, operation.result)
+        return codec.decode(reply.body, operation.result)
 
     async def request(
         self,
@@ -148,7 +148,7 @@ class Api:
         if form is not None:
             content = lambda: aiohttp.FormData(dict(form))  # noqa: E731
         elif json is not None:
-            encoded = wire.encode(json)
+            encoded = codec.encode(json)
             headers["Content-Type"] = "application/json"
             content = lambda: encoded  # noqa: E731
         filled = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
@@ -201,13 +201,13 @@ class RequestBody(NamedTuple):
 
 def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> RequestBody | None:
     if files:
-        payload = None if body is None else wire.encode(body).decode()
+        payload = None if body is None else codec.encode(body).decode()
         return RequestBody("", lambda: _form(operation, payload, files))
     if body is None:
         return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
     if operation.form:
         return RequestBody("", lambda: aiohttp.FormData(_pairs(body)))
-    encoded = wire.encode(body)
+    encoded = codec.encode(body)
     return RequestBody("application/json", lambda: encoded)
 
 
@@ -226,7 +226,7 @@ def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
     """Convert a flat model to name-value pairs, without absent and null fields (spec/http.md#1.6)."""
     if model is None:
         return []
-    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=wire.encode_hook)
+    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=codec.encode_hook)
     commas = _comma_lists(type(model))
     pairs: list[tuple[str, str]] = []
     for name, value in fields.items():

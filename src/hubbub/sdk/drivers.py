@@ -33,12 +33,12 @@ class Completion(Generic[T]):
     def __await__(self) -> Generator[Any, None, T]:
         return asyncio.wrap_future(self._future).__await__()
 
-    def result(self, timeout_s: float | None = None) -> T:
+    def result(self, timeout_seconds: float | None = None) -> T:
         """Block until the operation ends and return its value, or raise its `SdkError`.
 
-        Raises TimeoutError after `timeout_s` seconds. For scripts only: a game must not block, and on an event loop's
+        Raises TimeoutError after `timeout_seconds` seconds. For scripts only: a game must not block, and on an event loop's
         own thread this never returns."""
-        return self._future.result(timeout_s)
+        return self._future.result(timeout_seconds)
 
     @property
     def done(self) -> bool:

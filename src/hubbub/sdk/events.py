@@ -426,9 +426,9 @@ class Events:
             self._expiry_timer = None
         ends = [_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id]
         if ends:
-            left_s = max(min(ends) - self.core.clock(), 0) / 1000
+            left_seconds = max(min(ends) - self.core.clock(), 0) / 1000
             self._expiry_timer = asyncio.get_running_loop().call_later(
-                left_s + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
+                left_seconds + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
             )
 
     def _check_expiry(self) -> None:

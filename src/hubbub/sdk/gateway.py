@@ -200,18 +200,18 @@ class Gateway:
                 if not lost.reconnects_at_once:
                     await self._back_off()
 
-    async def _back_off(self, retry_after_s: float = 0.0) -> None:
+    async def _back_off(self, retry_after_seconds: float = 0.0) -> None:
         """Wait 1 to 60 seconds, growing exponentially with jitter, but not less than the platform's `retry_after`."""
-        delay_s = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**self._attempts)
+        delay_seconds = min(BACKOFF_MAX_SECONDS, BACKOFF_MIN_SECONDS * 2**self._attempts)
         self._attempts += 1
-        await self.sleep(max(retry_after_s, delay_s * (0.5 + random.random() / 2)))
+        await self.sleep(max(retry_after_seconds, delay_seconds * (0.5 + random.random() / 2)))
 
     async def _find_url(self) -> str:
         """Return the gateway URL, and retry with the status HttpWait until the platform responds."""
         while True:
             if self._session is not None and self._session.url is not None:
                 return self._session.url
-            retry_after_s = 0.0
+            retry_after_seconds = 0.0
             try:
                 if self._session is None and self.before_session is not None:
                     await self.before_session()
@@ -222,12 +222,12 @@ class Gateway:
             except ApiError as error:
                 if error.status == 401:
                     raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, INVALID_TOKEN_CODE) from None
-                detail, retry_after_s = error.status, float(error.extra.get("retry_after") or 0)
+                detail, retry_after_seconds = error.status, float(error.extra.get("retry_after") or 0)
             except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
                 detail = 0
             before = self._core.status
             self._core.set_status(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
-            await self._back_off(retry_after_s)
+            await self._back_off(retry_after_seconds)
             self._core.set_status(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
 
     async def _run_socket(self, url: str) -> None:
@@ -235,9 +235,9 @@ class Gateway:
         if self._http is None:
             self._http = new_session()
         separator = "&" if "?" in url else "?"
-        timeout_s = self._core.api.timeout_ms / 1000
+        timeout_seconds = self._core.api.timeout_ms / 1000
         try:
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_seconds):
                 self._socket = await self._http.ws_connect(
                     f"{url}{separator}v=10&encoding=json&compress=zlib-stream",
                     max_msg_size=0,
@@ -255,7 +255,7 @@ class Gateway:
         try:
             while True:
                 # Hello must arrive in time; afterwards the heartbeat detects a dead connection.
-                message = await self._socket.receive(None if heartbeat else timeout_s)
+                message = await self._socket.receive(None if heartbeat else timeout_seconds)
                 if message.type is aiohttp.WSMsgType.BINARY:
                     pending += message.data
                     if not pending.endswith(ZLIB_SUFFIX):
@@ -268,8 +268,8 @@ class Gateway:
                     break
                 frame = decode_payload(data, GatewayFrame)
                 if frame.op == 10:
-                    interval_s = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
-                    heartbeat = asyncio.create_task(self._heartbeat(interval_s))
+                    interval_seconds = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
+                    heartbeat = asyncio.create_task(self._heartbeat(interval_seconds))
                     await self._identify_or_resume()
                 else:
                     await self._handle_frame(frame)
@@ -351,10 +351,10 @@ class Gateway:
         if self._settled is not None:
             self._settled.set()
 
-    async def _heartbeat(self, interval_s: float) -> None:
+    async def _heartbeat(self, interval_seconds: float) -> None:
         """Send heartbeats, the first after a random delay; close the connection if one is not acknowledged."""
         self._acknowledged = True
-        await asyncio.sleep(interval_s * random.random())
+        await asyncio.sleep(interval_seconds * random.random())
         while True:
             socket = self._socket
             if socket is None:
@@ -368,4 +368,4 @@ class Gateway:
                 await self.send(1, self._sequence)
             except (ConnectionError, aiohttp.ClientError):
                 return
-            await asyncio.sleep(interval_s)
+            await asyncio.sleep(interval_seconds)

@@ -61,7 +61,7 @@ class Reply(NamedTuple):
 class RateLimitWindow:
     """The state of a rate limit bucket (spec/http.md#1.14)."""
 
-    __slots__ = ("in_flight", "length_s", "limit", "remaining", "resets_at")
+    __slots__ = ("in_flight", "length_seconds", "limit", "remaining", "resets_at")
 
     def __init__(self) -> None:
         self.limit: int | None = None
@@ -69,26 +69,26 @@ class RateLimitWindow:
         self.remaining = 0
         self.in_flight = 0
         """Requests without a response so far, which the platform may not have counted."""
-        self.length_s = 0.0
+        self.length_seconds = 0.0
         """Length of the window in seconds."""
         self.resets_at = 0.0
         """Loop time at which the window ends."""
 
-    def wait_s(self, now: float) -> float:
+    def wait_seconds(self, now: float) -> float:
         """Return how long the next request has to wait, in seconds."""
         if self.limit is None:
             return 0.0
         if now >= self.resets_at:
             self.remaining = self.limit - self.in_flight
-            self.resets_at = now + self.length_s
+            self.resets_at = now + self.length_seconds
         return self.resets_at - now if self.remaining <= 0 else 0.0
 
-    def update(self, limit: int, remaining: int, after_s: float, now: float) -> None:
+    def update(self, limit: int, remaining: int, after_seconds: float, now: float) -> None:
         """Update the window from a response."""
         self.limit = limit
         self.remaining = remaining - self.in_flight
-        self.length_s = max(self.length_s, after_s)
-        self.resets_at = now + after_s
+        self.length_seconds = max(self.length_seconds, after_seconds)
+        self.resets_at = now + after_seconds
 
 
 class Http:
@@ -106,7 +106,7 @@ class Http:
     ) -> None:
         self.timeout_ms = timeout_ms
         """Timeout of a request including its retries; may be changed at any time."""
-        self._wait_max_s = wait_most_ms / 1000
+        self._wait_max_seconds = wait_most_ms / 1000
         self._tries = tries
         self._session = session
         self._owns_session = session is None
@@ -134,18 +134,18 @@ class Http:
         Raises ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
         tries, clock = request.tries or self._tries, asyncio.get_running_loop().time
         # The timeout covers attempts and backoff, but not the waits required by rate limits.
-        left_s = self.timeout_ms / 1000
+        left_seconds = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
             window = await self._acquire(request)
-            last, began, back_off_s = attempt == tries, clock(), _back_off_s(attempt)
+            last, began, backoff_seconds = attempt == tries, clock(), _backoff_seconds(attempt)
             try:
-                status, headers, body = await self._exchange(request, left_s)
+                status, headers, body = await self._exchange(request, left_seconds)
             except (aiohttp.ClientConnectionError, TimeoutError):
-                left_s -= clock() - began + back_off_s
-                if last or left_s <= 0 or request.method not in IDEMPOTENT_METHODS:
+                left_seconds -= clock() - began + backoff_seconds
+                if last or left_seconds <= 0 or request.method not in IDEMPOTENT_METHODS:
                     raise
                 log.debug("%s %s: no response, retrying", request.method, request.route)
-                await self._sleep(back_off_s)
+                await self._sleep(backoff_seconds)
                 continue
             finally:
                 window.in_flight -= 1
@@ -155,14 +155,14 @@ class Http:
             if status < 400:
                 return Reply(status, headers, body)
             error = parse_error_response(status, headers, body)
-            wait_s, counts = (None, False) if last else self._retry_delay(request, error, back_off_s)
-            left_s -= clock() - began + (back_off_s if counts else 0.0)
-            if wait_s is None or left_s <= 0:
+            wait_seconds, counts = (None, False) if last else self._retry_delay(request, error, backoff_seconds)
+            left_seconds -= clock() - began + (backoff_seconds if counts else 0.0)
+            if wait_seconds is None or left_seconds <= 0:
                 raise error
-            await self._sleep(wait_s)
+            await self._sleep(wait_seconds)
         raise AssertionError("unreachable")
 
-    async def _exchange(self, request: Request, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
+    async def _exchange(self, request: Request, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
         if self._session is None:
             self._session = new_session()
         try:
@@ -171,7 +171,7 @@ class Http:
                 request.url,
                 headers=request.headers,
                 data=request.body(),
-                timeout=aiohttp.ClientTimeout(total=timeout_s),
+                timeout=aiohttp.ClientTimeout(total=timeout_seconds),
                 allow_redirects=False,
             ) as response:
                 return response.status, response.headers, await response.read()
@@ -180,18 +180,18 @@ class Http:
             # headers.
             raise aiohttp.ClientConnectionError(f"Could not read the response: {error.message}") from None
 
-    def _retry_delay(self, request: Request, error: ApiError, back_off_s: float) -> tuple[float | None, bool]:
+    def _retry_delay(self, request: Request, error: ApiError, backoff_seconds: float) -> tuple[float | None, bool]:
         """Return the delay before a retry, or None for no retry, and whether the delay counts toward the timeout."""
         if error.extra.get("retry_after") is not None and (error.status == 429 or request.method in IDEMPOTENT_METHODS):
-            wait_s = float(error.extra["retry_after"])
-            if wait_s > self._wait_max_s:
+            wait_seconds = float(error.extra["retry_after"])
+            if wait_seconds > self._wait_max_seconds:
                 return None, False
             if error.extra.get("global"):
-                self._global_limit_until = asyncio.get_running_loop().time() + wait_s
-            log.debug("%s %s: rate limited, waiting %.3f s", request.method, request.route, wait_s)
-            return wait_s, False
+                self._global_limit_until = asyncio.get_running_loop().time() + wait_seconds
+            log.debug("%s %s: rate limited, waiting %.3f s", request.method, request.route, wait_seconds)
+            return wait_seconds, False
         return (
-            (back_off_s, True)
+            (backoff_seconds, True)
             if error.status in TRANSIENT_STATUSES and request.method in IDEMPOTENT_METHODS
             else (None, False)
         )
@@ -208,13 +208,13 @@ class Http:
         while True:
             now = clock()
             window = self._window(request)
-            wait_s = max(self._global_limit_until - now, window.wait_s(now))
-            if wait_s <= 0:
+            wait_seconds = max(self._global_limit_until - now, window.wait_seconds(now))
+            if wait_seconds <= 0:
                 window.remaining -= 1
                 window.in_flight += 1
                 return window
-            log.debug("%s %s: waiting %.3f s for the rate limit", request.method, request.route, wait_s)
-            await self._sleep(wait_s)
+            log.debug("%s %s: waiting %.3f s for the rate limit", request.method, request.route, wait_seconds)
+            await self._sleep(wait_seconds)
 
     def _update_bucket(self, request: Request, headers: Mapping[str, str]) -> None:
         """Update the bucket from the headers of a response."""
@@ -224,13 +224,13 @@ class Http:
         self._buckets[request.bucket] = bucket
         try:
             limit, remaining = int(headers["X-RateLimit-Limit"]), int(headers["X-RateLimit-Remaining"])
-            after_s = float(headers["X-RateLimit-Reset-After"])
+            after_seconds = float(headers["X-RateLimit-Reset-After"])
         except (KeyError, ValueError):
             return
-        self._window(request).update(limit, remaining, after_s, asyncio.get_running_loop().time())
+        self._window(request).update(limit, remaining, after_seconds, asyncio.get_running_loop().time())
 
 
-def _back_off_s(attempt: int) -> float:
+def _backoff_seconds(attempt: int) -> float:
     # Jitter keeps clients that failed together from retrying together.
     return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)
 

@@ -117,15 +117,15 @@ class Invites:
             raise validation_error(
                 "Your rich presence is not joinable; set a party, a join secret and supported platforms"
             )
-        for wait_s in (*RETRY_DELAYS_SECONDS, None):
+        for wait_seconds in (*RETRY_DELAYS_SECONDS, None):
             try:
                 return await self._send(user_id, content, ActivityActionTypes.JOIN, activity.party.id)
             except ApiError as error:
                 # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite
                 # first.
-                if wait_s is None or error.kind is not errors.INVALID_ACTIVITY_ACTION:
+                if wait_seconds is None or error.kind is not errors.INVALID_ACTIVITY_ACTION:
                     raise
-                await asyncio.sleep(wait_s)
+                await asyncio.sleep(wait_seconds)
 
     async def _request(self, user_id: int) -> None:
         core = self._core

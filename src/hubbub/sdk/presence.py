@@ -197,9 +197,9 @@ class Presence:
             clock = asyncio.get_running_loop().time
             if (
                 len(self._sent_at) == UPDATES_MAX
-                and (wait_s := self._sent_at[0] + UPDATES_WINDOW_SECONDS - clock()) > 0
+                and (wait_seconds := self._sent_at[0] + UPDATES_WINDOW_SECONDS - clock()) > 0
             ):
-                await self.sleep(wait_s)
+                await self.sleep(wait_seconds)
             self._sent_revision = self._revision
             self._sent_at.append(clock())
             payload = self._payload()

@@ -420,12 +420,12 @@ class Tokens:
             self._expiry = None
         self._expiry_callback_at_ms = None
 
-    def _set_expiry(self, left_s: float) -> None:
+    def _set_expiry(self, left_seconds: float) -> None:
         # The expiry of a token from elsewhere is known, but not its lifetime: assume the default.
-        lead_s = min(
+        lead_seconds = min(
             EXPIRY_LEAD_SECONDS, self._lifetimes.get(self._core.token, DEFAULT_LIFETIME_SECONDS) * EXPIRY_SHARE
         )
-        self._expiry_callback_at_ms = self._core.clock() + (left_s - lead_s) * 1000
+        self._expiry_callback_at_ms = self._core.clock() + (left_seconds - lead_seconds) * 1000
         self._schedule_expiry_callback()
 
     def _schedule_expiry_callback(self) -> None:
@@ -434,9 +434,11 @@ class Tokens:
             return
         if self._expiry is not None:
             self._expiry.cancel()
-        wait_s = (self._expiry_callback_at_ms - self._core.clock()) / 1000
+        wait_seconds = (self._expiry_callback_at_ms - self._core.clock()) / 1000
         # The selector does not accept timeouts much longer than a month, and no token lives that long.
-        self._expiry = asyncio.get_running_loop().call_later(max(0.0, min(wait_s, 30 * 86_400.0)), self._on_expiry)
+        self._expiry = asyncio.get_running_loop().call_later(
+            max(0.0, min(wait_seconds, 30 * 86_400.0)), self._on_expiry
+        )
 
     def _on_expiry(self) -> None:
         self._expiry_callback_at_ms = None

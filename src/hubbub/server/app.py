@@ -574,7 +574,7 @@ class StoreGuildReader:
         return guild_state.member_states(tx, guild_id, users)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """Return the ids of the guilds that a user is in."""
+        """Return the IDs of the guilds that a user is in."""
         return guild_state.guild_ids(tx, user_id)
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
@@ -582,11 +582,11 @@ class StoreGuildReader:
         return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return guild names by id."""
+        """Return guild names by ID."""
         return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """Return (family id, friend's user id) of a user's friends."""
+        """Return (family ID, friend's user ID) of a user's friends."""
         return relationships.list_friends(tx, user_id)
 
     def families(self, tx: Tx, user_id: int) -> set[int]:

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
@@ -27,7 +27,7 @@ class RecordedResponse(msgspec.Struct, frozen=True):
     """One response recorded by a test, as a line of the traffic file."""
 
     operation: str
-    """The operation id."""
+    """The operation ID."""
     status: int
     valid: bool | None
     """Whether the response matches the public description; None if the description was not available."""
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def read_description(file: Path) -> list[DescribedOperation]:
     """Read the operations of an OpenAPI file, in its order."""
-    paths: dict[str, dict[str, Any]] = wire.decode(file.read_bytes(), dict[str, Any])["paths"]
+    paths: dict[str, dict[str, Any]] = codec.decode(file.read_bytes(), dict[str, Any])["paths"]
     return [
         DescribedOperation(operations[method]["operationId"], method.upper(), path)
         for path, operations in paths.items()
@@ -95,7 +95,7 @@ def read_description(file: Path) -> list[DescribedOperation]:
 
 def read_traffic(file: Path) -> list[RecordedResponse]:
     """Read the responses recorded by a test run."""
-    return [wire.decode(line, RecordedResponse) for line in file.read_bytes().splitlines() if line]
+    return [codec.decode(line, RecordedResponse) for line in file.read_bytes().splitlines() if line]
 
 
 def operation_key(method: str, path: str) -> OperationKey:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.config import Config
 from hubbub.server.worlds import BuiltWorld
 from hubbub.server.worlds.builder import BuiltApplication, BuiltGuild, BuiltLobby, BuiltUser
@@ -81,7 +81,7 @@ def write(path: str, document: ReadyDocument) -> None:
         raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(msgspec.json.format(wire.encode(document), indent=2) + b"\n")
+            stream.write(msgspec.json.format(codec.encode(document), indent=2) + b"\n")
         os.replace(partial, target)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -150,9 +150,9 @@ class ActorSession:
             await self._socket.close(code=RESUMABLE_CLOSE_CODE)
         self._wake()
 
-    async def _send_heartbeats(self, interval_s: float) -> None:
+    async def _send_heartbeats(self, interval_seconds: float) -> None:
         while True:
-            await asyncio.sleep(interval_s)
+            await asyncio.sleep(interval_seconds)
             await self.send(HEARTBEAT, self._sequence)
 
     def _wake(self) -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from msgspec import Struct, inspect
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.protocol.sounds import SoundData
@@ -111,11 +111,11 @@ def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
     for model in models(module):
         for full in (True, False):
             original = sample(inspect.type_info(model), full=full)
-            data = wire.encode(original)
+            data = codec.encode(original)
 
-            decoded = wire.decode(data, model)
+            decoded = codec.decode(data, model)
 
-            assert wire.encode(decoded) == data, model
+            assert codec.encode(decoded) == data, model
             for name in model.__struct_fields__:
                 assert type(getattr(decoded, name)) is type(getattr(original, name)), f"{model}.{name}"
 
@@ -123,10 +123,10 @@ def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
 @pytest.mark.parametrize("module", vocabulary(), ids=short_name)
 def test_each_model_ignores_unknown_keys_and_has_a_docstring(module: ModuleType) -> None:
     for model in models(module):
-        body = msgspec.json.decode(wire.encode(sample(inspect.type_info(model), full=True)))
+        body = msgspec.json.decode(codec.encode(sample(inspect.type_info(model), full=True)))
         body["a_key_of_the_future"] = {"x": 1}
 
-        wire.decode(msgspec.json.encode(body), model)
+        codec.decode(msgspec.json.encode(body), model)
 
         assert model.__doc__, model
         assert not model.__doc__.startswith(model.__name__), model
@@ -137,16 +137,16 @@ def test_queries_decode_from_text(module: ModuleType) -> None:
     for name, operation in operations_of(module):
         if operation.query is NoneType:
             continue
-        query = msgspec.json.decode(wire.encode(sample(inspect.type_info(operation.query), full=True)))
+        query = msgspec.json.decode(codec.encode(sample(inspect.type_info(operation.query), full=True)))
         # The HTTP server collects repeated parameters into lists.
         text = {
             key: [_text(each) for each in value] if isinstance(value, list) else _text(value)
             for key, value in query.items()
         }
 
-        decoded = wire.convert(text, operation.query, strict=False)
+        decoded = codec.convert(text, operation.query, strict=False)
 
-        assert msgspec.to_builtins(decoded, enc_hook=wire.encode_hook) == query, name
+        assert msgspec.to_builtins(decoded, enc_hook=codec.encode_hook) == query, name
 
 
 def _text(value: Any) -> str:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Struct
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId, RoleId, UserId, WideInt
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import events_of
@@ -35,24 +35,24 @@ def test_events_have_the_intents_of_the_specification() -> None:
 
 
 def test_ids_and_permissions_are_encoded_as_strings_and_decoded_from_numbers() -> None:
-    body = wire.decode(b'{"permissions": 8, "name": "mods"}', roles.CreateRole)
-    same = wire.decode(b'{"permissions": "8"}', roles.CreateRole)
+    body = codec.decode(b'{"permissions": 8, "name": "mods"}', roles.CreateRole)
+    same = codec.decode(b'{"permissions": "8"}', roles.CreateRole)
 
     assert body.permissions == same.permissions == Permissions.ADMINISTRATOR
     assert isinstance(body.permissions, WideInt)
-    assert wire.encode(body) == b'{"name":"mods","permissions":"8"}'
-    assert wire.encode({RoleId(5): 2}) == b'{"5":2}'
-    assert wire.decode(b'{"5":2}', dict[RoleId, int]) == {RoleId(5): 2}
+    assert codec.encode(body) == b'{"name":"mods","permissions":"8"}'
+    assert codec.encode({RoleId(5): 2}) == b'{"5":2}'
+    assert codec.decode(b'{"5":2}', dict[RoleId, int]) == {RoleId(5): 2}
 
 
 def test_absent_and_null_differ_in_a_patch() -> None:
-    assert wire.decode(b"{}", members.UpdateMyGuildMember).nick is UNSET
-    assert wire.decode(b'{"nick": null}', members.UpdateMyGuildMember).nick is None
+    assert codec.decode(b"{}", members.UpdateMyGuildMember).nick is UNSET
+    assert codec.decode(b'{"nick": null}', members.UpdateMyGuildMember).nick is None
 
 
 def test_a_null_role_tag_means_true() -> None:
-    assert wire.encode(roles.RoleTags(premium_subscriber=None)) == b'{"premium_subscriber":null}'
-    assert wire.encode(roles.RoleTags(bot_id=UserId(7))) == b'{"bot_id":"7"}'
+    assert codec.encode(roles.RoleTags(premium_subscriber=None)) == b'{"premium_subscriber":null}'
+    assert codec.encode(roles.RoleTags(bot_id=UserId(7))) == b'{"bot_id":"7"}'
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_null_role_tag_means_true() -> None:
 )
 def test_values_beyond_a_limit_are_rejected(body: dict[str, Any], model: type[Struct]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        wire.convert(body, model)
+        codec.convert(body, model)
 
 
 def test_application_flags_are_encoded_as_a_number_and_a_string() -> None:
@@ -90,8 +90,8 @@ def test_application_flags_are_encoded_as_a_number_and_a_string() -> None:
 
 
 def test_an_activity_under_the_old_key_is_accepted() -> None:
-    old = wire.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
-    both = wire.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
+    old = codec.decode(b'{"status": "idle", "game": {"name": "chess", "type": 0}}', presence.SetPresence)
+    both = codec.decode(b'{"activities": [], "game": {"name": "chess"}}', presence.SetPresence)
 
     assert [activity.name for activity in old.all_activities] == ["chess"]
     assert both.all_activities == []
@@ -101,13 +101,13 @@ def test_an_activity_under_the_old_key_is_accepted() -> None:
 def test_identify_accepts_what_libraries_send(extra: str) -> None:
     payload = {"token": "Bot a.b.c", "intents": 513, "properties": {"$os": "linux"}} | msgspec.json.decode(extra)
 
-    assert wire.convert(payload, gateway.Identify).intents == 513
+    assert codec.convert(payload, gateway.Identify).intents == 513
 
 
 def test_requested_members_keep_their_ids_as_sent() -> None:
-    one = wire.decode(b'{"guild_id": "5", "user_ids": 7}', gateway.RequestGuildMembers)
-    many = wire.decode(b'{"guild_id": ["5", 6], "user_ids": ["7", 8]}', gateway.RequestGuildMembers)
-    none = wire.decode(b'{"guild_id": "5", "query": "", "limit": 0}', gateway.RequestGuildMembers)
+    one = codec.decode(b'{"guild_id": "5", "user_ids": 7}', gateway.RequestGuildMembers)
+    many = codec.decode(b'{"guild_id": ["5", 6], "user_ids": ["7", 8]}', gateway.RequestGuildMembers)
+    none = codec.decode(b'{"guild_id": "5", "query": "", "limit": 0}', gateway.RequestGuildMembers)
 
     assert (one.guild_ids, one.requested_user_ids) == ([GuildId(5)], [7])
     assert (many.guild_ids, many.requested_user_ids) == ([GuildId(5), GuildId(6)], ["7", 8])
@@ -115,5 +115,5 @@ def test_requested_members_keep_their_ids_as_sent() -> None:
 
 
 def test_resumed_is_an_object_and_a_deleted_guild_has_no_unavailable_key() -> None:
-    assert wire.encode(gateway.Resumed()) == b'{"_trace":[]}'
-    assert wire.encode(guilds.UnavailableGuild(id=GuildId(1))) == b'{"id":"1"}'
+    assert codec.encode(gateway.Resumed()) == b'{"_trace":[]}'
+    assert codec.encode(guilds.UnavailableGuild(id=GuildId(1))) == b'{"id":"1"}'

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import ReactionType
 from hubbub.protocol.ids import ChannelId, EmojiId, MessageId, UserId, WideInt
 from hubbub.protocol.images import ImageData
@@ -95,45 +95,45 @@ def test_events_have_the_name_of_their_constant(module: ModuleType) -> None:
 
 def test_ids_and_permissions_are_strings_on_the_wire() -> None:
     overwrite = channels.Overwrite(id=UserId(WIDE), type=1, allow=Permissions(1 << 52), deny=Permissions(0))
-    assert json.loads(wire.encode(overwrite)) == {"id": str(WIDE), "type": 1, "allow": str(1 << 52), "deny": "0"}
+    assert json.loads(codec.encode(overwrite)) == {"id": str(WIDE), "type": 1, "allow": str(1 << 52), "deny": "0"}
 
 
 def test_permissions_are_read_from_strings_and_from_numbers() -> None:
-    body = wire.decode(b'{"allow": "1024", "deny": 2048, "type": 0}', channels.SetChannelPermissionOverwrite)
+    body = codec.decode(b'{"allow": "1024", "deny": 2048, "type": 0}', channels.SetChannelPermissionOverwrite)
     assert (body.allow, body.deny) == (1024, 2048)
 
 
 def test_absent_message_parts_are_omitted_and_not_null() -> None:
-    keys = json.loads(wire.encode(sample(messages.Message, full=False))).keys()
+    keys = json.loads(codec.encode(sample(messages.Message, full=False))).keys()
     assert not keys & {"poll", "interaction", "thread", "referenced_message", "reactions", "nonce"}
 
 
 def test_absent_and_null_differ_in_a_message_edit() -> None:
-    body = wire.decode(b'{"content": null}', messages.UpdateMessage)
+    body = codec.decode(b'{"content": null}', messages.UpdateMessage)
     assert body.content is None
     assert body.embeds is UNSET
 
 
 def test_a_channel_of_any_kind_decodes_before_its_type_is_known() -> None:
     thread = sample(channels.Thread, full=True)
-    read = wire.decode(wire.encode(thread), channels.AnyChannel)
+    read = codec.decode(codec.encode(thread), channels.AnyChannel)
     assert read.thread_metadata == thread.thread_metadata
     assert read.position == thread.position
 
 
 def test_mentions_in_a_dispatched_message_keep_their_member() -> None:
-    decoded = wire.decode(wire.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
+    decoded = codec.decode(codec.encode(sample(messages.DispatchedMessage, full=True)), messages.DispatchedMessage)
     assert decoded.mentions[0].member is not UNSET
 
 
 def test_an_attachment_is_referenced_by_index_or_id() -> None:
-    body = wire.decode(b'{"attachments": [{"id": 0}, {"id": "1234567890123456789"}]}', messages.CreateMessage)
+    body = codec.decode(b'{"attachments": [{"id": 0}, {"id": "1234567890123456789"}]}', messages.CreateMessage)
     assert isinstance(body.attachments, list)
     assert [entry.id for entry in body.attachments] == [0, 1234567890123456789]
 
 
 def test_unknown_keys_of_a_body_are_ignored() -> None:
-    body = wire.decode(b'{"content": "hi", "embed": {}, "mobile_network_type": "unknown"}', messages.CreateMessage)
+    body = codec.decode(b'{"content": "hi", "embed": {}, "mobile_network_type": "unknown"}', messages.CreateMessage)
     assert body.content == "hi"
 
 
@@ -166,18 +166,18 @@ def test_unknown_keys_of_a_body_are_ignored() -> None:
 )
 def test_a_body_beyond_a_limit_is_rejected(model: type[Struct], body: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        wire.decode(json.dumps(body), model)
+        codec.decode(json.dumps(body), model)
 
 
 def test_queries_are_read_from_strings() -> None:
-    listed = wire.convert({"before": str(WIDE), "limit": "7"}, messages.ListMessages, strict=False)
-    reacted = wire.convert({"after": "5", "type": "1"}, reactions.ListReactions, strict=False)
-    pinned = wire.convert({"before": "2026-01-02T03:04:05.678000+00:00"}, pins.ListPins, strict=False)
-    joined = wire.convert({"with_member": "true"}, threads.ListThreadMembers, strict=False)
+    listed = codec.convert({"before": str(WIDE), "limit": "7"}, messages.ListMessages, strict=False)
+    reacted = codec.convert({"after": "5", "type": "1"}, reactions.ListReactions, strict=False)
+    pinned = codec.convert({"before": "2026-01-02T03:04:05.678000+00:00"}, pins.ListPins, strict=False)
+    joined = codec.convert({"with_member": "true"}, threads.ListThreadMembers, strict=False)
     assert (listed.before, listed.limit, listed.after) == (MessageId(WIDE), 7, UNSET)
     assert (reacted.after, reacted.type) == (UserId(5), ReactionType.BURST)
     assert isinstance(pinned.before, datetime)
-    assert wire.milliseconds(pinned.before) == 1_767_323_045_678
+    assert codec.milliseconds(pinned.before) == 1_767_323_045_678
     assert joined.with_member is True
 
 
@@ -190,8 +190,8 @@ def test_direct_message_events_need_other_intents() -> None:
 
 
 def test_a_unicode_emoji_has_a_null_id() -> None:
-    assert json.loads(wire.encode(emojis.PartialEmoji(id=None, name="🔥"))) == {"id": None, "name": "🔥"}
-    assert wire.decode(b'{"id": "5", "name": null}', emojis.PartialEmoji).id == EmojiId(5)
+    assert json.loads(codec.encode(emojis.PartialEmoji(id=None, name="🔥"))) == {"id": None, "name": "🔥"}
+    assert codec.decode(b'{"id": "5", "name": null}', emojis.PartialEmoji).id == EmojiId(5)
 
 
 def test_an_operation_fills_its_path() -> None:

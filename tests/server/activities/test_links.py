@@ -47,7 +47,7 @@ async def test_a_quick_link_is_public_and_expires_after_30_days(world: World) ->
     world.clock.advance(30 * DAY - 1)
     (await world.request("GET", links_path(bot, "quick", made["link_id"]))).ok()
     world.clock.advance(1)
-    (await world.request("GET", links_path(bot, "quick", made["link_id"]))).refused(404, 0)
+    (await world.request("GET", links_path(bot, "quick", made["link_id"]))).rejected(404, 0)
     (await bot.post(links_path(bot), json=link_body())).ok()
     assert await world.app.database.read(lambda tx: tx.value("SELECT COUNT(*) FROM activity_links")) == 1
 
@@ -57,10 +57,10 @@ async def test_only_the_application_creates_quick_links(world: World) -> None:
     player = await world.bearer(stranger, other.application_id or 0, "identify")
 
     for actor in (other, stranger, player):
-        (await actor.post(links_path(bot), json=link_body())).refused(403, 20012)
-    (await world.request("POST", links_path(bot), json=link_body())).refused(401, 0)
+        (await actor.post(links_path(bot), json=link_body())).rejected(403, 20012)
+    (await world.request("POST", links_path(bot), json=link_body())).rejected(401, 0)
     for wrong in ("1-1", "0-1", "2-1", "x", "1-x", "1-" + "9" * 30):
-        (await world.request("GET", links_path(bot, "quick", wrong))).refused(404, 0)
+        (await world.request("GET", links_path(bot, "quick", wrong))).rejected(404, 0)
 
 
 @pytest.mark.parametrize(
@@ -106,15 +106,15 @@ async def test_managed_links_are_stored_updated_and_deleted(world: World) -> Non
     assert (
         await world.request("GET", f"{world.url}/cdn/activity-links/{bot.application_id}/{number}.png")
     ).status == 200
-    (await stranger.get(links_path(bot, "managed"))).refused(403, 20012)
-    (await stranger.post(links_path(bot, "managed"), json=link_body())).refused(403, 20012)
-    (await stranger.patch(path, json={})).refused(403, 20012)
-    (await stranger.delete(path)).refused(403, 20012)
-    (await stranger.get(links_path(bot, "quick", made["link_id"]))).refused(404, 0)
+    (await stranger.get(links_path(bot, "managed"))).rejected(403, 20012)
+    (await stranger.post(links_path(bot, "managed"), json=link_body())).rejected(403, 20012)
+    (await stranger.patch(path, json={})).rejected(403, 20012)
+    (await stranger.delete(path)).rejected(403, 20012)
+    (await stranger.get(links_path(bot, "quick", made["link_id"]))).rejected(404, 0)
 
     assert (await bot.delete(path)).status == 204
-    (await bot.delete(path)).refused(404, 0)
-    (await bot.patch(path, json={})).refused(404, 0)
+    (await bot.delete(path)).rejected(404, 0)
+    (await bot.patch(path, json={})).rejected(404, 0)
     assert (await bot.get(links_path(bot, "managed"))).ok() == []
 
 
@@ -141,8 +141,8 @@ async def test_url_parameters_override_the_link(world: World) -> None:
     assert await open_link(link_id=made["link_id"], referrer_id=str(alice.id)) == (made, "room-7", str(alice.id))
     assert await open_link(link_id=made["link_id"], custom_id="room-8", referrer_id="me") == (made, "room-8", None)
     assert await open_link(link_id="9-9", custom_id="room-8") == (None, "room-8", None)
-    (await world.request("GET", "/activities/1/link")).refused(404, 10002)
-    (await world.request("GET", f"/activities/{(await world.bot()).application_id}/link")).refused(404, 10002)
+    (await world.request("GET", "/activities/1/link")).rejected(404, 10002)
+    (await world.request("GET", f"/activities/{(await world.bot()).application_id}/link")).rejected(404, 10002)
 
 
 async def test_the_page_of_a_link_is_public(world: World) -> None:

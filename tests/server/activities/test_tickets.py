@@ -165,13 +165,13 @@ async def test_only_participants_get_a_ticket(activity: Stage) -> None:
     alice, bob = await activity.world.user(), await activity.world.user()
     path = f"/applications/{activity.bot.application_id}/proxy-tickets"
 
-    (await alice.post("/applications/1/proxy-tickets")).refused(404, 10002)
-    (await alice.post(path)).refused(400, 50039)
-    (await alice.post(path, json={"instance_id": "i-1-gc-1-1"})).refused(404, 0)
+    (await alice.post("/applications/1/proxy-tickets")).rejected(404, 10002)
+    (await alice.post(path)).rejected(400, 50039)
+    (await alice.post(path, json={"instance_id": "i-1-gc-1-1"})).rejected(404, 0)
     instance = await launch(activity, alice)
-    (await bob.post(path, json={"instance_id": instance})).refused(404, 0)
-    (await bob.post(path)).refused(400, 50039)
-    (await activity.bot.post(path)).refused(403, 20001)
+    (await bob.post(path, json={"instance_id": instance})).rejected(404, 0)
+    (await bob.post(path)).rejected(400, 50039)
+    (await activity.bot.post(path)).rejected(403, 20001)
     assert (await alice.post(path, json={"instance_id": ""})).errors("instance_id") == ["BASE_TYPE_BAD_LENGTH"]
     answer = await alice.post(path, json={"instance_id": instance})
     assert answer.headers["Cache-Control"] == "no-store"

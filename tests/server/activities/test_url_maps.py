@@ -35,9 +35,9 @@ async def test_only_managers_of_an_application_access_its_url_map(world: World) 
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
 
     for actor in (other, stranger):
-        (await actor.get(config_of(bot))).refused(403, 20012)
-        (await actor.post(config_of(bot), json={"url_map": []})).refused(403, 20012)
-    (await stranger.get(config_of(bot, 1))).refused(404, 10002)
+        (await actor.get(config_of(bot))).rejected(403, 20012)
+        (await actor.post(config_of(bot), json={"url_map": []})).rejected(403, 20012)
+    (await stranger.get(config_of(bot, 1))).rejected(404, 10002)
 
 
 async def test_trailing_slashes_are_removed(world: World) -> None:

@@ -39,7 +39,7 @@ async def test_a_deleted_user_leaves_their_guilds_and_their_messages_stay(world:
     await delete_account(mary)
 
     assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == str(mary.id)
-    (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).refused(404, 10007)
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{mary.id}")).rejected(404, 10007)
     stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert (stored["content"], stored["author"]["username"]) == ("remember me", "Deleted User")
     assert stored["author"]["id"] == str(mary.id)
@@ -54,11 +54,11 @@ async def test_deleting_an_account_revokes_every_token(world: World) -> None:
     await delete_account(mary)
 
     assert await session.wait_closed() == 4004
-    (await mary.get("/users/@me")).refused(401, 0)
-    (await bearer.get("/users/@me")).refused(401, 0)
+    (await mary.get("/users/@me")).rejected(401, 0)
+    (await bearer.get("/users/@me")).rejected(401, 0)
     again = await client.refresh(tokens["refresh_token"])
     assert (again.status, again.json["error"]) == (400, "invalid_grant")
-    (await client.owner.get(f"/users/{mary.id}")).refused(404, 10013)
+    (await client.owner.get(f"/users/{mary.id}")).rejected(404, 10013)
 
 
 async def test_deleting_an_account_frees_the_username_and_disables_the_login(world: World) -> None:
@@ -83,21 +83,21 @@ async def test_deleting_an_account_requires_the_password_and_the_code(world: Wor
     guessed = await mary.post("/users/@me/delete", json={"password": PASSWORD, "code": "000000"})
     assert guessed.errors("code") == ["MFA_INVALID_CODE"]
     await delete_account(mary, code=totp.code_at(SECRET, step + 1))
-    (await mary.get("/users/@me")).refused(401, 0)
+    (await mary.get("/users/@me")).rejected(401, 0)
 
 
 async def test_an_owner_of_guilds_or_applications_cannot_delete_their_account(world: World) -> None:
     mary, nora = await register(world), await world.user()
     guild = await world.guild(mary, nora)
 
-    (await mary.post("/users/@me/delete", json={"password": PASSWORD})).refused(400, 40011)
+    (await mary.post("/users/@me/delete", json={"password": PASSWORD})).rejected(400, 40011)
     (await mary.patch(f"/guilds/{guild.id}", json={"owner_id": str(nora.id)})).ok()
     await delete_account(mary)
 
     oleg = await register(world, "oleg")
     await create_application(world, oleg)
     response = await oleg.post("/users/@me/delete", json={"password": PASSWORD})
-    assert "applications" in response.refused(400, 40011)["message"]
+    assert "applications" in response.rejected(400, 40011)["message"]
     (await oleg.get("/users/@me")).ok()
 
 
@@ -139,9 +139,9 @@ async def test_bots_and_applications_cannot_delete_or_export_an_account(world: W
     mary = await register(world)
     bearer = client.bearer(mary, (await client.tokens(mary))["access_token"])
 
-    (await client.bot.post("/users/@me/delete", json={"password": PASSWORD})).refused(403, 20001)
-    (await bearer.post("/users/@me/delete", json={"password": PASSWORD})).refused(401, 0)
-    (await bearer.get("/users/@me/harvest")).refused(401, 0)
+    (await client.bot.post("/users/@me/delete", json={"password": PASSWORD})).rejected(403, 20001)
+    (await bearer.post("/users/@me/delete", json={"password": PASSWORD})).rejected(401, 0)
+    (await bearer.get("/users/@me/harvest")).rejected(401, 0)
 
 
 async def test_a_data_export_contains_the_records_of_a_user(world: World) -> None:

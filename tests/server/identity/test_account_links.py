@@ -82,7 +82,7 @@ async def test_every_way_to_end_a_link_revokes_its_tokens_and_sessions(world: Wo
     await unlink(client, user, tokens)
 
     assert await session.wait_closed() == 4004
-    (await playing.get("/users/@me")).refused(401, 0)
+    (await playing.get("/users/@me")).rejected(401, 0)
     assert oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant") == (
         'Invalid "refresh_token" in request'
     )
@@ -111,14 +111,14 @@ async def test_unmerging_by_the_bot_without_a_link_fails(world: World) -> None:
     await provisional_player(client, "hero")
     path = "/partner-sdk/provisional-accounts/unmerge/bot"
 
-    (await client.bot.post(path, json={"external_user_id": "hero"})).refused(400, 50229)
-    (await client.bot.post(path, json={"external_user_id": "unknown"})).refused(404, 10013)
+    (await client.bot.post(path, json={"external_user_id": "hero"})).rejected(400, 50229)
+    (await client.bot.post(path, json={"external_user_id": "unknown"})).rejected(404, 10013)
     assert (await client.bot.post(path, json={"external_user_id": ""})).errors("external_user_id") == [
         "BASE_TYPE_BAD_LENGTH"
     ]
     plain = await game(world, flags=0)
     assert plain.bot is not None
-    (await plain.bot.post(path, json={"external_user_id": "hero"})).refused(403, 530000)
+    (await plain.bot.post(path, json={"external_user_id": "hero"})).rejected(403, 530000)
 
 
 @pytest.mark.parametrize("unlink", [by_the_bot, by_the_user, by_revoking_the_access_token, by_a_ban])
@@ -164,7 +164,7 @@ async def test_ending_the_link_of_one_game_keeps_the_link_of_another(world: Worl
     await by_revoking_the_access_token(one, user, mine)
 
     (await two.bearer(user, theirs["access_token"]).get("/users/@me")).ok()
-    (await request_bot_token(two, "hero")).refused(400, 530010)
+    (await request_bot_token(two, "hero")).rejected(400, 530010)
 
 
 async def test_the_device_flow_can_link_an_account(world: World) -> None:
@@ -182,7 +182,7 @@ async def test_the_device_flow_can_link_an_account(world: World) -> None:
     tokens = (await client.post("/oauth2/token", **fields, **more)).ok()
 
     assert (await client.bearer(user, tokens["access_token"]).get("/users/@me")).ok()["id"] == str(user.id)
-    (await request_bot_token(client, "hero")).refused(400, 530010)
+    (await request_bot_token(client, "hero")).rejected(400, 530010)
 
 
 # Bans
@@ -201,10 +201,10 @@ async def test_a_banned_account_cannot_be_merged_until_the_ban_ends(world: World
     await world.write(lambda call: accounts.ban(call, UserId(user.id), ends_ms=ends_ms))
     player = await provisional_player(client, "hero")
 
-    (await user.get("/users/@me")).refused(401, 0)
-    (await merge(client, other, player.token)).refused(400, 530017)
+    (await user.get("/users/@me")).rejected(401, 0)
+    (await merge(client, other, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms - 1)
-    (await merge(client, other, player.token)).refused(400, 530017)
+    (await merge(client, other, player.token)).rejected(400, 530017)
     world.clock.set(ends_ms)
     (await merge(client, other, player.token)).ok()
 
@@ -215,7 +215,7 @@ async def test_lifting_a_ban_allows_merging_again(world: World) -> None:
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
     player = await provisional_player(client, "hero")
     world.clock.set(world.clock.now_ms() + 6 * DAY_MS)
-    (await merge(client, other, player.token)).refused(400, 530017)
+    (await merge(client, other, player.token)).rejected(400, 530017)
 
     assert await world.write(lambda call: accounts.unban(call, UserId(user.id)))
 
@@ -230,7 +230,7 @@ async def test_a_ban_revokes_the_tokens_of_every_application(world: World) -> No
 
     await world.write(lambda call: accounts.ban(call, UserId(user.id)))
 
-    (await plain.bearer(user, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    (await plain.bearer(user, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     oauth2_error(await plain.refresh(tokens["refresh_token"]), "invalid_grant")
 
 
@@ -252,18 +252,18 @@ async def test_the_control_api_bans_and_unbans_users(stage: RehearsalWorld) -> N
     bob = stage.demo_user("bob")
 
     (await stage.control_request("POST", f"/users/{bob.id}/ban", json={"reason": "a test"})).ok()
-    (await bob.get("/users/@me")).refused(401, 0)
+    (await bob.get("/users/@me")).rejected(401, 0)
     (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).ok()
-    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).refused(404, 0)
-    (await stage.control_request("POST", "/users/1/ban", json={})).refused(404, 10013)
+    (await stage.control_request("DELETE", f"/users/{bob.id}/ban")).rejected(404, 0)
+    (await stage.control_request("POST", "/users/1/ban", json={})).rejected(404, 10013)
     auth_type, credential = await stage.credential("oidc", "ada")
     from tests.issuer import request_token
 
     created = (await request_token(stage.demo_game, credential, auth_type)).ok()
     player = await bearer_for_token(stage.demo_game, created["access_token"])
-    (await stage.control_request("POST", f"/users/{player.id}/ban", json={})).refused(400, 50229)
+    (await stage.control_request("POST", f"/users/{player.id}/ban", json={})).rejected(400, 50229)
     bots = stage.control.built.applications["demo-bot"].id
-    (await stage.control_request("POST", f"/users/{int(bots)}/ban", json={})).refused(404, 10013)
+    (await stage.control_request("POST", f"/users/{int(bots)}/ban", json={})).rejected(404, 10013)
 
 
 # Publishers
@@ -323,8 +323,8 @@ async def test_a_publisher_token_only_yields_tokens_of_its_games(world: World) -
     alice = await world.user()
     held = parent.bearer(alice, (await parent.tokens(alice, "openid sdk.social_layer"))["access_token"])
 
-    (await held.get("/users/@me")).refused(401, 0)
-    (await held.get("/users/@me/guilds")).refused(401, 0)
+    (await held.get("/users/@me")).rejected(401, 0)
+    (await held.get("/users/@me/guilds")).rejected(401, 0)
     assert (await held.get("/oauth2/@me")).ok()["application"]["id"] == str(parent.id)
     assert (await held.get("/oauth2/userinfo")).ok()["sub"] == str(alice.id)
     with pytest.raises(AssertionError, match="closed with 4004"):
@@ -338,7 +338,7 @@ async def test_only_the_publisher_authorizes_players(world: World) -> None:
     oauth2_error(await alice.get(child.authorize_path("sdk.social_layer")), "unauthorized_client")
     oauth2_error(await child.authorize(alice, "identify"), "unauthorized_client")
     oauth2_error(await child.post("/oauth2/device/authorize", scope="identify"), "unauthorized_client")
-    (await request_bot_token(child, "hero")).refused(403, 530000)
+    (await request_bot_token(child, "hero")).rejected(403, 530000)
     (await alice.get(child.authorize_path("applications.commands", response_type=None))).ok()
     (await request_bot_token(parent, "hero")).ok()
 
@@ -364,17 +364,17 @@ async def test_a_child_token_request_fails_with_the_specific_error(world: World)
     token = (await parent.tokens(alice, "sdk.social_layer"))["access_token"]
     own = (await child_token(parent, token, child)).ok()["access_token"]
 
-    (await child_token(parent, "nonsense", child)).refused(403, 50025)
-    (await child_token(parent, own, child)).refused(403, 50025)
+    (await child_token(parent, "nonsense", child)).rejected(403, 50025)
+    (await child_token(parent, own, child)).rejected(403, 50025)
     stranger = (await outsider.tokens(alice, "sdk.social_layer"))["access_token"]
-    (await child_token(parent, stranger, child)).refused(403, 50025)
-    (await child_token(parent, token, outsider)).refused(404, 10002)
-    (await child_token(parent, token, parent)).refused(404, 10002)
-    (await child_token(parent, token, child, parent_client_secret="wrong")).refused(401, 530007)
-    (await child_token(parent, token, child, parent_client_secret=None)).refused(401, 530007)
+    (await child_token(parent, stranger, child)).rejected(403, 50025)
+    (await child_token(parent, token, outsider)).rejected(404, 10002)
+    (await child_token(parent, token, parent)).rejected(404, 10002)
+    (await child_token(parent, token, child, parent_client_secret="wrong")).rejected(401, 530007)
+    (await child_token(parent, token, child, parent_client_secret=None)).rejected(401, 530007)
     assert (await child_token(parent, "", child)).errors("parent_access_token") == ["BASE_TYPE_BAD_LENGTH"]
     world.clock.set(world.clock.now_ms() + 7 * DAY_MS)
-    (await child_token(parent, token, child)).refused(403, 50025)
+    (await child_token(parent, token, child)).rejected(403, 50025)
 
 
 async def test_a_public_publisher_sends_no_client_secret(world: World) -> None:
@@ -399,7 +399,7 @@ async def test_child_tokens_outlive_a_refresh_and_end_with_a_revocation(world: W
     await by_revoking_the_access_token(parent, alice, tokens)
     assert await session.wait_closed() == 4004
     for held in (early, late):
-        (await held.get("/users/@me")).refused(401, 0)
+        (await held.get("/users/@me")).rejected(401, 0)
 
 
 async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) -> None:
@@ -411,7 +411,7 @@ async def test_a_replayed_refresh_token_ends_the_games_tokens_too(world: World) 
 
     oauth2_error(await parent.refresh(tokens["refresh_token"]), "invalid_grant")
 
-    (await held.get("/users/@me")).refused(401, 0)
+    (await held.get("/users/@me")).rejected(401, 0)
 
 
 async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None:
@@ -425,9 +425,9 @@ async def test_revoking_the_token_of_a_game_keeps_the_link(world: World) -> None
     oauth2_error(await parent.post("/oauth2/token/revoke", token=held[0].token), "unauthorized_client")
     await by_revoking_the_access_token(one, user, {"access_token": held[0].token})
 
-    (await held[0].get("/users/@me")).refused(401, 0)
+    (await held[0].get("/users/@me")).rejected(401, 0)
     (await held[1].get("/users/@me")).ok()
-    (await request_bot_token(parent, "hero")).refused(400, 530010)
+    (await request_bot_token(parent, "hero")).rejected(400, 530010)
 
 
 async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(world: World) -> None:
@@ -445,17 +445,17 @@ async def test_joining_a_family_deletes_the_accounts_and_tokens_of_the_game(worl
 
     assert signals == [FamilyJoined(application_id=ApplicationId(child.id), parent_id=ApplicationId(parent.id))]
     assert (await session.wait_closed(), await open_before.wait_closed()) == (4004, 4004)
-    (await player.get("/users/@me")).refused(401, 0)
-    (await playing.get("/users/@me")).refused(401, 0)
+    (await player.get("/users/@me")).rejected(401, 0)
+    (await playing.get("/users/@me")).rejected(401, 0)
     oauth2_error(await child.refresh(tokens["refresh_token"]), "invalid_grant")
-    (await user.get(f"/users/{player.id}")).refused(404, 10013)
-    (await before.get("/users/@me")).refused(401, 0)
+    (await user.get(f"/users/{player.id}")).rejected(404, 10013)
+    (await before.get("/users/@me")).rejected(401, 0)
     response = (await child.owner.get(f"/applications/{child.id}/publisher")).ok()
     assert response == {"application_id": str(child.id), "parent_id": str(parent.id), "child_ids": []}
     response = (await parent.owner.get(f"/applications/{parent.id}/publisher")).ok()
     assert (response["parent_id"], response["child_ids"]) == (None, [str(child.id)])
-    (await user.get(f"/applications/{parent.id}/publisher")).refused(403, 20012)
-    (await user.get("/applications/1/publisher")).refused(404, 10002)
+    (await user.get(f"/applications/{parent.id}/publisher")).rejected(403, 20012)
+    (await user.get("/applications/1/publisher")).rejected(404, 10002)
 
 
 async def test_only_compatible_applications_can_be_a_family(world: World) -> None:
@@ -511,8 +511,8 @@ async def test_the_control_api_links_publishers(stage: RehearsalWorld) -> None:
     again = await stage.control_request(
         "POST", f"/applications/{child.id}/publisher", json={"parent_id": str(parent.id)}
     )
-    again.refused(400, 0)
-    (await stage.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).refused(404, 10002)
+    again.rejected(400, 0)
+    (await stage.control_request("POST", "/applications/1/publisher", json={"parent_id": "1"})).rejected(404, 10002)
 
 
 # Operator commands

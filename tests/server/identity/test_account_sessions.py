@@ -73,12 +73,12 @@ async def test_a_session_can_be_ended_from_another_session(world: World) -> None
     live = await lost.connect()
     [found] = [one for one in (await alice.get("/auth/sessions")).ok() if not one["current"]]
 
-    (await mallory.delete(f"/auth/sessions/{found['id']}")).refused(404, 10020)
+    (await mallory.delete(f"/auth/sessions/{found['id']}")).rejected(404, 10020)
     (await alice.delete(f"/auth/sessions/{found['id']}")).ok()
 
-    (await lost.get("/users/@me")).refused(401, 0)
+    (await lost.get("/users/@me")).rejected(401, 0)
     assert await live.wait_closed() == 4004
-    (await alice.delete(f"/auth/sessions/{found['id']}")).refused(404, 10020)
+    (await alice.delete(f"/auth/sessions/{found['id']}")).rejected(404, 10020)
     assert len((await alice.get("/auth/sessions")).ok()) == 1
 
 
@@ -90,13 +90,13 @@ async def test_all_other_sessions_can_be_ended_at_once(world: World) -> None:
 
     (await alice.get("/users/@me")).ok()
     for other in others:
-        (await other.get("/users/@me")).refused(401, 0)
+        (await other.get("/users/@me")).rejected(401, 0)
 
 
 async def test_bots_have_no_login_sessions(world: World) -> None:
     bot = await world.bot()
 
-    (await bot.get("/auth/sessions")).refused(403, 20001)
+    (await bot.get("/auth/sessions")).rejected(403, 20001)
 
 
 # The password
@@ -109,7 +109,7 @@ async def test_a_new_password_ends_every_other_session(world: World) -> None:
     (await alice.post("/auth/password", json={"password": PASSWORD, "new_password": "battery staple"})).ok()
 
     (await alice.get("/users/@me")).ok()
-    (await other.get("/users/@me")).refused(401, 0)
+    (await other.get("/users/@me")).rejected(401, 0)
     assert (await login(world)).errors("password") == ["INVALID_LOGIN"]
     (await login(world, password="battery staple")).ok()
 

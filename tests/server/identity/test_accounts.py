@@ -67,7 +67,7 @@ async def test_logging_out_ends_the_token_and_its_sessions(world: World) -> None
 
     (await alice.post("/auth/logout")).ok()
 
-    (await alice.get("/users/@me")).refused(401, 0)
+    (await alice.get("/users/@me")).rejected(401, 0)
     assert await session.wait_closed() == 4004
 
 

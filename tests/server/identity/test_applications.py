@@ -43,7 +43,7 @@ async def test_only_limited_intents_can_be_changed(world: World) -> None:
 async def test_a_changed_intent_takes_effect_at_once(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
-    (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
 
     (await bot.patch("/applications/@me", json={"flags": ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED})).ok()
 
@@ -83,10 +83,10 @@ async def test_other_bots_and_users_cannot_read_or_update_an_application(world: 
     bot, other, stranger = await world.bot(), await world.bot(), await world.user()
 
     for actor in (other, stranger):
-        (await actor.get(f"/applications/{bot.application_id}")).refused(403, 20012)
-        (await actor.patch(f"/applications/{bot.application_id}", json={"description": "x"})).refused(403, 20012)
-    (await stranger.get("/applications/@me")).refused(403, 20002)
-    (await bot.get("/applications/1")).refused(404, 10002)
+        (await actor.get(f"/applications/{bot.application_id}")).rejected(403, 20012)
+        (await actor.patch(f"/applications/{bot.application_id}", json={"description": "x"})).rejected(403, 20012)
+    (await stranger.get("/applications/@me")).rejected(403, 20002)
+    (await bot.get("/applications/1")).rejected(404, 10002)
 
 
 async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
@@ -101,7 +101,7 @@ async def test_a_new_bot_token_ends_the_old_one(world: World) -> None:
     token = await world.write(reset)
 
     assert await session.wait_closed() == 4004
-    (await bot.get("/users/@me")).refused(401, 0)
+    (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = token
     (await bot.get("/users/@me")).ok()
 

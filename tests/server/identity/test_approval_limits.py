@@ -51,7 +51,7 @@ async def test_channel_linking_is_capped_at_twenty_requests_in_two_hours(capped_
     capped_world.clock.advance(7_200_000)
     (await (await played.player()).put("/lobbies", json={"secret": "xyzzy"})).ok()
     # The lobby has expired meanwhile, so the uncapped request does not find it.
-    (await alice.patch(path, json={})).refused(404, 10031)
+    (await alice.patch(path, json={})).rejected(404, 10031)
 
 
 def test_caps_are_off_by_default_and_reported_in_a_rehearsal() -> None:

@@ -41,19 +41,19 @@ async def test_a_user_adds_updates_and_removes_a_connection(world: World) -> Non
     assert changed == created | {"show_activity": True}
     assert (await alice.delete(path)).status == 204
     assert await list_connection_ids(alice) == []
-    (await alice.delete(path)).refused(404, 10001)
+    (await alice.delete(path)).rejected(404, 10001)
 
 
 async def test_invalid_connections_are_rejected(world: World) -> None:
     alice = await world.user()
     bot = await world.bot()
 
-    (await alice.put("/users/@me/connections/nowhere/1")).refused(404, 10010)
+    (await alice.put("/users/@me/connections/nowhere/1")).rejected(404, 10010)
     response = await alice.put("/users/@me/connections/twitch/1", json={"visibility": 7})
     assert response.errors("visibility")
     response = await alice.put("/users/@me/connections/twitch/" + "1" * 257)
     assert response.errors("connection_id") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bot.put("/users/@me/connections/twitch/1")).refused(403, 20001)
+    (await bot.put("/users/@me/connections/twitch/1")).rejected(403, 20001)
     assert (await bot.get("/users/@me/connections")).ok() == []
 
 
@@ -80,8 +80,8 @@ async def test_an_access_token_requires_the_connections_scope(world: World) -> N
     seen = (await good.get("/users/@me/connections")).ok()
 
     assert [(each["id"], each["verified"], each["revoked"]) for each in seen] == [("7", True, True)]
-    (await bad.get("/users/@me/connections")).refused(403, 50026)
-    (await world.request("GET", "/users/@me/connections")).refused(401, 0)
+    (await bad.get("/users/@me/connections")).rejected(403, 50026)
+    (await world.request("GET", "/users/@me/connections")).rejected(401, 0)
 
 
 @pytest.mark.dated(changes.CONNECTIONS_PUBLISHER)
@@ -194,13 +194,13 @@ async def test_invalid_tags_and_unavailable_guilds_are_rejected(world: World) ->
     plain = await world.guild(None, alice)
     profile = f"/guilds/{guild.id}/profile"
 
-    (await alice.patch(profile, json={"tag": "X"})).refused(403, 50013)
-    (await stranger.get(profile)).refused(403, 50001)
+    (await alice.patch(profile, json={"tag": "X"})).rejected(403, 50013)
+    (await stranger.get(profile)).rejected(403, 50001)
     assert (await guild.owner.patch(profile, json={"tag": "FIVES"})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
     assert (await guild.owner.patch(profile, json={"tag": " "})).errors("tag") == ["BASE_TYPE_BAD_LENGTH"]
-    (await plain.owner.patch(f"/guilds/{plain.id}/profile", json={"tag": "X"})).refused(403, 50101)
-    (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).refused(403, 50001)
-    (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).refused(404, 10004)
+    (await plain.owner.patch(f"/guilds/{plain.id}/profile", json={"tag": "X"})).rejected(403, 50101)
+    (await stranger.put("/users/@me/clan", json={"identity_guild_id": str(guild.id)})).rejected(403, 50001)
+    (await alice.put("/users/@me/clan", json={"identity_guild_id": "1"})).rejected(404, 10004)
     response = await alice.put("/users/@me/clan", json={"identity_guild_id": str(plain.id)})
     assert response.errors("identity_guild_id") == ["GUILD_TAG_UNAVAILABLE"]
     await guild.allow_permissions(alice, Permissions.MANAGE_GUILD)

@@ -70,7 +70,7 @@ async def test_a_user_creates_and_lists_an_application(world: World) -> None:
     assert [each["id"] for each in (await alice.get("/applications")).ok()] == [created["id"]]
     assert (await alice.get(f"/applications/{created['id']}")).ok() == created
     assert (await bob.get("/applications")).ok() == []
-    (await (await world.bot()).get("/applications")).refused(403, 20001)
+    (await (await world.bot()).get("/applications")).rejected(403, 20001)
 
 
 async def test_application_names_are_validated_and_their_number_is_limited(world: World) -> None:
@@ -86,7 +86,7 @@ async def test_application_names_are_validated_and_their_number_is_limited(world
             applications.create(call, "another", UserId(alice.id), bot=False)
 
     await world.write(fill)
-    (await alice.post("/applications", json={"name": "one more"})).refused(400, 50011)
+    (await alice.post("/applications", json={"name": "one more"})).rejected(400, 50011)
 
 
 async def test_enabling_activities_creates_an_entry_point_command(world: World) -> None:
@@ -198,11 +198,11 @@ async def test_resetting_the_bot_token_revokes_the_old_one(world: World) -> None
 
     assert response.headers["Cache-Control"] == "no-store"
     assert await session.wait_closed() == 4004
-    (await bot.get("/users/@me")).refused(401, 0)
+    (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = response.ok()["token"]
     await bot.connect(OPEN)
     bare = await create_application(alice)
-    (await alice.post(f"/applications/{bare}/bot/reset")).refused(400, 50010)
+    (await alice.post(f"/applications/{bare}/bot/reset")).rejected(400, 50010)
 
 
 async def test_resetting_the_client_secret_invalidates_the_old_one(world: World) -> None:
@@ -231,13 +231,13 @@ async def test_an_owner_with_an_authenticator_confirms_with_a_code(world: World)
     secret, _ = await enable_totp(world, alice)
 
     for path in (f"/applications/{application}/bot/reset", f"/applications/{application}/reset"):
-        (await alice.post(path)).refused(401, 60003)
+        (await alice.post(path)).rejected(401, 60003)
         assert (await alice.post(path, json={"code": "000000x"})).errors("code") == ["MFA_INVALID_CODE"]
         current_code = totp_code(world, secret)
         (await alice.post(path, json={"code": current_code})).ok()
         assert (await alice.post(path, json={"code": current_code})).errors("code") == ["MFA_INVALID_CODE"]
         world.clock.advance(30_000)
-    (await alice.delete(f"/applications/{application}")).refused(401, 60003)
+    (await alice.delete(f"/applications/{application}")).rejected(401, 60003)
     (await alice.delete(f"/applications/{application}", json={"code": totp_code(world, secret)})).ok()
 
 
@@ -270,9 +270,9 @@ async def test_other_users_cannot_manage_an_application(world: World) -> None:
         ("POST", f"/oauth2{base}/assets", {"name": "x", "image": png_data_uri()}),
         ("DELETE", f"/oauth2{base}/assets/1", None),
     ):
-        (await mallory.request(method, path, json=body)).refused(403, 20012)
-        (await bot.request(method, path, json=body)).refused(403, 20001)
-        (await mallory.request(method, path.replace(application, "1"), json=body)).refused(404, 10002)
+        (await mallory.request(method, path, json=body)).rejected(403, 20012)
+        (await bot.request(method, path, json=body)).rejected(403, 20001)
+        (await mallory.request(method, path.replace(application, "1"), json=body)).rejected(404, 10002)
 
 
 # Deleting
@@ -295,9 +295,9 @@ async def test_deleting_an_application_deletes_its_bot_tokens_and_memberships(wo
 
     assert await bots.wait_closed() == 4004
     assert (await watching.next("GUILD_MEMBER_REMOVE"))["user"]["id"] == application
-    (await bot.get("/users/@me")).refused(401, 0)
-    (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).refused(401, 0)
-    (await alice.get(f"/applications/{application}")).refused(404, 10002)
+    (await bot.get("/users/@me")).rejected(401, 0)
+    (await world.request("GET", "/oauth2/@me", headers={"Authorization": f"Bearer {token}"})).rejected(401, 0)
+    (await alice.get(f"/applications/{application}")).rejected(404, 10002)
     assert (await bob.get("/oauth2/tokens")).ok() == []
     assert (await alice.get("/applications")).ok() == []
     # The messages of the bot stay.
@@ -325,8 +325,8 @@ async def test_deleting_a_game_deletes_its_provisional_accounts_only(world: Worl
 
     (await client.owner.delete(f"/applications/{client.id}")).ok()
 
-    (await player.get("/users/@me")).refused(401, 0)
-    (await linked.get("/users/@me")).refused(401, 0)
+    (await player.get("/users/@me")).rejected(401, 0)
+    (await linked.get("/users/@me")).rejected(401, 0)
     assert (await alice.get("/users/@me")).ok()["id"] == str(alice.id)
 
     def left(call: Call) -> list[int]:
@@ -524,7 +524,7 @@ async def test_from_ten_thousand_users_the_operator_grants_intents_for_a_year(op
     await advance_to_day(operated_world, 366)
     (await bot.get(f"/guilds/{guild.id}/members")).ok()
     await advance_to_day(operated_world, 731)
-    (await bot.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    (await bot.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
     approval = (await alice.get(f"{path}/approvals")).ok()["intents"][1]
     assert (approval["state"], approval["enabled"]) == ("lapsed", False)
 
@@ -634,9 +634,9 @@ async def test_testers_are_invited_accept_and_are_removed(world: World) -> None:
     assert [each["state"] for each in (await alice.get(path)).ok()] == [2]
 
     (await alice.delete(f"{path}/{bob.id}")).ok()
-    (await alice.delete(f"{path}/{bob.id}")).refused(404, 10013)
-    (await bob.put(f"/users/@me/testing/{application}")).refused(404, 10002)
-    (await bob.delete(f"/users/@me/testing/{application}")).refused(404, 10002)
+    (await alice.delete(f"{path}/{bob.id}")).rejected(404, 10013)
+    (await bob.put(f"/users/@me/testing/{application}")).rejected(404, 10002)
+    (await bob.delete(f"/users/@me/testing/{application}")).rejected(404, 10002)
     assert (await bob.get("/users/@me/testing")).ok() == []
 
 
@@ -697,7 +697,7 @@ async def test_test_users_are_unavailable_outside_a_rehearsal(operated_world: Wo
     alice = await operated_world.user()
     application = await create_application(alice)
 
-    (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).refused(404, 0)
+    (await alice.post(f"/applications/{application}/test-users", json={"username": "tess"})).rejected(404, 0)
 
 
 async def test_the_number_of_testers_is_limited(world: World) -> None:
@@ -735,10 +735,10 @@ async def test_rich_presence_assets_are_identified_by_their_name(world: World) -
     assert (await alice.post(path, json={"name": "x", "image": "data:text/plain,x"})).errors("image")
 
     (await alice.delete(f"{path}/{created['id']}")).ok()
-    (await alice.delete(f"{path}/{created['id']}")).refused(404, 10021)
+    (await alice.delete(f"{path}/{created['id']}")).rejected(404, 10021)
     gone = await world.request("GET", f"{world.url}/cdn/app-assets/{application}/{created['id']}.png")
     assert gone.status == 404
-    (await world.request("GET", "/oauth2/applications/1/assets")).refused(404, 10002)
+    (await world.request("GET", "/oauth2/applications/1/assets")).rejected(404, 10002)
 
 
 async def test_the_number_of_rich_presence_assets_is_limited(world: World) -> None:

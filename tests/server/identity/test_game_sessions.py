@@ -64,4 +64,4 @@ async def test_a_lobby_with_only_orphaned_sessions_expires(world: World) -> None
     world.clock.advance(301_000)
     await world.app.worker.run_due()
 
-    (await played.backend.get(f"/lobbies/{lobby_id}")).refused(404, 10031)
+    (await played.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)

@@ -76,10 +76,10 @@ async def test_an_invalid_request_names_the_invalid_field(
 async def test_provisional_accounts_require_the_social_layer(world: World) -> None:
     client = await game(world, flags=0)
 
-    (await request_bot_token(client, "hero-1")).refused(403, 530000)
-    (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(401, 0)
+    (await request_bot_token(client, "hero-1")).rejected(403, 530000)
+    (await world.request("POST", "/partner-sdk/token/bot", json={"external_user_id": "a"})).rejected(401, 0)
     user = await world.user()
-    (await user.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).refused(403, 20002)
+    (await user.post("/partner-sdk/token/bot", json={"external_user_id": "a"})).rejected(403, 20002)
 
 
 async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(world: World) -> None:
@@ -90,10 +90,10 @@ async def test_the_bot_adds_an_external_id_to_an_existing_provisional_account(wo
     again = await provisional_player(client, "hero-3")
 
     assert joined.id == again.id == first.id
-    (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).refused(400, 530023)
-    (await request_bot_token(client, "hero-4", provisional_user_id="1")).refused(404, 10013)
+    (await request_bot_token(client, "hero-3", provisional_user_id=str(second.id))).rejected(400, 530023)
+    (await request_bot_token(client, "hero-4", provisional_user_id="1")).rejected(404, 10013)
     stranger = await world.user()
-    (await request_bot_token(client, "hero-4", provisional_user_id=str(stranger.id))).refused(404, 10013)
+    (await request_bot_token(client, "hero-4", provisional_user_id=str(stranger.id))).rejected(404, 10013)
 
 
 async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +104,7 @@ async def test_a_username_collision_is_retried(world: World, monkeypatch: pytest
     monkeypatch.setattr(actions.secrets, "token_bytes", lambda count: b"\0" * count)
     await provisional_player(client, "hero-2")
 
-    (await request_bot_token(client, "hero-3")).refused(503, 530006)
+    (await request_bot_token(client, "hero-3")).rejected(503, 530006)
 
 
 # Display names
@@ -132,7 +132,7 @@ async def test_changing_the_display_name_of_a_user_requires_the_scope(world: Wor
 
     response = await client.bearer(alice, tokens["access_token"]).patch("/users/@me/account", json={"global_name": "A"})
 
-    response.refused(403, 50026)
+    response.rejected(403, 50026)
 
 
 # Profiles
@@ -164,10 +164,10 @@ async def test_a_profile_has_size_limits_and_an_owner(world: World) -> None:
     assert (await client.bot.patch(path, json={"username": "x" * 1025})).errors("username") == ["BASE_TYPE_MAX_LENGTH"]
     many = {str(number): "x" for number in range(26)}
     assert (await client.bot.patch(path, json={"metadata": many})).errors("metadata") == ["BASE_TYPE_BAD_LENGTH"]
-    (await other.bot.get(path)).refused(403, 20012)
-    (await client.bot.get(path.replace("hero-1", "hero-2"))).refused(404, 10013)
-    (await client.bot.get(path.replace(str(client.id), "1", 1))).refused(404, 10002)
-    (await player.get(path)).refused(401, 0)
+    (await other.bot.get(path)).rejected(403, 20012)
+    (await client.bot.get(path.replace("hero-1", "hero-2"))).rejected(404, 10013)
+    (await client.bot.get(path.replace(str(client.id), "1", 1))).rejected(404, 10002)
+    (await player.get(path)).rejected(401, 0)
 
 
 async def test_a_game_gets_the_external_ids_of_its_players(world: World) -> None:
@@ -210,10 +210,10 @@ async def test_a_provisional_account_is_merged_into_a_user_account(world: World)
 
     linked = await link_account(client, alice, player.token)
 
-    (await player.get("/users/@me")).refused(401, 0)
+    (await player.get("/users/@me")).rejected(401, 0)
     assert (await linked.get("/users/@me")).ok()["id"] == str(alice.id)
-    (await alice.get(f"/users/{player.id}")).refused(404, 10013)
-    refusal = (await request_bot_token(client, "hero-1")).refused(400, 530010)
+    (await alice.get(f"/users/{player.id}")).rejected(404, 10013)
+    refusal = (await request_bot_token(client, "hero-1")).rejected(400, 530010)
     assert {key: refusal[key] for key in ("user_id", "provider_type", "provider_id", "provider_issued_user_id")} == {
         "user_id": str(alice.id),
         "provider_type": "PLATFORM_BOT",
@@ -256,14 +256,14 @@ async def test_invalid_merges_are_rejected(world: World) -> None:
     )
     linked = await link_account(client, alice, one.token)
 
-    (await exchange_with(client, alice, "nonsense")).refused(403, 50025)
-    (await exchange_with(client, alice, foreign.token)).refused(403, 50025)
-    (await exchange_with(client, alice, one.token)).refused(403, 50025)
-    (await exchange_with(client, alice, two.token)).refused(400, 530023)
-    (await exchange_with(client, bob, linked.token)).refused(400, 530014)
+    (await exchange_with(client, alice, "nonsense")).rejected(403, 50025)
+    (await exchange_with(client, alice, foreign.token)).rejected(403, 50025)
+    (await exchange_with(client, alice, one.token)).rejected(403, 50025)
+    (await exchange_with(client, alice, two.token)).rejected(400, 530023)
+    (await exchange_with(client, bob, linked.token)).rejected(400, 530014)
     (await exchange_with(client, alice, linked.token)).ok()
     other_client = await game(world, flags=0)
-    (await exchange_with(other_client, bob, two.token)).refused(403, 530000)
+    (await exchange_with(other_client, bob, two.token)).rejected(403, 530000)
 
 
 async def test_a_provisional_account_cannot_be_a_merge_destination(world: World) -> None:
@@ -277,7 +277,7 @@ async def test_a_provisional_account_cannot_be_a_merge_destination(world: World)
         code, external_auth_type="PLATFORM_BOT_ISSUED_ACCESS_TOKEN", external_auth_token=one.token
     )
 
-    response.refused(400, 530016)
+    response.rejected(400, 530016)
 
 
 async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
@@ -286,7 +286,7 @@ async def test_a_failed_merge_does_not_consume_the_code(world: World) -> None:
     code = await client.code(alice, "sdk.social_layer")
     more = {"external_auth_type": "PLATFORM_BOT_ISSUED_ACCESS_TOKEN"}
 
-    (await client.exchange(code, external_auth_token="wrong", **more)).refused(403, 50025)
+    (await client.exchange(code, external_auth_token="wrong", **more)).rejected(403, 50025)
     (await client.exchange(code, external_auth_token=player.token, **more)).ok()
 
 
@@ -328,7 +328,7 @@ async def test_users_other_than_testers_merge_at_most_five_times_a_day(world: Wo
 
     for number in range(5):
         (await once(alice, number)).ok()
-    refusal = (await once(alice, 5)).refused(429, 0)
+    refusal = (await once(alice, 5)).rejected(429, 0)
     assert 0 < refusal["retry_after"] <= 86_400
     world.clock.set(world.clock.now_ms() + 86_400_001)
     (await once(alice, 6)).ok()

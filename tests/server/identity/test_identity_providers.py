@@ -35,7 +35,7 @@ async def test_an_owner_configures_identity_providers(trusting_world: World, iss
     assert issuer.requested_paths == ["/.well-known/openid-configuration", "/jwks"]
     (await client.owner.delete(configuration_path(client, "STEAM"))).ok()
     assert (await client.owner.get(listing)).ok() == [stored]
-    (await client.owner.delete(configuration_path(client, "STEAM"))).refused(404, 0)
+    (await client.owner.delete(configuration_path(client, "STEAM"))).rejected(404, 0)
 
 
 async def test_only_the_owner_manages_identity_providers(world: World) -> None:
@@ -43,12 +43,12 @@ async def test_only_the_owner_manages_identity_providers(world: World) -> None:
     assert client.bot is not None
     body = {"clients": [{"id": "480"}]}
 
-    (await stranger.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20012)
-    (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).refused(403, 20012)
-    (await stranger.delete(configuration_path(client, "STEAM"))).refused(403, 20012)
-    (await client.bot.put(configuration_path(client, "STEAM"), json=body)).refused(403, 20001)
+    (await stranger.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20012)
+    (await stranger.get(configuration_path(client, "STEAM").rpartition("/")[0])).rejected(403, 20012)
+    (await stranger.delete(configuration_path(client, "STEAM"))).rejected(403, 20012)
+    (await client.bot.put(configuration_path(client, "STEAM"), json=body)).rejected(403, 20001)
     wrong = configuration_path(client, "STEAM").replace(str(client.id), "1")
-    (await client.owner.put(wrong, json=body)).refused(404, 10002)
+    (await client.owner.put(wrong, json=body)).rejected(404, 10002)
 
 
 @pytest.mark.parametrize(
@@ -142,16 +142,16 @@ async def test_an_issuer_must_be_reachable_when_it_is_configured(trusting_world:
         {"jwks_uri": None},
     ):
         issuer.discovery = discovery
-        (await trust(client, issuer)).refused(400, 530008)
+        (await trust(client, issuer)).rejected(400, 530008)
         trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery = {"jwks_uri": f"{issuer.url}/nowhere"}
-    (await trust(client, issuer)).refused(400, 530009)
+    (await trust(client, issuer)).rejected(400, 530009)
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
     issuer.discovery = {"jwks_uri": "file:///etc/passwd"}
-    (await trust(client, issuer)).refused(400, 530009)
+    (await trust(client, issuer)).rejected(400, 530009)
     await issuer.close()
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.FRESH_MS)
-    (await trust(client, issuer)).refused(400, 530008)
+    (await trust(client, issuer)).rejected(400, 530008)
 
 
 async def test_an_issuer_configured_before_strict_validation_stays_valid(trusting_world: World, issuer: Issuer) -> None:
@@ -169,7 +169,7 @@ async def test_an_issuer_configured_before_strict_validation_stays_valid(trustin
     (await request_token(client, issuer.token())).ok()
     assert (await trust(client, issuer)).errors("oidc_issuer_url") == ["OIDC_ISSUER_INVALID"]
     await world.write(lambda call: call.tx.run("UPDATE identity_providers SET level = 1"))
-    (await request_token(client, issuer.token())).refused(400, 530008)
+    (await request_token(client, issuer.token())).rejected(400, 530008)
 
 
 @pytest.mark.dated(changes.OIDC_STRICT_ISSUER)
@@ -248,7 +248,7 @@ async def test_every_invalid_id_token_has_a_specific_error_code(trusting_world: 
         (530027, issuer.token(header={"kid": None})),
         (530027, issuer.token(header={"kid": ""})),
     ):
-        (await request_token(client, token)).refused(400, code)
+        (await request_token(client, token)).rejected(400, code)
     (await request_token(client, issuer.token(iat=NOW - 7 * DAY))).ok()
 
 
@@ -257,20 +257,20 @@ async def test_the_client_must_authenticate(trusting_world: World, issuer: Issue
     (await trust(client, issuer)).ok()
     (await trust(public, issuer)).ok()
 
-    (await request_token(client, issuer.token(), client_secret="wrong")).refused(401, 530007)
-    (await request_token(client, issuer.token(), client_secret=None)).refused(401, 530007)
-    (await request_token(public, issuer.token(), client_secret="wrong")).refused(401, 530007)
+    (await request_token(client, issuer.token(), client_secret="wrong")).rejected(401, 530007)
+    (await request_token(client, issuer.token(), client_secret=None)).rejected(401, 530007)
+    (await request_token(public, issuer.token(), client_secret="wrong")).rejected(401, 530007)
     (await request_token(public, issuer.token())).ok()
-    (await request_token(client, issuer.token(), client_id="1")).refused(404, 10002)
+    (await request_token(client, issuer.token(), client_id="1")).rejected(404, 10002)
     assert (await request_token(client, issuer.token(), kind="WINGS")).errors("external_auth_type") == [
         "BASE_TYPE_CHOICES"
     ]
     assert (await request_token(client, "x" * 10_241)).errors("external_auth_token") == ["BASE_TYPE_BAD_LENGTH"]
     own = await request_token(client, "x", kind="PLATFORM_BOT_ISSUED_ACCESS_TOKEN")
     assert own.errors("external_auth_type") == ["BASE_TYPE_CHOICES"]
-    (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).refused(400, 530008)
+    (await request_token(client, "00", kind="STEAM_SESSION_TICKET")).rejected(400, 530008)
     plain = await game(trusting_world, flags=0)
-    (await request_token(plain, issuer.token())).refused(403, 530000)
+    (await request_token(plain, issuer.token())).rejected(403, 530000)
 
 
 async def test_only_a_confidential_client_gets_a_refresh_token(trusting_world: World, issuer: Issuer) -> None:
@@ -304,15 +304,15 @@ async def test_an_identity_without_an_account_is_linked_directly(trusting_world:
 
     await link_account(client, alice, issuer.token("ada"), "OIDC")
 
-    refusal = (await request_token(client, issuer.token("ada"))).refused(400, 530010)
+    refusal = (await request_token(client, issuer.token("ada"))).rejected(400, 530010)
     assert (refusal["user_id"], refusal["provider_type"]) == (str(alice.id), "OIDC")
     assert (refusal["provider_id"], refusal["provider_issued_user_id"]) == (issuer.url, "ada")
     await link_account(client, alice, issuer.token("ada"), "OIDC")
     bob = await trusting_world.user()
     code = await client.code(bob, "sdk.social_layer")
     more = {"external_auth_type": "OIDC", "external_auth_token": issuer.token("ada")}
-    (await client.exchange(code, **more)).refused(400, 530014)
-    (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).refused(403, 50025)
+    (await client.exchange(code, **more)).rejected(400, 530014)
+    (await client.exchange(code, external_auth_type="OIDC", external_auth_token="x.y.z")).rejected(403, 50025)
 
 
 async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: World, issuer: Issuer) -> None:
@@ -322,12 +322,12 @@ async def test_a_linked_account_is_unmerged_with_its_credential(trusting_world: 
 
     (await request_unmerge(client, issuer.token("ada"))).ok()
 
-    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
     player = await bearer_for_token(client, (await request_token(client, issuer.token("ada"))).ok()["access_token"])
     assert player.id != alice.id
-    (await request_unmerge(client, issuer.token("ada"))).refused(400, 50229)
-    (await request_unmerge(client, issuer.token("unknown"))).refused(404, 10013)
+    (await request_unmerge(client, issuer.token("ada"))).rejected(400, 50229)
+    (await request_unmerge(client, issuer.token("unknown"))).rejected(404, 10013)
 
 
 # Keys
@@ -341,13 +341,13 @@ async def test_unknown_keys_refresh_the_key_set_at_a_limited_rate(trusting_world
     from joserfc.jwk import ECKey
 
     issuer.keys["two"] = ECKey.generate_key("P-256", parameters={"kid": "two"})
-    (await request_token(client, issuer.token(key="two"))).refused(400, 530020)
+    (await request_token(client, issuer.token(key="two"))).rejected(400, 530020)
     assert issuer.requested_paths == []
     trusting_world.clock.set(trusting_world.clock.now_ms() + outbound_cache.REFRESH_MIN_MS)
     (await request_token(client, issuer.token(key="two"))).ok()
     assert issuer.requested_paths == ["/jwks"]
     for _ in range(5):
-        (await request_token(client, issuer.token(header={"kid": "three"}))).refused(400, 530020)
+        (await request_token(client, issuer.token(header={"kid": "three"}))).rejected(400, 530020)
     assert issuer.requested_paths == ["/jwks"]
 
 
@@ -383,13 +383,13 @@ DEEP = b'{"keys": [], "more": ' + b"[" * 5000 + b"]" * 5000 + b"}"
 async def test_a_deeply_nested_discovery_document_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/.well-known/openid-configuration"] = DEEP
 
-    (await trust(await game(trusting_world), issuer)).refused(400, 530008)
+    (await trust(await game(trusting_world), issuer)).rejected(400, 530008)
 
 
 async def test_a_deeply_nested_key_set_is_rejected(trusting_world: World, issuer: Issuer) -> None:
     issuer.raw_bodies["/jwks"] = DEEP
 
-    (await trust(await game(trusting_world), issuer)).refused(400, 530009)
+    (await trust(await game(trusting_world), issuer)).rejected(400, 530009)
 
 
 async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issuer: Issuer) -> None:
@@ -399,7 +399,7 @@ async def test_a_deeply_nested_id_token_is_rejected(trusting_world: World, issue
     header, claims, signature = issuer.token().split(".")
 
     for token in (f"{deep}.{claims}.{signature}", f"{header}.{deep}.{signature}"):
-        (await request_token(client, token)).refused(400, 530020)
+        (await request_token(client, token)).rejected(400, 530020)
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ async def test_a_malformed_provider_response_is_rejected(
     provider = "STEAM" if kind.startswith("STEAM") else "EPIC_ONLINE_SERVICES"
     (await client.owner.put(configuration_path(client, provider), json={"clients": [{"id": "game"}]})).ok()
 
-    (await request_token(client, credential, kind)).refused(status, code)
+    (await request_token(client, credential, kind)).rejected(status, code)
 
 
 # Provider stand-ins of a rehearsal
@@ -467,7 +467,7 @@ async def test_every_provider_can_be_rehearsed_offline(
         code, code_verifier=verifier, external_auth_type=auth_type, external_auth_token=credential
     )
     response.ok()
-    refusal = (await request_token(client, credential, auth_type)).refused(400, 530010)
+    refusal = (await request_token(client, credential, auth_type)).rejected(400, 530010)
     assert (refusal["provider_type"], refusal["provider_issued_user_id"]) == (provider_type, "76561198000000001")
 
 
@@ -490,9 +490,9 @@ async def test_a_credential_of_another_provider_is_rejected(stage: RehearsalWorl
     _, apple = await stage.credential("apple", "1")
 
     for kind in ("OIDC", "UNITY_SERVICES_ID_TOKEN", "PLAYSTATION_NETWORK_ID_TOKEN", "EPIC_ONLINE_SERVICES_ID_TOKEN"):
-        (await request_token(stage.demo_game, apple, kind)).refused(400, 530002)
-    (await request_token(stage.demo_game, apple, "STEAM_SESSION_TICKET")).refused(403, 50025)
-    (await request_token(stage.demo_game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).refused(403, 50025)
+        (await request_token(stage.demo_game, apple, kind)).rejected(400, 530002)
+    (await request_token(stage.demo_game, apple, "STEAM_SESSION_TICKET")).rejected(403, 50025)
+    (await request_token(stage.demo_game, apple, "EPIC_ONLINE_SERVICES_ACCESS_TOKEN")).rejected(403, 50025)
 
 
 async def test_keys_of_a_stand_in_can_be_rotated(stage: RehearsalWorld) -> None:
@@ -504,14 +504,14 @@ async def test_keys_of_a_stand_in_can_be_rotated(stage: RehearsalWorld) -> None:
     _, after = await stage.credential("unity", "1")
 
     (await request_token(stage.demo_game, after, kind)).ok()
-    (await request_token(stage.demo_game, before, kind)).refused(400, 530020)
+    (await request_token(stage.demo_game, before, kind)).rejected(400, 530020)
 
 
 async def test_issuing_credentials_requires_the_control_token(stage: RehearsalWorld) -> None:
     path = f"{stage.url}/control/issuers/oidc/tokens"
 
-    (await stage.request("POST", path, json={"user_id": "1"})).refused(401, 0)
-    (await stage.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).refused(404, 0)
+    (await stage.request("POST", path, json={"user_id": "1"})).rejected(401, 0)
+    (await stage.control_request("POST", "/issuers/wings/tokens", json={"user_id": "1"})).rejected(404, 0)
     assert (await stage.control_request("POST", "/issuers/oidc/tokens", json={})).errors("user_id") == [
         "BASE_TYPE_REQUIRED"
     ]

@@ -24,7 +24,7 @@ async def test_application_rpc_data_is_public(world: World) -> None:
         "activity_types": [0, 2, 3, 5],
     }
     assert (await game.owner.get(f"/applications/{game.id}/rpc")).ok() == data
-    (await world.request("GET", "/applications/5/rpc")).refused(404, 10002)
+    (await world.request("GET", "/applications/5/rpc")).rejected(404, 10002)
 
 
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
@@ -125,7 +125,7 @@ async def test_an_rpc_token_is_not_accepted_as_another_grant(world: World) -> No
     oauth.oauth2_error(
         await game.post("/oauth2/token", grant_type="authorization_code", code=rpc_token), "invalid_grant"
     )
-    (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).refused(400, 50035)
+    (await mary.post("/oauth2/device/verify", json={"user_code": rpc_token[:32]})).rejected(400, 50035)
     oauth.oauth2_error(await game.post("/oauth2/token", grant_type=device, device_code=rpc_token), "access_denied")
 
 
@@ -186,4 +186,4 @@ async def test_a_user_token_can_only_send_activity_invites_to_a_user(world: Worl
     assert response.errors("application_id") == ["BASE_TYPE_REQUIRED"]
     for application_id in (str(game.id), "5"):
         body = {"application_id": application_id, "activity": invite}
-        (await mary.post(path, json=body)).refused(400, 50039)
+        (await mary.post(path, json=body)).rejected(400, 50039)

@@ -111,8 +111,8 @@ async def test_only_users_can_grant(world: World) -> None:
     client = await create_application(world)
     assert client.bot is not None
 
-    (await client.bot.get(client.authorize_path())).refused(403, 20001)
-    (await world.request("GET", client.authorize_path())).refused(401, 0)
+    (await client.bot.get(client.authorize_path())).rejected(403, 20001)
+    (await world.request("GET", client.authorize_path())).rejected(401, 0)
 
 
 async def test_without_a_redirect_the_first_registered_is_used(world: World) -> None:
@@ -200,9 +200,9 @@ async def test_a_token_is_limited_to_its_scopes(world: World, scope: str, path: 
     other = client.bearer(alice, (await client.tokens(alice, "connections"))["access_token"])
 
     (await allowed.get(path)).ok()
-    (await other.get(path)).refused(403, 50026)
+    (await other.get(path)).rejected(403, 50026)
     # A route that accepts no bearer token.
-    (await allowed.get(f"/guilds/{guild.id}/audit-logs")).refused(401, 0)
+    (await allowed.get(f"/guilds/{guild.id}/audit-logs")).rejected(401, 0)
 
 
 async def test_the_email_is_visible_only_with_its_scope(world: World) -> None:
@@ -228,7 +228,7 @@ async def test_a_guilds_join_token_adds_its_owner_to_a_guild(world: World) -> No
     joining = (await client.tokens(bob, "guilds.join"))["access_token"]
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    (await client.bot.put(path, json={"access_token": plain})).refused(403, 50026)
+    (await client.bot.put(path, json={"access_token": plain})).rejected(403, 50026)
     assert (await client.bot.put(path, json={"access_token": joining})).status == 201
 
 
@@ -259,7 +259,7 @@ async def test_a_code_is_exchanged_for_tokens_that_last_a_week(world: World) -> 
     game = client.bearer(alice, tokens["access_token"])
     assert (await game.get("/users/@me")).ok()["id"] == str(alice.id)
     world.clock.advance(604_800_000)
-    (await game.get("/users/@me")).refused(401, 0)
+    (await game.get("/users/@me")).rejected(401, 0)
 
 
 async def test_a_client_authenticates_in_the_header_or_the_form_but_not_both(world: World) -> None:
@@ -363,7 +363,7 @@ async def test_refreshing_replaces_both_tokens(world: World) -> None:
 
     assert second["scope"] == "identify guilds"
     assert second["refresh_token"] != first["refresh_token"]
-    (await client.bearer(alice, first["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, first["access_token"]).get("/users/@me")).rejected(401, 0)
     (await client.bearer(alice, second["access_token"]).get("/users/@me")).ok()
 
 
@@ -464,7 +464,7 @@ async def test_revoking_a_token_revokes_the_whole_authorization(world: World, wh
 
     assert (response.status, response.json) == (200, {})
     for tokens in (first, second):
-        (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+        (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
         assert (
             oauth2_error(await client.refresh(tokens["refresh_token"]), "invalid_grant")
             == wire.INVALID_REFRESH_TOKEN_DESCRIPTION
@@ -508,11 +508,11 @@ async def test_users_list_and_delete_their_authorizations(world: World) -> None:
     assert (await alice.get(f"/oauth2/tokens/{authorization['id']}")).ok() == authorization
     assert (await alice.get(f"/oauth2/applications/{client.id}/tokens")).ok() == [authorization]
     assert (await bob.get(f"/oauth2/applications/{client.id}/tokens")).ok() == []
-    (await alice.get("/oauth2/applications/1/tokens")).refused(404, 10002)
-    (await bob.get(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
-    (await bob.delete(f"/oauth2/tokens/{authorization['id']}")).refused(404, 10012)
+    (await alice.get("/oauth2/applications/1/tokens")).rejected(404, 10002)
+    (await bob.get(f"/oauth2/tokens/{authorization['id']}")).rejected(404, 10012)
+    (await bob.delete(f"/oauth2/tokens/{authorization['id']}")).rejected(404, 10012)
     (await alice.delete(f"/oauth2/tokens/{authorization['id']}")).ok()
-    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).refused(401, 0)
+    (await client.bearer(alice, tokens["access_token"]).get("/users/@me")).rejected(401, 0)
     assert (await alice.get("/oauth2/tokens")).ok() == []
 
 
@@ -528,7 +528,7 @@ async def test_a_token_reads_its_own_authorization(world: World) -> None:
     assert authorization["user"]["id"] == str(alice.id)
     assert authorization["expires"].startswith("2026-11-25")
     assert "user" not in (await without_identify.get("/oauth2/@me")).ok()
-    (await alice.get("/oauth2/@me")).refused(403, 20002)
+    (await alice.get("/oauth2/@me")).rejected(403, 20002)
 
 
 # Devices
@@ -665,7 +665,7 @@ async def test_the_discovery_document_names_every_endpoint(world: World) -> None
     assert document["code_challenge_methods_supported"] == ["S256"]
     assert {"openid", "email", "identify"} <= set(document["scopes_supported"])
     (await world.request("GET", document["jwks_uri"])).ok()
-    (await world.request("GET", document["userinfo_endpoint"])).refused(401, 0)
+    (await world.request("GET", document["userinfo_endpoint"])).rejected(401, 0)
     alias = await world.request("GET", f"{world.url}/.well-known/oauth-authorization-server")
     assert alias.ok() == document
 
@@ -700,7 +700,7 @@ async def test_only_the_owner_installs_a_private_application(world: World) -> No
     guild = await world.guild(alice)
     body = {"guild_id": str(guild.id)}
 
-    (await client.authorize(alice, "bot", response_type=None, body=body)).refused(403, 20012)
+    (await client.authorize(alice, "bot", response_type=None, body=body)).rejected(403, 20012)
     owner_guild = await world.guild(client.owner)
     (await client.authorize(client.owner, "bot", response_type=None, body={"guild_id": str(owner_guild.id)})).ok()
     # Other users can still sign in with it.

@@ -111,7 +111,7 @@ async def test_removing_a_friend_is_mutual_and_idempotent(world: World) -> None:
     (await alice.delete(f"{PLATFORM_PATH}/{bob.id}")).ok()
 
     assert (await relationship_types(alice), await relationship_types(bob)) == ({}, {})
-    (await alice.delete(f"{PLATFORM_PATH}/1")).refused(404, 10013)
+    (await alice.delete(f"{PLATFORM_PATH}/1")).rejected(404, 10013)
 
 
 async def test_a_block_ends_platform_and_game_friendships_permanently(world: World) -> None:
@@ -131,9 +131,9 @@ async def test_a_block_ends_platform_and_game_friendships_permanently(world: Wor
     )
     assert (await bob_session.next("GAME_RELATIONSHIP_REMOVE"))["id"] == str(alice.id)
     assert (await bob_session.next("RELATIONSHIP_REMOVE"))["type"] == FRIEND
-    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={})).refused(400, 80001)
-    (await bob_plays.put(f"{GAME_PATH}/{alice.id}", json={})).refused(400, 80001)
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).refused(400, 80001)
+    (await bob.put(f"{PLATFORM_PATH}/{alice.id}", json={})).rejected(400, 80001)
+    (await bob_plays.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80001)
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).rejected(400, 80001)
 
     (await alice.delete(f"{PLATFORM_PATH}/{bob.id}")).ok()
 
@@ -163,15 +163,15 @@ async def test_the_blocked_user_receives_no_event(world: World) -> None:
 async def test_invalid_friend_requests_are_rejected(world: World) -> None:
     alice, bob = await create_users(world)
     bot = await world.bot()
-    (await alice.put(f"{PLATFORM_PATH}/1", json={})).refused(404, 10013)
-    (await alice.post(PLATFORM_PATH, json={"username": "unknown-username"})).refused(400, 80004)
-    (await alice.post(PLATFORM_PATH, json={"username": bob.name, "discriminator": "1234"})).refused(400, 80004)
-    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={})).refused(400, 80003)
-    (await alice.post(PLATFORM_PATH, json={"username": alice.name})).refused(400, 80003)
-    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).refused(400, 80003)
-    (await alice.put(f"{PLATFORM_PATH}/{bot.id}", json={})).refused(400, 80002)
+    (await alice.put(f"{PLATFORM_PATH}/1", json={})).rejected(404, 10013)
+    (await alice.post(PLATFORM_PATH, json={"username": "unknown-username"})).rejected(400, 80004)
+    (await alice.post(PLATFORM_PATH, json={"username": bob.name, "discriminator": "1234"})).rejected(400, 80004)
+    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={})).rejected(400, 80003)
+    (await alice.post(PLATFORM_PATH, json={"username": alice.name})).rejected(400, 80003)
+    (await alice.put(f"{PLATFORM_PATH}/{alice.id}", json={"type": 2})).rejected(400, 80003)
+    (await alice.put(f"{PLATFORM_PATH}/{bot.id}", json={})).rejected(400, 80002)
     await befriend(alice, bob)
-    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).refused(400, 80007)
+    (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={})).rejected(400, 80007)
     assert (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 3})).errors("type") == ["BASE_TYPE_CHOICES"]
     assert (await alice.post(PLATFORM_PATH, json={})).errors("username") == ["BASE_TYPE_REQUIRED"]
     assert (await bot.get(PLATFORM_PATH)).status == 403
@@ -184,9 +184,9 @@ async def test_the_number_of_friends_is_limited(world: World, monkeypatch: pytes
     await befriend(alice, bob)
     (await alice.put(f"{PLATFORM_PATH}/{carol.id}", json={})).ok()
 
-    (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).refused(400, 30002)
+    (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).rejected(400, 30002)
     (await dave.put(f"{PLATFORM_PATH}/{alice.id}", json={})).ok()
-    (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).refused(400, 30002)
+    (await alice.put(f"{PLATFORM_PATH}/{dave.id}", json={})).rejected(400, 30002)
     # Accepting needs no free slot: the pending request was already counted.
     (await carol.put(f"{PLATFORM_PATH}/{alice.id}", json={})).ok()
 
@@ -196,7 +196,7 @@ async def test_the_number_of_blocked_users_is_limited(world: World, monkeypatch:
     alice, bob, carol = await create_users(world, 3)
     (await alice.put(f"{PLATFORM_PATH}/{bob.id}", json={"type": 2})).ok()
 
-    error = (await alice.put(f"{PLATFORM_PATH}/{carol.id}", json={"type": 2})).refused(400, 30002)
+    error = (await alice.put(f"{PLATFORM_PATH}/{carol.id}", json={"type": 2})).rejected(400, 30002)
 
     assert "blocked" in error["message"]
 
@@ -214,7 +214,7 @@ async def test_a_friend_nickname_is_private(world: World) -> None:
     assert (await alice.patch(f"{PLATFORM_PATH}/{bob.id}", json={"nickname": "x" * 33})).errors("nickname") == [
         "BASE_TYPE_MAX_LENGTH"
     ]
-    (await alice.patch(f"{PLATFORM_PATH}/1", json={"nickname": None})).refused(404, 10013)
+    (await alice.patch(f"{PLATFORM_PATH}/1", json={"nickname": None})).rejected(404, 10013)
 
 
 # Game relationships
@@ -243,7 +243,7 @@ async def test_game_friends_belong_to_the_family_and_not_to_the_platform(world: 
     assert [each["user"]["username"] for each in (await bob.get(GAME_PATH)).ok()] == [alice.name]
     assert await relationship_types(bob) == {}
     assert await relationship_types(await world.bearer(bob, other.id), GAME_PATH) == {}
-    (await alice_plays.put(f"{GAME_PATH}/{bob.id}", json={})).refused(400, 80007)
+    (await alice_plays.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80007)
 
     (await bob_plays.delete(f"{GAME_PATH}/{alice.id}")).ok()
     assert await relationship_types(alice_plays, GAME_PATH) == {}
@@ -253,14 +253,14 @@ async def test_a_game_friend_must_have_authorized_the_game(world: World) -> None
     alice, bob = await create_users(world)
     game = await create_application(world)
     plays = await world.bearer(alice, game.id)
-    (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).refused(400, 80000)
+    (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(400, 80000)
 
     await game.tokens(bob, "identify")
 
     (await plays.put(f"{GAME_PATH}/{bob.id}", json={})).ok()
     assert (await plays.put(f"{GAME_PATH}/{bob.id}", json={"type": 2})).errors("type") == ["BASE_TYPE_CHOICES"]
-    (await plays.put(f"{GAME_PATH}/{alice.id}", json={})).refused(400, 80003)
-    (await plays.put(f"{GAME_PATH}/1", json={})).refused(404, 10013)
+    (await plays.put(f"{GAME_PATH}/{alice.id}", json={})).rejected(400, 80003)
+    (await plays.put(f"{GAME_PATH}/1", json={})).rejected(404, 10013)
 
 
 async def test_a_provisional_account_has_friends_of_both_kinds(world: World) -> None:
@@ -329,7 +329,7 @@ async def test_a_game_requires_the_relationship_scopes(world: World, scopes: str
 async def test_a_user_token_cannot_add_game_friends(world: World) -> None:
     alice, bob = await create_users(world)
 
-    (await alice.put(f"{GAME_PATH}/{bob.id}", json={})).refused(403, 20002)
+    (await alice.put(f"{GAME_PATH}/{bob.id}", json={})).rejected(403, 20002)
 
 
 @pytest.mark.dated(changes.RELATIONSHIPS_FOR_ACTIVITIES)

@@ -42,7 +42,7 @@ async def test_a_release_is_found_by_version(world: World) -> None:
     }
 
     for unknown in ("1.8.1", "2.0", "latest"):
-        (await world.request("GET", f"{path}/{unknown}")).refused(404, 10030)
+        (await world.request("GET", f"{path}/{unknown}")).rejected(404, 10030)
 
 
 async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
@@ -50,7 +50,7 @@ async def test_a_release_is_listed_from_its_date_on(world: World) -> None:
 
     world.clock.set(ms("2026-08-11") - 1)
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18247"
-    (await world.request("GET", f"{path}/1.9.18337")).refused(404, 10030)
+    (await world.request("GET", f"{path}/1.9.18337")).rejected(404, 10030)
     world.clock.set(ms("2026-08-11"))
     assert (await world.request("GET", path)).ok()["latest_version"] == "1.10.18369"
     (await world.request("GET", f"{path}/1.9.18337")).ok()

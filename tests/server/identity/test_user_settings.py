@@ -100,7 +100,7 @@ async def test_games_and_bots_cannot_access_settings(world: World) -> None:
     for caller, status, code in ((player, 401, 0), (played.backend, 403, 20001)):
         for method in ("GET", "PATCH"):
             response = await caller.request(method, PATH, json={} if method == "PATCH" else None)
-            response.refused(status, code)
+            response.rejected(status, code)
 
 
 # Friend requests
@@ -113,9 +113,9 @@ async def test_disabled_friend_requests_reject_both_kinds_except_replies(world: 
     await played.player(alice)
     await change_settings(alice, friend_source_flags={})
 
-    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
-    (await bob.post("/users/@me/relationships", json={"username": alice.name})).refused(400, 80000)
-    (await bob_player.put(f"/users/@me/game-relationships/{alice.id}")).refused(400, 80000)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
+    (await bob.post("/users/@me/relationships", json={"username": alice.name})).rejected(400, 80000)
+    (await bob_player.put(f"/users/@me/game-relationships/{alice.id}")).rejected(400, 80000)
     assert (await alice.put(f"/users/@me/relationships/{bob.id}")).status == 204
     assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
     assert [each["type"] for each in (await alice.get("/users/@me/relationships")).ok()] == [1]
@@ -125,10 +125,10 @@ async def test_friend_requests_can_be_limited_to_friends_of_friends(world: World
     alice, bob, carol = [await world.user() for _ in range(3)]
     await change_settings(alice, friend_source_flags={"mutual_friends": True})
     await world.guild(alice, bob)
-    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
 
     await befriend(alice, carol)
-    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
     await befriend(bob, carol)
 
     assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
@@ -142,7 +142,7 @@ async def test_mutual_game_friends_count_only_in_their_game(world: World) -> Non
         (await one.put(f"/users/@me/game-relationships/{other.id}")).ok()
     await change_settings(users[0], friend_source_flags={"mutual_friends": True})
 
-    (await bob.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    (await bob.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
     assert (await bob.put(f"/users/@me/game-relationships/{alice.id}")).status == 204
 
 
@@ -152,7 +152,7 @@ async def test_friend_requests_can_be_limited_to_members_of_mutual_guilds(world:
     await world.guild(alice, bob)
 
     assert (await bob.put(f"/users/@me/relationships/{alice.id}")).status == 204
-    (await carol.put(f"/users/@me/relationships/{alice.id}")).refused(400, 80000)
+    (await carol.put(f"/users/@me/relationships/{alice.id}")).rejected(400, 80000)
 
 
 # Messages
@@ -170,7 +170,7 @@ async def test_members_of_a_restricted_guild_cannot_message_without_another_mutu
         channels[sender.id] = (await sender.post("/users/@me/channels", json={"recipient_id": str(alice.id)})).ok()[
             "id"
         ]
-        (await sender.post(f"/channels/{channels[sender.id]}/messages", json={"content": "hi"})).refused(403, 50007)
+        (await sender.post(f"/channels/{channels[sender.id]}/messages", json={"content": "hi"})).rejected(403, 50007)
 
     await world.guild(bob, alice)
     (await bob.post(f"/channels/{channels[bob.id]}/messages", json={"content": "hi"})).ok()
@@ -190,7 +190,7 @@ async def test_a_restricted_guild_does_not_permit_messages_from_a_game(world: Wo
 
     await change_settings(users[0], restricted_guilds=[str(guild.id)])
 
-    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
 
 
 async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: World) -> None:
@@ -202,7 +202,7 @@ async def test_game_friend_messages_can_be_kept_out_of_the_chat_client(world: Wo
     await change_settings(user, allow_game_friend_dms_in_platform=False)
     path = f"/users/{alice.id}/messages"
 
-    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
     client, game_session = await user.connect(), await alice.connect_sdk()
     await bob.connect_sdk()
     assert (await bob.post(path, json={"content": "hi"})).ok()["channel_id"] == str(alice.id)
@@ -244,7 +244,7 @@ async def test_disabling_messages_in_games_still_permits_invites(world: World) -
     activity = await start_joinable_activity(bob, await bob.connect_sdk())
     await change_settings(user, slayer_sdk_receive_dms_in_game=3)
 
-    (await bob.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await bob.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(403, 50007)
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": activity})).ok()
     assert (await alice_session.next("MESSAGE_CREATE"))["activity"]["party_id"] == "party"
     await befriend(alice, bob)
@@ -269,7 +269,7 @@ async def test_joining_a_public_party_respects_the_hosts_friend_setting(world: W
 
     await change_settings(user, allow_activity_party_privacy_friends=False)
 
-    (await bob.get(path)).refused(403, 50001)
+    (await bob.get(path)).rejected(403, 50001)
 
 
 async def test_settings_are_part_of_the_data_export(world: World) -> None:

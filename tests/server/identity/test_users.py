@@ -41,7 +41,7 @@ async def test_users_are_found_by_id(world: World) -> None:
     alice, bob = await world.user("alice"), await world.user("bob")
 
     assert (await alice.get(f"/users/{bob.id}")).ok()["username"] == "bob"
-    (await alice.get("/users/1")).refused(404, 10013)
+    (await alice.get("/users/1")).rejected(404, 10013)
     assert (await alice.get("/users/bob")).errors("user_id") == ["NUMBER_TYPE_COERCE"]
 
 
@@ -103,7 +103,7 @@ async def test_a_large_avatar_fits_into_a_request_body(world: World) -> None:
     assert rejected.errors("avatar") == ["BINARY_TYPE_MAX_SIZE"]
     # Other operations keep the smaller body limit.
     channel = (await world.guild(alice)).general
-    (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).refused(413, 40005)
+    (await alice.post(f"/channels/{channel}/messages", json={"content": "a" * (3 << 20)})).rejected(413, 40005)
 
 
 async def test_granting_premium_notifies_only_the_user(world: World) -> None:

@@ -89,11 +89,11 @@ async def test_an_instance_ends_with_its_last_participant(stage: ActivityStage) 
 
     assert (await stage.leave(stage.alice, stage.alices, event)).ok() == {}
     assert len((await stage.app.next(UPDATE))["participants"]) == 1
-    (await stage.leave(stage.alice, stage.alices, event)).refused(404, 0)
+    (await stage.leave(stage.alice, stage.alices, event)).rejected(404, 0)
     (await stage.leave(stage.bob, stage.bobs, event)).ok()
 
     assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(event["composite_instance_id"])).refused(404, 0)
+    (await stage.read(event["composite_instance_id"])).rejected(404, 0)
     (await stage.launch(stage.bob, stage.bobs)).ok()
     assert (await stage.app.next(UPDATE))["instance_id"] != event["instance_id"]
 
@@ -133,7 +133,7 @@ async def test_a_session_participates_in_one_activity(stage: ActivityStage) -> N
 
     assert (await stage.app.next(UPDATE))["participants"] == []
     assert (await stage.app.next(UPDATE))["location"]["channel_id"] == str(stage.guild.channels["other"])
-    (await stage.read(first["composite_instance_id"])).refused(404, 0)
+    (await stage.read(first["composite_instance_id"])).rejected(404, 0)
 
 
 async def test_an_instance_ends_with_its_channel_and_with_the_membership(stage: ActivityStage) -> None:
@@ -142,7 +142,7 @@ async def test_an_instance_ends_with_its_channel_and_with_the_membership(stage: 
     event = await stage.app.next(UPDATE)
     (await stage.guild.owner.delete(f"/channels/{channel}")).ok()
     assert (await stage.app.next(UPDATE))["participants"] == []
-    (await stage.read(event["composite_instance_id"])).refused(404, 0)
+    (await stage.read(event["composite_instance_id"])).rejected(404, 0)
 
     (await stage.launch(stage.alice, stage.alices)).ok()
     await stage.app.next(UPDATE)
@@ -178,22 +178,22 @@ async def test_an_activity_can_be_launched_in_a_direct_message_channel(stage: Ac
 async def test_launching_requires_permissions_and_a_suitable_channel(stage: ActivityStage) -> None:
     general = stage.guild.general
     await stage.guild.overwrite(general, stage.alice.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES)
-    (await stage.launch(stage.alice, stage.alices)).refused(403, 50013)
+    (await stage.launch(stage.alice, stage.alices)).rejected(403, 50013)
     await stage.guild.overwrite(general, stage.alice.id, deny=Permissions.VIEW_CHANNEL)
-    (await stage.launch(stage.alice, stage.alices)).refused(403, 50001)
-    (await stage.launch(stage.bob, stage.bobs, 1)).refused(404, 10003)
-    (await stage.launch(stage.bob, stage.bobs, await stage.guild.channel("forum", type=15))).refused(400, 50024)
+    (await stage.launch(stage.alice, stage.alices)).rejected(403, 50001)
+    (await stage.launch(stage.bob, stage.bobs, 1)).rejected(404, 10003)
+    (await stage.launch(stage.bob, stage.bobs, await stage.guild.channel("forum", type=15))).rejected(400, 50024)
     assert (await stage.launch(stage.bob, stage.alices)).errors("session_id") == ["SESSION_UNKNOWN"]
     assert (await stage.launch(stage.bob, stage.bobs, session_id="")).errors("session_id")
     session = {"session_id": stage.bobs.ready["session_id"]}
-    (await stage.bob.post(f"/activities/{general}/1", json=session)).refused(404, 10002)
+    (await stage.bob.post(f"/activities/{general}/1", json=session)).rejected(404, 10002)
     plain = await stage.world.bot(stage.guild, flags=0)
-    (await stage.bob.post(f"/activities/{general}/{plain.application_id}", json=session)).refused(400, 50039)
+    (await stage.bob.post(f"/activities/{general}/{plain.application_id}", json=session)).rejected(400, 50039)
     stranger = await stage.world.bot(flags=ApplicationFlags.EMBEDDED)
     path = f"/activities/{general}/{stranger.application_id}"
     (await stage.bob.post(path, json=session)).ok()
     await stage.guild.overwrite(general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
-    (await stage.bob.post(path, json=session)).refused(403, 50013)
+    (await stage.bob.post(path, json=session)).rejected(403, 50013)
     # An application installed with commands only, without its bot, counts as installed.
     authorize = f"/oauth2/authorize?client_id={stranger.application_id}&scope=applications.commands&integration_type=0"
     consent = {"authorize": True, "guild_id": str(stage.guild.id)}
@@ -201,13 +201,13 @@ async def test_launching_requires_permissions_and_a_suitable_channel(stage: Acti
     (await stage.bob.post(path, json=session)).ok()
     afk = await stage.guild.channel("afk", type=2)
     (await stage.guild.owner.patch(f"/guilds/{stage.guild.id}", json={"afk_channel_id": str(afk)})).ok()
-    (await stage.launch(stage.bob, stage.bobs, afk)).refused(400, 50039)
+    (await stage.launch(stage.bob, stage.bobs, afk)).rejected(400, 50039)
 
 
 async def test_max_participants_limits_an_instance(stage: ActivityStage) -> None:
     (await stage.bot.patch("/applications/@me", json={"max_participants": 1})).ok()
     (await stage.launch(stage.alice, stage.alices)).ok()
-    (await stage.launch(stage.bob, stage.bobs)).refused(400, 50039)
+    (await stage.launch(stage.bob, stage.bobs)).rejected(400, 50039)
     (await stage.bot.patch("/applications/@me", json={"max_participants": -1})).ok()
     (await stage.launch(stage.bob, stage.bobs)).ok()
 
@@ -217,10 +217,10 @@ async def test_only_the_bot_of_the_application_reads_its_instances(stage: Activi
     event = await stage.app.next(UPDATE)
     composite = event["composite_instance_id"]
 
-    (await stage.read(composite, await stage.world.bot())).refused(403, 20012)
-    (await stage.read(composite, stage.alice)).refused(403, 20002)
+    (await stage.read(composite, await stage.world.bot())).rejected(403, 20012)
+    (await stage.read(composite, stage.alice)).rejected(403, 20002)
     for wrong in ("x", "i-x-y", f"i-{event['instance_id']}-pc-1", f"i-{'9' * 40}-pc-1", composite + "0"):
-        (await stage.read(wrong)).refused(404, 0)
+        (await stage.read(wrong)).rejected(404, 0)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
@@ -231,7 +231,7 @@ async def test_external_apps_require_a_permission_from_the_date(stage: ActivityS
     await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.USE_EXTERNAL_APPS)
 
     stage.world.clock.set(changes.EXTERNAL_APPS.at_ms)
-    (await stage.bob.post(path, json=body)).refused(403, 50013)
+    (await stage.bob.post(path, json=body)).rejected(403, 50013)
     stage.world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
     assert (await stage.bob.post(path, json=body)).status == 204
 
@@ -244,10 +244,10 @@ async def test_the_older_route_lists_the_instances_in_a_channel(stage: ActivityS
 
     for actor in (stage.alice, stage.bot):
         assert (await actor.get(path)).ok() == {"instances": [event]}
-    (await stage.alice.get(f"/activities/1/instances/{stage.guild.general}")).refused(404, 10002)
-    (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/1")).refused(404, 10003)
+    (await stage.alice.get(f"/activities/1/instances/{stage.guild.general}")).rejected(404, 10002)
+    (await stage.alice.get(f"/activities/{stage.bot.application_id}/instances/1")).rejected(404, 10003)
     await stage.guild.overwrite(stage.guild.general, stage.bob.id, deny=Permissions.VIEW_CHANNEL)
-    (await stage.bob.get(path)).refused(403, 50001)
+    (await stage.bob.get(path)).rejected(403, 50001)
 
 
 @pytest.mark.parametrize("how", ["switched off", "deleted"])

@@ -87,9 +87,9 @@ async def test_reading_the_log_requires_the_permission(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
 
-    (await bob.get(f"/guilds/{guild.id}/audit-logs")).refused(403, 50013)
-    (await (await world.user()).get(f"/guilds/{guild.id}/audit-logs")).refused(403, 50001)
-    (await bob.get("/guilds/1/audit-logs")).refused(404, 10004)
+    (await bob.get(f"/guilds/{guild.id}/audit-logs")).rejected(403, 50013)
+    (await (await world.user()).get(f"/guilds/{guild.id}/audit-logs")).rejected(403, 50001)
+    (await bob.get("/guilds/1/audit-logs")).rejected(404, 10004)
 
 
 @pytest.mark.parametrize("query", ["limit=0", "limit=101", "before=x", "user_id=x", "action_type=x"])

@@ -71,7 +71,7 @@ async def test_a_user_who_is_not_a_member_can_be_banned(world: World) -> None:
 
     await session.next("GUILD_BAN_ADD")
     await session.none_of("GUILD_MEMBER_REMOVE")
-    (await alice.put(f"/guilds/{guild.id}/bans/1")).refused(404, 10013)
+    (await alice.put(f"/guilds/{guild.id}/bans/1")).rejected(404, 10013)
 
 
 async def test_the_owner_the_caller_and_members_with_an_equal_role_cannot_be_banned(world: World) -> None:
@@ -83,8 +83,8 @@ async def test_the_owner_the_caller_and_members_with_an_equal_role_cannot_be_ban
     await guild.add_role(bob, high)
 
     for user in (alice, bob, bot):
-        (await bot.put(f"/guilds/{guild.id}/bans/{user.id}")).refused(403, 50013)
-    (await alice.put(f"/guilds/{guild.id}/bans/{alice.id}")).refused(403, 50013)
+        (await bot.put(f"/guilds/{guild.id}/bans/{user.id}")).rejected(403, 50013)
+    (await alice.put(f"/guilds/{guild.id}/bans/{alice.id}")).rejected(403, 50013)
     assert (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).status == 204
 
 
@@ -93,11 +93,11 @@ async def test_bans_require_the_permission(world: World) -> None:
     guild = await world.guild(alice, bob)
     path = f"/guilds/{guild.id}/bans"
 
-    (await bob.get(path)).refused(403, 50013)
-    (await bob.get(f"{path}/{alice.id}")).refused(403, 50013)
-    (await bob.put(f"{path}/{alice.id}")).refused(403, 50013)
-    (await bob.delete(f"{path}/{alice.id}")).refused(403, 50013)
-    (await bob.post(f"/guilds/{guild.id}/bulk-ban", json={"user_ids": ["1"]})).refused(403, 50013)
+    (await bob.get(path)).rejected(403, 50013)
+    (await bob.get(f"{path}/{alice.id}")).rejected(403, 50013)
+    (await bob.put(f"{path}/{alice.id}")).rejected(403, 50013)
+    (await bob.delete(f"{path}/{alice.id}")).rejected(403, 50013)
+    (await bob.post(f"/guilds/{guild.id}/bulk-ban", json={"user_ids": ["1"]})).rejected(403, 50013)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +141,9 @@ async def test_an_unban_removes_the_ban(world: World) -> None:
     removed = await session.next("GUILD_BAN_REMOVE")
     assert (removed["guild_id"], removed["user"]["id"]) == (str(guild.id), str(bob.id))
     assert await audit_targets(world, guild, 23) == [(bob.id, "sorry")]
-    (await alice.delete(path)).refused(404, 10026)
-    (await alice.get(path)).refused(404, 10026)
-    (await alice.get(f"/guilds/{guild.id}/bans/1")).refused(404, 10026)
+    (await alice.delete(path)).rejected(404, 10026)
+    (await alice.get(path)).rejected(404, 10026)
+    (await alice.get(f"/guilds/{guild.id}/bans/1")).rejected(404, 10026)
 
 
 async def test_a_bulk_ban_returns_banned_and_failed_users(world: World) -> None:
@@ -172,11 +172,11 @@ async def test_a_bulk_ban_that_bans_no_user_fails(world: World) -> None:
     guild = await world.guild(alice)
     path = f"/guilds/{guild.id}/bulk-ban"
 
-    (await alice.post(path, json={"user_ids": [str(alice.id), "1"]})).refused(400, 500000)
+    (await alice.post(path, json={"user_ids": [str(alice.id), "1"]})).rejected(400, 500000)
     assert (await alice.post(path, json={"user_ids": []})).errors("user_ids")
     assert (await alice.post(path, json={"user_ids": [str(n) for n in range(1, 202)]})).errors("user_ids")
     bot = await world.bot(guild, permissions=Permissions.BAN_MEMBERS)
-    (await bot.post(path, json={"user_ids": ["1"]})).refused(403, 50013)
+    (await bot.post(path, json={"user_ids": ["1"]})).rejected(403, 50013)
 
 
 async def test_ban_events_require_ban_members_or_view_audit_log(world: World) -> None:

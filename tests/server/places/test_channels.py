@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import changes, errors, wire
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -111,7 +111,7 @@ async def test_an_invalid_channel_names_the_invalid_field(
 ) -> None:
     guild = await world.guild()
     response = await guild.owner.post(f"/guilds/{guild.id}/channels", json=body)
-    response.refused(400, 50035)
+    response.rejected(400, 50035)
     if path is not None:
         found = response.errors(path)
         assert constant is None or found == [constant]
@@ -142,16 +142,16 @@ async def test_a_forum_has_a_longer_topic_and_keeps_its_tags(world: World) -> No
     edited = (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": tags})).ok()
     assert edited["available_tags"][0] == existing
     path = f"/channels/{forum}"
-    (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).refused(400, 40061)
+    (await guild.owner.patch(path, json={"available_tags": [{"name": "a"}, {"name": "a"}]})).rejected(400, 40061)
     many = [{"name": str(number)} for number in range(21)]
-    (await guild.owner.patch(path, json={"available_tags": many})).refused(400, 30048)
+    (await guild.owner.patch(path, json={"available_tags": many})).rejected(400, 30048)
 
 
 async def test_the_bitrate_limit_depends_on_guild_and_channel_type(world: World) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/channels"
-    (await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 96_001})).refused(400, 30052)
-    (await guild.owner.post(path, json={"name": "s", "type": STAGE, "bitrate": 64_001})).refused(400, 30052)
+    (await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 96_001})).rejected(400, 30052)
+    (await guild.owner.post(path, json={"name": "s", "type": STAGE, "bitrate": 64_001})).rejected(400, 30052)
     await set_features(world, guild, "VIP_REGIONS")
     created = (
         await guild.owner.post(path, json={"name": "v", "type": VOICE, "bitrate": 384_000, "user_limit": 99})
@@ -188,14 +188,14 @@ async def test_a_guild_has_at_most_500_channels_and_a_category_50(world: World) 
     assert response.errors("parent_id") == ["CHANNEL_PARENT_MAX_CHANNELS"]
     existing = len((await guild.owner.get(f"/guilds/{guild.id}/channels")).ok())
     await world.write(fill(500 - existing, None))
-    (await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x"})).refused(400, 30013)
+    (await guild.owner.post(f"/guilds/{guild.id}/channels", json={"name": "x"})).rejected(400, 30013)
 
 
 async def test_creating_a_channel_requires_manage_channels_and_held_permissions(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     path = f"/guilds/{guild.id}/channels"
-    (await bob.post(path, json={"name": "x"})).refused(403, 50013)
+    (await bob.post(path, json={"name": "x"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
     (await bob.post(path, json={"name": "x"})).ok()
 
@@ -203,12 +203,12 @@ async def test_creating_a_channel_requires_manage_channels_and_held_permissions(
         return {"name": "x", "permission_overwrites": [{"id": str(guild.id), "type": 0, "allow": str(permissions)}]}
 
     (await bob.post(path, json=channel_allowing(Permissions.SEND_MESSAGES))).ok()
-    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_WEBHOOKS))).refused(403, 50013)
+    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_WEBHOOKS))).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
-    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).refused(403, 50013)
+    (await bob.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).rejected(403, 50013)
     (await guild.owner.post(path, json=channel_allowing(Permissions.MANAGE_ROLES))).ok()
     stranger = await world.user()
-    (await stranger.post(path, json={"name": "x"})).refused(403, 50001)
+    (await stranger.post(path, json={"name": "x"})).rejected(403, 50001)
 
 
 # Reading
@@ -219,8 +219,8 @@ async def test_hidden_and_unknown_channels_cannot_be_read(world: World) -> None:
     bob = await guild.member()
     secret = await guild.channel("secret")
     await guild.overwrite(secret, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
-    (await bob.get(f"/channels/{secret}")).refused(403, 50001)
-    (await bob.get("/channels/1")).refused(404, 10003)
+    (await bob.get(f"/channels/{secret}")).rejected(403, 50001)
+    (await bob.get("/channels/1")).rejected(404, 10003)
     assert (await bob.get(f"/channels/{guild.general}")).ok()["name"] == "general"
 
 
@@ -264,7 +264,7 @@ async def test_an_obfuscated_channel_reveals_only_its_position() -> None:
         flags=1 << 21,
         last_message_id=8,
     )
-    encoded = json.loads(wire.encode(channels.obfuscated(row)))
+    encoded = json.loads(codec.encode(channels.obfuscated(row)))
     assert encoded == {
         "id": "5",
         "type": 0,
@@ -313,11 +313,11 @@ async def test_updating_requires_manage_channels_and_overwrites_manage_roles(wor
     guild = await world.guild()
     bob = await guild.member()
     path = f"/channels/{guild.general}"
-    (await bob.patch(path, json={"name": "x"})).refused(403, 50013)
+    (await bob.patch(path, json={"name": "x"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_CHANNELS)
     (await bob.patch(path, json={"name": "x"})).ok()
     overwrites = [{"id": str(guild.id), "type": 0, "deny": str(Permissions.SEND_MESSAGES)}]
-    (await bob.patch(path, json={"permission_overwrites": overwrites})).refused(403, 50013)
+    (await bob.patch(path, json={"permission_overwrites": overwrites})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.patch(path, json={"permission_overwrites": overwrites})).ok()
     assert (await guild.last_audit_entry(13))["options"] == {"id": str(guild.id), "type": "0", "role_name": "@everyone"}
@@ -328,11 +328,11 @@ async def test_updating_requires_manage_channels_and_overwrites_manage_roles(wor
 async def test_text_and_announcement_channels_convert_with_the_news_feature(world: World) -> None:
     guild = await world.guild()
     path = f"/channels/{guild.general}"
-    (await guild.owner.patch(path, json={"type": 5})).refused(400, 50024)
+    (await guild.owner.patch(path, json={"type": 5})).rejected(400, 50024)
     await set_features(world, guild, "NEWS")
     assert (await guild.owner.patch(path, json={"type": 5})).ok()["type"] == 5
     assert (await guild.owner.patch(path, json={"type": 0})).ok()["type"] == 0
-    (await guild.owner.patch(path, json={"type": 2})).refused(400, 50024)
+    (await guild.owner.patch(path, json={"type": 2})).rejected(400, 50024)
 
 
 async def test_required_community_channels_cannot_be_converted_or_deleted(world: World) -> None:
@@ -340,8 +340,8 @@ async def test_required_community_channels_cannot_be_converted_or_deleted(world:
     await set_features(world, guild, "COMMUNITY")
     sql = "UPDATE guilds SET rules_channel_id = ? WHERE id = ?"
     await world.write(lambda call: call.tx.run(sql, guild.general, guild.id))
-    (await guild.owner.patch(f"/channels/{guild.general}", json={"type": 5})).refused(400, 50086)
-    (await guild.owner.delete(f"/channels/{guild.general}")).refused(400, 50074)
+    (await guild.owner.patch(f"/channels/{guild.general}", json={"type": 5})).rejected(400, 50086)
+    (await guild.owner.delete(f"/channels/{guild.general}")).rejected(400, 50074)
 
 
 async def test_a_spoiler_channel_is_never_age_restricted(world: World) -> None:
@@ -368,12 +368,12 @@ class TestRateLimits:
         world.clock.advance(60_000)
         (await guild.owner.patch(path, json={"topic": "b"})).ok()
         refusal = await guild.owner.patch(path, json={"name": "c"})
-        assert refusal.refused(429, 20028)["retry_after"] == 540
+        assert refusal.rejected(429, 20028)["retry_after"] == 540
         (await guild.owner.patch(path, json={"name": "a", "nsfw": True})).ok()
         (await guild.owner.patch(f"/channels/{other}", json={"name": "c"})).ok()
         world.clock.advance(540_000)
         (await guild.owner.patch(path, json={"name": "c"})).ok()
-        (await guild.owner.patch(path, json={"name": "d"})).refused(429, 20028)
+        (await guild.owner.patch(path, json={"name": "d"})).rejected(429, 20028)
 
 
 async def test_moving_into_a_category_requires_its_permission(world: World) -> None:
@@ -382,7 +382,7 @@ async def test_moving_into_a_category_requires_its_permission(world: World) -> N
     category = await guild.channel("Rooms", type=CATEGORY)
     await guild.overwrite(category, bob.id, deny=Permissions.MANAGE_CHANNELS)
     body = {"parent_id": str(category)}
-    (await bob.patch(f"/channels/{guild.general}", json=body)).refused(403, 50013)
+    (await bob.patch(f"/channels/{guild.general}", json=body)).rejected(403, 50013)
     assert (await guild.owner.patch(f"/channels/{guild.general}", json=body)).ok()["parent_id"] == str(category)
     response = await guild.owner.patch(f"/channels/{category}", json=body)
     assert response.errors("parent_id") == ["CHANNEL_PARENT_INVALID_TYPE"]
@@ -413,22 +413,24 @@ async def test_an_overwrite_is_created_updated_and_deleted(world: World) -> None
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("CHANNEL_UPDATE"))["permission_overwrites"] == []
     assert (await guild.last_audit_entry(15))["target_id"] == str(guild.general)
-    (await guild.owner.delete(path)).refused(404, 10009)
+    (await guild.owner.delete(path)).rejected(404, 10009)
 
 
 async def test_overwrites_require_an_existing_target_and_held_permissions(world: World) -> None:
     guild = await world.guild()
     bob = await guild.member()
     path = f"/channels/{guild.general}/permissions"
-    (await guild.owner.put(f"{path}/1", json={"type": 0})).refused(404, 10009)
-    (await guild.owner.put(f"{path}/1", json={"type": 1})).refused(404, 10009)
+    (await guild.owner.put(f"{path}/1", json={"type": 0})).rejected(404, 10009)
+    (await guild.owner.put(f"{path}/1", json={"type": 1})).rejected(404, 10009)
     (await guild.owner.put(f"{path}/{bob.id}", json={})).ok()
     assert (await get_channel(guild, guild.general))["permission_overwrites"][0]["type"] == 1
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1})).refused(403, 50013)
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MANAGE_ROLES)
     (await bob.put(f"{path}/{bob.id}", json={"type": 1, "deny": str(Permissions.SEND_MESSAGES)})).ok()
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_WEBHOOKS)})).refused(403, 50013)
-    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_ROLES)})).refused(403, 50013)
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_WEBHOOKS)})).rejected(
+        403, 50013
+    )
+    (await bob.put(f"{path}/{bob.id}", json={"type": 1, "allow": str(Permissions.MANAGE_ROLES)})).rejected(403, 50013)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_ROLES)
     (await bob.put(f"{path}/{guild.id}", json={"type": 0, "allow": str(Permissions.MANAGE_WEBHOOKS)})).ok()
 
@@ -490,11 +492,11 @@ async def test_moving_a_channel_requires_view_channel_and_reordering_does_not(wo
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
     path = f"/guilds/{guild.id}/channels"
     (await bob.patch(path, json=[{"id": str(secret), "position": 9}])).ok()
-    (await bob.patch(path, json=[{"id": str(secret), "parent_id": str(category)}])).refused(403, 50001)
+    (await bob.patch(path, json=[{"id": str(secret), "parent_id": str(category)}])).rejected(403, 50001)
     (await bob.patch(path, json=[{"id": str(guild.general), "parent_id": str(category)}])).ok()
     locked = [{"id": str(guild.general), "lock_permissions": True}]
-    (await bob.patch(path, json=locked)).refused(403, 50013)
-    (await bob.patch(path, json=[{"id": "1", "position": 1}])).refused(404, 10003)
+    (await bob.patch(path, json=locked)).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10003)
 
 
 async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(world: World) -> None:
@@ -504,7 +506,7 @@ async def test_only_one_channel_moves_at_a_time_and_may_sync_its_overwrites(worl
     one, two = await guild.channel("one"), await guild.channel("two")
     path = f"/guilds/{guild.id}/channels"
     both = [{"id": str(each), "parent_id": str(category)} for each in (one, two)]
-    (await guild.owner.patch(path, json=both)).refused(400, 40009)
+    (await guild.owner.patch(path, json=both)).rejected(400, 40009)
     (await guild.owner.patch(path, json=[{**both[0], "lock_permissions": True}])).ok()
     assert (await get_channel(guild, one))["permission_overwrites"] == (await get_channel(guild, category))[
         "permission_overwrites"
@@ -522,12 +524,12 @@ async def test_deleting_a_channel_publishes_an_event_and_an_audit_entry(world: W
     channel = await guild.channel("gone")
     session = await (await world.bot(guild)).connect()
     bob = await guild.member()
-    (await bob.delete(f"/channels/{channel}")).refused(403, 50013)
+    (await bob.delete(f"/channels/{channel}")).rejected(403, 50013)
     response = await guild.owner.delete(f"/channels/{channel}")
     assert (response.status, response.ok()["id"]) == (200, str(channel))
     assert (await session.next("CHANNEL_DELETE"))["id"] == str(channel)
     assert {"key": "name", "old_value": "gone"} in (await guild.last_audit_entry(12))["changes"]
-    (await guild.owner.get(f"/channels/{channel}")).refused(404, 10003)
+    (await guild.owner.get(f"/channels/{channel}")).rejected(404, 10003)
 
 
 async def test_deleting_a_category_keeps_its_channels(world: World) -> None:
@@ -559,13 +561,13 @@ async def test_a_direct_message_channel_is_closed_for_one_user_only(world: World
     direct = (await alice.post("/users/@me/channels", json={"recipient_id": str(bob.id)})).ok()
     shown = (await alice.get(f"/channels/{direct['id']}")).ok()
     assert (shown["type"], [user["id"] for user in shown["recipients"]]) == (1, [str(bob.id)])
-    (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).refused(400, 50003)
+    (await alice.patch(f"/channels/{direct['id']}", json={"name": "x"})).rejected(400, 50003)
     session = await alice.connect()
     assert (await alice.delete(f"/channels/{direct['id']}")).ok()["id"] == direct["id"]
     assert (await session.next("CHANNEL_DELETE"))["id"] == direct["id"]
     (await bob.get(f"/channels/{direct['id']}")).ok()
     stranger = await world.user()
-    (await stranger.get(f"/channels/{direct['id']}")).refused(403, 50001)
+    (await stranger.get(f"/channels/{direct['id']}")).rejected(403, 50001)
 
 
 async def test_renaming_a_group_publishes_an_event_and_a_message(world: World) -> None:
@@ -653,10 +655,10 @@ async def test_the_total_number_of_overwrites_in_a_guild_is_limited(
     await guild.overwrite(guild.general, carol.id)
     body = {"type": 1, "allow": "0", "deny": "0"}
     path = f"/channels/{guild.general}/permissions/{guild.owner.id}"
-    (await guild.owner.put(path, json=body)).refused(400, 30061)
+    (await guild.owner.put(path, json=body)).rejected(400, 30061)
     one = [{"id": str(bob.id), **body}]
     path = f"/guilds/{guild.id}/channels"
-    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).refused(400, 30061)
+    (await guild.owner.post(path, json={"name": "more", "permission_overwrites": one})).rejected(400, 30061)
     assert "more" not in {channel["name"] for channel in (await guild.owner.get(path)).ok()}
     (await guild.owner.put(f"/channels/{guild.general}/permissions/{bob.id}", json=body | {"deny": "2048"})).ok()
     (await guild.owner.delete(f"/channels/{guild.general}/permissions/{carol.id}")).ok()

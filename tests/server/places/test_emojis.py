@@ -99,13 +99,13 @@ async def test_the_creator_of_an_emoji_is_visible_with_the_permission(world: Wor
         assert ("user" in found) is sees
         assert (await actor.get(all_)).ok() == [found]
     for path in (one, all_):
-        (await stranger.get(path)).refused(403, 50001)
-    (await plain.get(f"{all_}/1")).refused(404, 10014)
+        (await stranger.get(path)).rejected(403, 50001)
+    (await plain.get(f"{all_}/1")).rejected(404, 10014)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
         response = await guild.owner.request(method, f"/guilds/{other.id}/emojis/{emoji['id']}", **body)
-        response.refused(404, 10014)
+        response.rejected(404, 10014)
 
 
 async def test_an_update_publishes_an_event_only_if_something_changed(world: World) -> None:
@@ -145,7 +145,7 @@ async def test_a_deleted_emoji_stays_in_existing_reactions(world: World) -> None
     (await bob.put(f"{react}/@me")).ok()
     other = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages/{other['id']}/reactions/party:{emoji['id']}/@me"
-    (await bob.put(path)).refused(404, 10014)
+    (await bob.put(path)).rejected(404, 10014)
 
 
 async def attempt(actor: Actor, guild: Guild, action: str, mine: str, theirs: str) -> ApiResponse:
@@ -188,12 +188,12 @@ async def test_permissions_before_and_after_the_split(
         if action in may:
             response.ok()
         else:
-            response.refused(403, 50013)
+            response.rejected(403, 50013)
     stranger = await world.user()
     for action in ACTIONS:
         emoji = (await create_emoji(guild.owner, guild))["id"]
-        (await attempt(stranger, guild, action, emoji, emoji)).refused(403, 50001)
-    (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).refused(404, 10004)
+        (await attempt(stranger, guild, action, emoji, emoji)).rejected(403, 50001)
+    (await guild.owner.post("/guilds/1/emojis", json={"name": "fresh", "image": PNG})).rejected(404, 10004)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ async def test_an_emoji_cannot_be_limited_to_an_unknown_role(world: World) -> No
     guild, other = await world.guild(), await world.guild()
     theirs = await other.role("theirs")
     body = {"name": "party", "image": PNG, "roles": [str(theirs)]}
-    (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).refused(404, 10011)
+    (await guild.owner.post(f"/guilds/{guild.id}/emojis", json=body)).rejected(404, 10011)
     emoji = await create_emoji(guild.owner, guild, roles=[str(guild.id)])
     assert emoji["roles"] == []
 
@@ -235,14 +235,14 @@ async def test_slots_grow_with_the_tier_and_are_counted_per_kind(world: World) -
     guild = await world.guild()
     await fill(world, guild, 50)
     path = f"/guilds/{guild.id}/emojis"
-    (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
+    (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
     await create_emoji(guild.owner, guild, image=GIF)
     await fill(world, guild, 49, animated=1)
-    (await guild.owner.post(path, json={"name": "more", "image": GIF})).refused(400, 30018)
+    (await guild.owner.post(path, json={"name": "more", "image": GIF})).rejected(400, 30018)
     await world.grant_to_guild(guild, tier=1)
     await create_emoji(guild.owner, guild)
     await fill(world, guild, 49)
-    (await guild.owner.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
+    (await guild.owner.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
     await world.grant_to_guild(guild, "MORE_EMOJI")
     await create_emoji(guild.owner, guild)
 
@@ -288,10 +288,10 @@ async def test_an_external_emoji_requires_membership_and_the_permission(world: W
     emoji = await create_emoji(away.owner, away)
     message = await home.send_message(bob)
 
-    (await react(home.owner, home, emoji, message)).refused(404, 10014)
+    (await react(home.owner, home, emoji, message)).rejected(404, 10014)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_EMOJIS
     (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
-    (await react(bob, home, emoji, message)).refused(403, 50013)
+    (await react(bob, home, emoji, message)).rejected(403, 50013)
     await home.allow_permissions(bob, Permissions.USE_EXTERNAL_EMOJIS)
     (await react(bob, home, emoji, message)).ok()
     # Joining an existing reaction requires no permission.
@@ -305,7 +305,7 @@ async def test_an_emoji_limited_to_a_role_requires_that_role(world: World) -> No
     emoji = await create_emoji(guild.owner, guild, roles=[str(role)])
     message = await guild.send_message(bob)
 
-    (await react(bob, guild, emoji, message)).refused(403, 50013)
+    (await react(bob, guild, emoji, message)).rejected(403, 50013)
     await guild.add_role(bob, role)
     (await react(bob, guild, emoji, message)).ok()
 
@@ -330,7 +330,7 @@ async def test_an_application_manages_its_own_emoji(world: World) -> None:
     assert (await bot.patch(f"{path}/{emoji['id']}", json={})).ok() == renamed
     assert (await open_cdn_image(world, f"/emojis/{emoji['id']}.png")).size == (8, 8)
     assert (await bot.delete(f"{path}/{emoji['id']}")).status == 204
-    (await bot.get(f"{path}/{emoji['id']}")).refused(404, 10014)
+    (await bot.get(f"{path}/{emoji['id']}")).rejected(404, 10014)
     assert (await bot.get(path)).ok() == {"items": []}
 
 
@@ -343,9 +343,9 @@ async def test_only_the_application_can_use_its_emoji_and_needs_no_permission(wo
     message = await guild.send_message(guild.owner)
 
     for actor in (other, guild.owner):
-        (await react(actor, guild, emoji, message)).refused(404, 10014)
+        (await react(actor, guild, emoji, message)).rejected(404, 10014)
     (await react(bot, guild, emoji, message)).ok()
-    (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).refused(404, 10014)
+    (await guild.owner.get(f"/guilds/{guild.id}/emojis/{emoji['id']}")).rejected(404, 10014)
 
 
 async def test_only_the_application_can_manage_its_emoji(world: World) -> None:
@@ -354,12 +354,12 @@ async def test_only_the_application_can_manage_its_emoji(world: World) -> None:
     emoji = (await bot.post(f"/applications/{bot.application_id}/emojis", json={"name": "logo", "image": PNG})).ok()
     path = f"/applications/{bot.application_id}/emojis"
     for actor in (other, guild.owner):
-        (await actor.get(path)).refused(403, 20012)
-        (await actor.post(path, json={"name": "logo", "image": PNG})).refused(403, 20012)
-        (await actor.get(f"{path}/{emoji['id']}")).refused(403, 20012)
-        (await actor.patch(f"{path}/{emoji['id']}", json={})).refused(403, 20012)
-        (await actor.delete(f"{path}/{emoji['id']}")).refused(403, 20012)
-    (await other.get(f"/applications/{other.application_id}/emojis/{emoji['id']}")).refused(404, 10014)
+        (await actor.get(path)).rejected(403, 20012)
+        (await actor.post(path, json={"name": "logo", "image": PNG})).rejected(403, 20012)
+        (await actor.get(f"{path}/{emoji['id']}")).rejected(403, 20012)
+        (await actor.patch(f"{path}/{emoji['id']}", json={})).rejected(403, 20012)
+        (await actor.delete(f"{path}/{emoji['id']}")).rejected(403, 20012)
+    (await other.get(f"/applications/{other.application_id}/emojis/{emoji['id']}")).rejected(404, 10014)
     assert (await bot.post(path, json={"name": "x", "image": "y"})).errors("image") == ["IMAGE_INVALID"]
 
 
@@ -373,7 +373,7 @@ async def test_an_application_has_at_most_two_thousand_emoji(world: World) -> No
     await world.write(step)
     path = f"/applications/{bot.application_id}/emojis"
     (await bot.post(path, json={"name": "last", "image": PNG})).ok()
-    (await bot.post(path, json={"name": "more", "image": PNG})).refused(400, 30008)
+    (await bot.post(path, json={"name": "more", "image": PNG})).rejected(400, 30008)
 
 
 @pytest.mark.dated(changes.APPLICATION_EMOJIS)

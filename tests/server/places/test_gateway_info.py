@@ -97,8 +97,8 @@ def test_session_starts_grow_with_the_guilds_of_a_large_bot(guilds: int, starts:
 async def test_gateway_bot_rejects_users_and_anonymous_clients(world: World) -> None:
     alice = await world.user()
 
-    (await alice.get("/gateway/bot")).refused(403, 20002)
-    (await world.request("GET", "/gateway/bot")).refused(401, 0)
+    (await alice.get("/gateway/bot")).rejected(403, 20002)
+    (await world.request("GET", "/gateway/bot")).rejected(401, 0)
 
 
 @pytest.mark.parametrize(

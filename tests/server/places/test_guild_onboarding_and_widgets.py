@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.config import Config
 from hubbub.server.places import members
@@ -38,7 +38,7 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
     stranger, bob = await world.user(), await guild.member()
     assert (await guild.owner.get(url)).ok() == {"description": None, "welcome_channels": []}
     for actor in (stranger, bob):
-        (await actor.get(url)).refused(404, 10069)
+        (await actor.get(url)).rejected(404, 10069)
     emoji = {"emoji_id": None, "emoji_name": "👋"}
     body = {
         "enabled": True,
@@ -57,9 +57,9 @@ async def test_a_disabled_welcome_screen_is_visible_to_managers_only(world: Worl
     assert [change["key"] for change in (await audit_entries(guild, 1))[0]["changes"]] == ["description"]
     (await guild.owner.delete(f"/channels/{guild.general}")).ok()
     assert (await bob.get(url)).ok()["welcome_channels"] == []
-    (await bob.patch(url, json={})).refused(403, 50013)
-    (await stranger.patch(url, json={})).refused(403, 50001)
-    (await stranger.get("/guilds/1/welcome-screen")).refused(404, 10004)
+    (await bob.patch(url, json={})).rejected(403, 50013)
+    (await stranger.patch(url, json={})).rejected(403, 50001)
+    (await stranger.get("/guilds/1/welcome-screen")).rejected(404, 10004)
 
 
 @pytest.mark.parametrize(
@@ -103,8 +103,8 @@ async def test_the_new_member_guide_is_empty_until_it_is_written(world: World) -
     ]
     wrong = {"resource_channels": [{"channel_id": "1", "title": "x"}]}
     assert (await guild.owner.put(url, json=wrong)).errors("resource_channels.0.channel_id")
-    (await bob.put(url, json=body)).refused(403, 50013)
-    (await (await world.user()).get(url)).refused(403, 50001)
+    (await bob.put(url, json=body)).rejected(403, 50013)
+    (await (await world.user()).get(url)).rejected(403, 50001)
 
 
 # Onboarding
@@ -167,17 +167,17 @@ async def test_onboarding_requires_seven_channels_of_which_five_are_writable(wor
     guild = await world.guild()
     url = f"/guilds/{guild.id}/onboarding"
     channels = await create_channels(guild)
-    (await guild.owner.put(url, json={"enabled": True})).refused(400, 350000)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).refused(400, 350000)
+    (await guild.owner.put(url, json={"enabled": True})).rejected(400, 350000)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels[:6]})).rejected(400, 350000)
     for channel in channels[:3]:
         await guild.overwrite(int(channel), guild.id, deny=Permissions.SEND_MESSAGES, kind=0)
-    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).refused(400, 350000)
+    (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).rejected(400, 350000)
     await guild.overwrite(int(channels[0]), guild.id, kind=0)
     (await guild.owner.put(url, json={"enabled": True, "default_channel_ids": channels})).ok()
-    (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).refused(400, 350001)
+    (await guild.owner.put(url, json={"default_channel_ids": channels[:6]})).rejected(400, 350001)
     prompt = {"id": "0", "title": "more", "options": [{"title": "all", "channel_ids": channels[6:]}]}
     body = {"default_channel_ids": channels[:6], "prompts": [prompt]}
-    (await guild.owner.put(url, json=body)).refused(400, 350001)
+    (await guild.owner.put(url, json=body)).rejected(400, 350001)
     (await guild.owner.put(url, json={**body, "mode": 1})).ok()
 
 
@@ -213,10 +213,10 @@ async def test_updating_onboarding_requires_manage_guild_and_manage_roles(world:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/onboarding"
     stranger = await world.user()
-    (await stranger.get(url)).refused(403, 50001)
-    (await stranger.put(url, json={})).refused(403, 50001)
+    (await stranger.get(url)).rejected(403, 50001)
+    (await stranger.put(url, json={})).rejected(403, 50001)
     for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES):
-        (await (await guild.member(permissions)).put(url, json={})).refused(403, 50013)
+        (await (await guild.member(permissions)).put(url, json={})).rejected(403, 50013)
     manager = await guild.member(Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await manager.put(url, json={})).ok()
     above = await guild.role("above")
@@ -232,8 +232,8 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/vanity-url"
-    (await guild.owner.get(url)).refused(403, 50101)
-    (await guild.owner.patch(url, json={"code": "town"})).refused(403, 50101)
+    (await guild.owner.get(url)).rejected(403, 50101)
+    (await guild.owner.patch(url, json={"code": "town"})).rejected(403, 50101)
     await world.grant_to_guild(guild, "VANITY_URL")
     assert (await session.next("GUILD_UPDATE"))["features"] == ["VANITY_URL"]
     assert (await guild.owner.get(url)).ok() == {"code": None, "uses": 0}
@@ -246,10 +246,10 @@ async def test_a_vanity_url_is_an_invite_that_counts_its_uses(world: World) -> N
     assert (invite["guild"]["id"], invite["channel"]["id"]) == (str(guild.id), str(guild.general))
     (await bob.post("/invites/town-square")).ok()
     assert (await guild.owner.get(url)).ok()["uses"] == 1
-    (await guild.owner.delete("/invites/town-square")).refused(404, 10006)
+    (await guild.owner.delete("/invites/town-square")).rejected(404, 10006)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
     assert (await guild.owner.patch(url, json={"code": None})).ok() == {"code": None, "uses": 0}
-    (await bob.get("/invites/town-square")).refused(404, 10006)
+    (await bob.get("/invites/town-square")).rejected(404, 10006)
 
 
 async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None:
@@ -259,14 +259,14 @@ async def test_a_vanity_url_must_be_unused_and_well_formed(world: World) -> None
     (await other.owner.patch(f"/guilds/{other.id}/vanity-url", json={"code": "taken"})).ok()
     url = f"/guilds/{guild.id}/vanity-url"
     for code in ("taken", "x", "no spaces", "-dash", "ünïcode"):
-        (await guild.owner.patch(url, json={"code": code})).refused(400, 50020)
+        (await guild.owner.patch(url, json={"code": code})).rejected(400, 50020)
     assert (await guild.owner.patch(url, json={"code": "x" * 33})).errors("code")
     (await other.owner.delete(f"/guilds/{other.id}")).ok()
     (await guild.owner.patch(url, json={"code": "taken"})).ok()
     bob, stranger = await guild.member(), await world.user()
     for actor, refusal in ((bob, 50013), (stranger, 50001)):
-        (await actor.get(url)).refused(403, refusal)
-        (await actor.patch(url, json={"code": None})).refused(403, refusal)
+        (await actor.get(url)).rejected(403, refusal)
+        (await actor.patch(url, json={"code": None})).rejected(403, refusal)
 
 
 # The widget
@@ -277,7 +277,7 @@ async def test_a_widget_lists_online_members_anonymously(world: World) -> None:
     url = f"/guilds/{guild.id}/widget"
     assert (await guild.owner.get(url)).ok() == {"enabled": False, "channel_id": None}
     for page in (f"{url}.json", f"{url}.png"):
-        (await world.request("GET", page)).refused(403, 50004)
+        (await world.request("GET", page)).rejected(403, 50004)
     session = await guild.owner.connect(presence={"status": "idle", "activities": [{"name": "chess", "type": 0}]})
     (await guild.owner.patch(url, json={"enabled": True})).ok()
     assert (await session.next("GUILD_UPDATE"))["widget_enabled"] is True
@@ -333,7 +333,7 @@ async def test_a_manager_can_only_choose_channels_they_can_view(world: World) ->
     settings = [("/widget", {"enabled": True, "channel_id": str(hidden)}), ("", {"system_channel_id": str(hidden)})]
 
     for path, body in settings:
-        (await bob.patch(base + path, json=body)).refused(403, 50001)
+        (await bob.patch(base + path, json=body)).rejected(403, 50001)
     refused = await bob.patch(f"{base}/welcome-screen", json=screen)
     assert refused.errors("welcome_channels.0.channel_id") == ["CHANNEL_UNKNOWN"]
     refused = await bob.put(f"{base}/new-member-welcome", json=home)
@@ -352,13 +352,13 @@ async def test_widget_settings_require_manage_guild(world: World) -> None:
     url = f"/guilds/{guild.id}/widget"
     bob, stranger = await guild.member(), await world.user()
     for actor, code in ((bob, 50013), (stranger, 50001)):
-        (await actor.get(url)).refused(403, code)
-        (await actor.patch(url, json={})).refused(403, code)
-    (await guild.owner.patch(url, json={"channel_id": str(other.general)})).refused(404, 10003)
+        (await actor.get(url)).rejected(403, code)
+        (await actor.patch(url, json={})).rejected(403, code)
+    (await guild.owner.patch(url, json={"channel_id": str(other.general)})).rejected(404, 10003)
     category = guild.channels["Text Channels"]
-    (await guild.owner.patch(url, json={"channel_id": str(category)})).refused(400, 50024)
+    (await guild.owner.patch(url, json={"channel_id": str(category)})).rejected(400, 50024)
     assert (await guild.owner.patch(url, json={"enabled": 3})).errors("enabled")
-    (await world.request("GET", "/guilds/1/widget.json")).refused(404, 10004)
+    (await world.request("GET", "/guilds/1/widget.json")).rejected(404, 10004)
 
 
 class TestRateLimits:
@@ -373,7 +373,7 @@ class TestRateLimits:
         guild = await world.guild()
         path = f"/guilds/{guild.id}/widget"
         (await guild.owner.patch(path, json={"enabled": True})).ok()
-        (await guild.owner.patch(path, json={"enabled": False})).refused(429, 30042)
+        (await guild.owner.patch(path, json={"enabled": False})).rejected(429, 30042)
         world.clock.advance(10_000)
         (await guild.owner.patch(path, json={"enabled": False})).ok()
 
@@ -437,7 +437,7 @@ async def test_deleting_an_integration_removes_its_bot(world: World) -> None:
     (kick,) = await audit_entries(guild, 20)
     assert (kick["target_id"], kick["options"]) == (str(bot.id), {"integration_type": "discord"})
     assert (await guild.owner.get(url)).ok() == []
-    (await guild.owner.delete(f"{url}/{listed['id']}")).refused(404, 10005)
+    (await guild.owner.delete(f"{url}/{listed['id']}")).rejected(404, 10005)
 
 
 async def test_integrations_require_manage_guild(world: World) -> None:
@@ -445,10 +445,10 @@ async def test_integrations_require_manage_guild(world: World) -> None:
     bot = await world.bot(guild)
     url = f"/guilds/{guild.id}/integrations"
     for actor, code in ((bot, 50013), (await world.user(), 50001)):
-        (await actor.get(url)).refused(403, code)
-        (await actor.delete(f"{url}/{bot.application_id}")).refused(403, code)
+        (await actor.get(url)).rejected(403, code)
+        (await actor.delete(f"{url}/{bot.application_id}")).rejected(403, code)
     elsewhere = await world.bot()
-    (await guild.owner.delete(f"{url}/{elsewhere.application_id}")).refused(404, 10005)
+    (await guild.owner.delete(f"{url}/{elsewhere.application_id}")).rejected(404, 10005)
 
 
 # Incident actions
@@ -458,14 +458,14 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/incident-actions"
-    until = wire.timestamp(NOW_MS + HOUR)
+    until = codec.timestamp(NOW_MS + HOUR)
     body = {"invites_disabled_until": until, "dms_disabled_until": None}
     assert (await guild.owner.put(url, json=body)).ok() == body
     assert (await session.next("GUILD_UPDATE"))["incidents_data"] == body
     assert (await audit_entries(guild, 1))[0]["changes"][0]["key"] == "incidents_data"
     created = (await guild.owner.post(f"/channels/{guild.general}/invites", json={})).ok()
     bob = await world.user()
-    (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
+    (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
     both = {"dms_disabled_until": until}
     assert (await guild.owner.put(url, json=both)).ok() == {**body, **both}
     world.clock.advance(HOUR)
@@ -478,14 +478,14 @@ async def test_incident_actions_disable_invites_until_they_expire(world: World) 
 async def test_incident_actions_last_at_most_a_day(world: World) -> None:
     guild = await world.guild()
     url = f"/guilds/{guild.id}/incident-actions"
-    day = wire.timestamp(NOW_MS + 24 * HOUR)
+    day = codec.timestamp(NOW_MS + 24 * HOUR)
     (await guild.owner.put(url, json={"invites_disabled_until": day})).ok()
-    late = wire.timestamp(NOW_MS + 24 * HOUR + 1)
+    late = codec.timestamp(NOW_MS + 24 * HOUR + 1)
     assert (await guild.owner.put(url, json={"dms_disabled_until": late})).errors("dms_disabled_until")
     assert (await guild.owner.put(url, json={"invites_disabled_until": "soon"})).errors("invites_disabled_until")
     bob, stranger = await guild.member(), await world.user()
-    (await bob.put(url, json={})).refused(403, 50013)
-    (await stranger.put(url, json={})).refused(403, 50001)
+    (await bob.put(url, json={})).rejected(403, 50013)
+    (await stranger.put(url, json={})).rejected(403, 50001)
 
 
 # Two-factor
@@ -495,18 +495,18 @@ async def test_the_owner_requires_two_factor_of_moderators(world: World) -> None
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/mfa"
-    (await guild.owner.post(url, json={"level": 1})).refused(401, 60003)
+    (await guild.owner.post(url, json={"level": 1})).rejected(401, 60003)
     await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
-    (await guild.owner.post(url, json={"level": 2})).refused(400, 50017)
+    (await guild.owner.post(url, json={"level": 2})).rejected(400, 50017)
     assert (await guild.owner.post(url, json={"level": 1})).ok() == {"level": 1}
     assert (await session.next("GUILD_UPDATE"))["mfa_level"] == 1
     assert {"key": "mfa_level", "old_value": 0, "new_value": 1} in (await audit_entries(guild, 1))[0]["changes"]
     bob = await guild.member(Permissions.ADMINISTRATOR)
-    (await bob.post(url, json={"level": 0})).refused(403, 50013)
-    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).refused(401, 60003)
+    (await bob.post(url, json={"level": 0})).rejected(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Other"})).rejected(401, 60003)
     bot = await world.bot(guild)
-    (await bot.post(url, json={"level": 0})).refused(403, 20001)
-    (await (await world.user()).post(url, json={"level": 0})).refused(403, 50001)
+    (await bot.post(url, json={"level": 0})).rejected(403, 20001)
+    (await (await world.user()).post(url, json={"level": 0})).rejected(403, 50001)
 
 
 async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
@@ -520,11 +520,11 @@ async def test_connected_accounts_cannot_be_integrations(world: World) -> None:
     )
 
     for method, path, body in calls:
-        (await bot.request(method, path, json=body)).refused(403, 20001)
-        (await (await world.user()).request(method, path, json=body)).refused(403, 50001)
-    (await member.post(url, json={"type": "twitch", "id": "1"})).refused(404, 10005)
-    (await member.post(f"{url}/5/sync")).refused(404, 10005)
+        (await bot.request(method, path, json=body)).rejected(403, 20001)
+        (await (await world.user()).request(method, path, json=body)).rejected(403, 50001)
+    (await member.post(url, json={"type": "twitch", "id": "1"})).rejected(404, 10005)
+    (await member.post(f"{url}/5/sync")).rejected(404, 10005)
     for method, path, body in calls[1:]:
         response = await member.request(method, path, json=body)
-        response.refused(400, 50035)
+        response.rejected(400, 50035)
         assert list(response.json["errors"]) == ["integration_id"]

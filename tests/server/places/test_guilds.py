@@ -117,7 +117,7 @@ async def test_an_invalid_guild_names_the_invalid_field(world: World) -> None:
 async def test_bots_cannot_create_guilds_from_july_2025(world: World) -> None:
     bot = await world.bot()
 
-    (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
+    (await bot.post("/guilds", json={"name": "Bot town"})).rejected(403, 20001)
 
 
 @pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
@@ -128,10 +128,10 @@ async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world
     for _ in range(10):
         created = (await bot.post("/guilds", json={"name": "Bot town"})).ok()
         assert created["application_id"] == str(bot.application_id)
-    (await bot.post("/guilds", json={"name": "Bot town"})).refused(400, 30001)
+    (await bot.post("/guilds", json={"name": "Bot town"})).rejected(400, 30001)
 
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
-    (await bot.post("/guilds", json={"name": "Bot town"})).refused(403, 20001)
+    (await bot.post("/guilds", json={"name": "Bot town"})).rejected(403, 20001)
 
 
 async def test_a_user_is_in_at_most_a_hundred_guilds(world: World) -> None:
@@ -143,7 +143,7 @@ async def test_a_user_is_in_at_most_a_hundred_guilds(world: World) -> None:
 
     await world.write(join)
 
-    (await alice.post("/guilds", json={"name": "Too many"})).refused(400, 30001)
+    (await alice.post("/guilds", json={"name": "Too many"})).rejected(400, 30001)
 
 
 # Reading
@@ -154,8 +154,8 @@ async def test_only_members_can_read_a_guild(world: World) -> None:
     stranger = await world.user()
 
     assert (await guild.owner.get(f"/guilds/{guild.id}")).ok()["id"] == str(guild.id)
-    (await stranger.get(f"/guilds/{guild.id}")).refused(403, 50001)
-    (await stranger.get("/guilds/1")).refused(404, 10004)
+    (await stranger.get(f"/guilds/{guild.id}")).rejected(403, 50001)
+    (await stranger.get("/guilds/1")).rejected(404, 10004)
     assert (await stranger.get("/guilds/nonsense")).status == 400
 
 
@@ -181,10 +181,10 @@ async def test_a_preview_is_visible_to_members_or_if_the_guild_is_discoverable(w
     stranger = await world.user()
 
     assert (await guild.owner.get(f"/guilds/{guild.id}/preview")).ok()["approximate_member_count"] == 1
-    (await stranger.get(f"/guilds/{guild.id}/preview")).refused(404, 10004)
+    (await stranger.get(f"/guilds/{guild.id}/preview")).rejected(404, 10004)
     await set_features(world, guild, "DISCOVERABLE")
     assert (await stranger.get(f"/guilds/{guild.id}/preview")).ok()["name"] == "Guild"
-    (await stranger.get("/guilds/1/preview")).refused(404, 10004)
+    (await stranger.get("/guilds/1/preview")).rejected(404, 10004)
 
 
 async def test_current_user_guilds_are_paged_by_ascending_id(world: World) -> None:
@@ -226,7 +226,7 @@ async def test_an_application_with_the_scope_lists_the_guilds_of_a_user(world: W
         return await world.request("GET", "/users/@me/guilds", headers={"Authorization": f"Bearer {token}"})
 
     assert [each["id"] for each in (await listed("guilds")).ok()] == [str(guild.id)]
-    (await listed("identify")).refused(403, 50026)
+    (await listed("identify")).rejected(403, 50026)
 
 
 # Updating
@@ -266,9 +266,9 @@ async def test_updating_a_guild_requires_manage_guild(world: World) -> None:
     bob = await world.user()
     guild = await world.guild(None, bob)
 
-    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Mine"})).refused(403, 50013)
-    (await (await world.user()).patch(f"/guilds/{guild.id}", json={"name": "Mine"})).refused(403, 50001)
-    (await bob.patch("/guilds/1", json={"name": "Mine"})).refused(404, 10004)
+    (await bob.patch(f"/guilds/{guild.id}", json={"name": "Mine"})).rejected(403, 50013)
+    (await (await world.user()).patch(f"/guilds/{guild.id}", json={"name": "Mine"})).rejected(403, 50001)
+    (await bob.patch("/guilds/1", json={"name": "Mine"})).rejected(404, 10004)
 
 
 async def test_null_resets_a_field_to_its_default(world: World) -> None:
@@ -332,11 +332,11 @@ async def test_referenced_channels_must_be_in_the_guild_and_of_the_right_type(wo
     ).ok()
 
     assert (changed["afk_channel_id"], changed["rules_channel_id"]) == (str(voice), str(guild.general))
-    (await guild.owner.patch(path, json={"afk_channel_id": str(other.general)})).refused(404, 10003)
-    (await guild.owner.patch(path, json={"system_channel_id": "1"})).refused(404, 10003)
-    (await guild.owner.patch(path, json={"afk_channel_id": str(guild.general)})).refused(400, 50024)
-    (await guild.owner.patch(path, json={"system_channel_id": str(voice)})).refused(400, 50024)
-    (await guild.owner.patch(path, json={"rules_channel_id": str(voice)})).refused(400, 50086)
+    (await guild.owner.patch(path, json={"afk_channel_id": str(other.general)})).rejected(404, 10003)
+    (await guild.owner.patch(path, json={"system_channel_id": "1"})).rejected(404, 10003)
+    (await guild.owner.patch(path, json={"afk_channel_id": str(guild.general)})).rejected(400, 50024)
+    (await guild.owner.patch(path, json={"system_channel_id": str(voice)})).rejected(400, 50024)
+    (await guild.owner.patch(path, json={"rules_channel_id": str(voice)})).rejected(400, 50086)
 
 
 async def test_features_are_changed_with_the_required_permission(world: World) -> None:
@@ -348,7 +348,7 @@ async def test_features_are_changed_with_the_required_permission(world: World) -
 
     changed = (await bob.patch(path, json={"features": ["INVITES_DISABLED", "VERIFIED", "NONSENSE"]})).ok()
     assert changed["features"] == ["INVITES_DISABLED", "ROLE_ICONS"]
-    (await bob.patch(path, json={"features": ["INVITES_DISABLED", "DISCOVERABLE"]})).refused(403, 50013)
+    (await bob.patch(path, json={"features": ["INVITES_DISABLED", "DISCOVERABLE"]})).rejected(403, 50013)
     assert (await guild.owner.patch(path, json={"features": ["DISCOVERABLE"]})).ok()["features"] == [
         "DISCOVERABLE",
         "ROLE_ICONS",
@@ -356,7 +356,7 @@ async def test_features_are_changed_with_the_required_permission(world: World) -
     # A feature that the member may not remove may be sent back.
     updated = (await bob.patch(path, json={"features": ["DISCOVERABLE", "RAID_ALERTS_DISABLED"]})).ok()
     assert updated["features"] == ["DISCOVERABLE", "RAID_ALERTS_DISABLED", "ROLE_ICONS"]
-    (await bob.patch(path, json={"features": []})).refused(403, 50013)
+    (await bob.patch(path, json={"features": []})).rejected(403, 50013)
 
 
 async def test_a_community_requires_rules_and_updates_channels(world: World) -> None:
@@ -376,7 +376,7 @@ async def test_images_that_require_a_feature_are_rejected_without_it(world: Worl
     guild = await world.guild()
     path = f"/guilds/{guild.id}"
     for body in ({"icon": GIF}, {"splash": PNG}, {"banner": PNG}, {"discovery_splash": PNG}, {"home_header": PNG}):
-        (await guild.owner.patch(path, json=body)).refused(403, 50101)
+        (await guild.owner.patch(path, json=body)).rejected(403, 50101)
 
     await set_features(world, guild, "ANIMATED_ICON", "INVITE_SPLASH", "BANNER", "DISCOVERABLE")
 
@@ -384,7 +384,7 @@ async def test_images_that_require_a_feature_are_rejected_without_it(world: Worl
     changed = (await guild.owner.patch(path, json=body)).ok()
     assert changed["icon"].startswith("a_")
     assert all(changed[field] for field in body)
-    (await guild.owner.patch(path, json={"banner": GIF})).refused(403, 50101)
+    (await guild.owner.patch(path, json={"banner": GIF})).rejected(403, 50101)
 
 
 async def test_only_the_owner_transfers_a_guild_and_only_to_a_member(world: World) -> None:
@@ -395,13 +395,13 @@ async def test_only_the_owner_transfers_a_guild_and_only_to_a_member(world: Worl
     path = f"/guilds/{guild.id}"
     session = await bot.connect()
 
-    (await bot.patch(path, json={"owner_id": str(bob.id)})).refused(403, 50013)
-    (await guild.owner.patch(path, json={"owner_id": str(stranger.id)})).refused(404, 10007)
-    (await guild.owner.patch(path, json={"owner_id": str(bot.id)})).refused(400, 50132)
+    (await bot.patch(path, json={"owner_id": str(bob.id)})).rejected(403, 50013)
+    (await guild.owner.patch(path, json={"owner_id": str(stranger.id)})).rejected(404, 10007)
+    (await guild.owner.patch(path, json={"owner_id": str(bot.id)})).rejected(400, 50132)
     (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()
 
     assert (await session.next("GUILD_UPDATE"))["owner_id"] == str(bob.id)
-    (await guild.owner.delete(path)).refused(403, 50013)
+    (await guild.owner.delete(path)).rejected(403, 50013)
     (await bob.delete(path)).ok()
 
 
@@ -419,9 +419,9 @@ async def test_a_member_can_leave_and_the_owner_cannot(world: World) -> None:
     assert await leaving.next("GUILD_DELETE") == {"id": str(guild.id)}
     gone = await watching.next("GUILD_MEMBER_REMOVE")
     assert (gone["guild_id"], gone["user"]["id"]) == (str(guild.id), str(bob.id))
-    (await bob.get(f"/guilds/{guild.id}")).refused(403, 50001)
-    (await bob.delete(f"/users/@me/guilds/{guild.id}")).refused(404, 10004)
-    (await guild.owner.delete(f"/users/@me/guilds/{guild.id}")).refused(400, 50055)
+    (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
+    (await bob.delete(f"/users/@me/guilds/{guild.id}")).rejected(404, 10004)
+    (await guild.owner.delete(f"/users/@me/guilds/{guild.id}")).rejected(400, 50055)
     assert (await guild.owner.get(f"/guilds/{guild.id}?with_counts=true")).ok()["approximate_member_count"] == 2
 
 
@@ -432,14 +432,14 @@ async def test_the_owner_deletes_a_guild(world: World) -> None:
     sessions = [await actor.connect() for actor in (guild.owner, bob, bot)]
     path = f"/guilds/{guild.id}"
 
-    (await bob.delete(path)).refused(403, 50013)
+    (await bob.delete(path)).rejected(403, 50013)
     assert (await guild.owner.delete(path)).status == 204
 
     for session in sessions:
         assert await session.next("GUILD_DELETE") == {"id": str(guild.id)}
-    (await guild.owner.get(path)).refused(404, 10004)
+    (await guild.owner.get(path)).rejected(404, 10004)
     assert (await bob.get("/users/@me/guilds")).ok() == []
-    (await guild.owner.get(f"/channels/{guild.general}")).refused(404, 10003)
+    (await guild.owner.get(f"/channels/{guild.general}")).rejected(404, 10003)
 
     def left(call: Any) -> list[int]:
         tables = ("roles", "members", "member_roles", "channels", "audit_log", "bans", "invites", "voice_states")
@@ -481,7 +481,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     path = f"/guilds/{guild.id}/vanity-url"
-    (await guild.owner.patch(path, json={"code": "town"})).refused(403, 50101)
+    (await guild.owner.patch(path, json={"code": "town"})).rejected(403, 50101)
 
     await world.grant_to_guild(guild, "VANITY_URL", tier=3)
 
@@ -501,7 +501,7 @@ async def test_the_operator_grants_a_tier_and_features(world: World) -> None:
     await world.write(remove_features)
     update = await session.next("GUILD_UPDATE")
     assert (update["premium_tier"], update["features"], update["vanity_url_code"]) == (3, [], None)
-    (await guild.owner.get("/invites/town")).refused(404, 10006)
+    (await guild.owner.get("/invites/town")).rejected(404, 10006)
     with pytest.raises(ApiError, match="50035"):
         await world.grant_to_guild(guild, "COMMUNITY")
 
@@ -511,7 +511,7 @@ async def test_a_pending_member_cannot_become_the_owner(world: World) -> None:
     bob = await world.user()
     await world.write(lambda call: members.add(call, guild.id, bob.id, pending=True), actor=guild.owner.id)
     path = f"/guilds/{guild.id}"
-    (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).refused(400, 50131)
+    (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).rejected(400, 50131)
     await world.write(lambda call: members.admit(call, guild.id, [bob.id]))
     assert (await guild.owner.patch(path, json={"owner_id": str(bob.id)})).ok()["owner_id"] == str(bob.id)
 
@@ -528,7 +528,7 @@ class TestRateLimits:
         guild = await world.guild()
         for number in range(5):
             (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": f"Home {number}"})).ok()
-        (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Home"})).refused(429, 20029)
+        (await guild.owner.patch(f"/guilds/{guild.id}", json={"name": "Home"})).rejected(429, 20029)
 
 
 class TestBlockedNames:
@@ -552,8 +552,8 @@ class TestBlockedNames:
             await owner.patch(f"/channels/{guild.general}", json={"name": "the-evil-plan"}),
             await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "A villain speaks"}),
         ):
-            response.refused(400, 20031)
+            response.rejected(400, 20031)
         assert (await owner.get(path)).ok()["name"] == "Guild"
         (await owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "evil plans"})).ok()
-        (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).refused(400, 20031)
+        (await owner.patch(f"/stage-instances/{stage}", json={"topic": "villain"})).rejected(400, 20031)
         (await owner.patch(path, json={"name": "Devil planet"})).ok()

@@ -5,7 +5,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -48,7 +48,7 @@ async def audit_changes(world: World, guild: Guild, action: int) -> list[dict[st
         )
 
     return [
-        {change["key"]: change for change in wire.decode(row[0] or "[]", list[Any])} for row in await world.write(read)
+        {change["key"]: change for change in codec.decode(row[0] or "[]", list[Any])} for row in await world.write(read)
     ]
 
 
@@ -75,8 +75,8 @@ async def test_creating_an_invite_publishes_an_event_and_an_audit_entry(world: W
     assert created["channel"] == {"id": str(guild.general), "type": 0, "name": "general"}
     assert created["inviter"]["id"] == str(bot.id)
     assert (created["max_age"], created["max_uses"], created["uses"], created["temporary"]) == (3600, 5, 0, True)
-    assert created["created_at"] == wire.timestamp(world.clock.now_ms())
-    assert created["expires_at"] == wire.timestamp(world.clock.now_ms() + 3_600_000)
+    assert created["created_at"] == codec.timestamp(world.clock.now_ms())
+    assert created["expires_at"] == codec.timestamp(world.clock.now_ms() + 3_600_000)
     event = await session.next("INVITE_CREATE")
     assert (event["code"], event["channel_id"], event["guild_id"]) == (
         created["code"],
@@ -133,14 +133,14 @@ async def test_invites_require_the_permission_and_a_suitable_channel(world: Worl
     bob = await world.user("bob")
     guild = await world.guild(None, bob)
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_INSTANT_INVITE)
-    (await bob.post(f"/channels/{guild.general}/invites", json={})).refused(403, 50013)
-    (await guild.owner.post("/channels/1/invites", json={})).refused(404, 10003)
+    (await bob.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50013)
+    (await guild.owner.post("/channels/1/invites", json={})).rejected(404, 10003)
     category = await guild.channel("Stuff", type=4)
-    (await guild.owner.post(f"/channels/{category}/invites", json={})).refused(400, 50024)
+    (await guild.owner.post(f"/channels/{category}/invites", json={})).rejected(400, 50024)
     stranger = await world.user("stranger")
-    (await stranger.post(f"/channels/{guild.general}/invites", json={})).refused(403, 50001)
+    (await stranger.post(f"/channels/{guild.general}/invites", json={})).rejected(403, 50001)
     direct = (await bob.post("/users/@me/channels", json={"recipient_id": str(stranger.id)})).ok()
-    (await bob.post(f"/channels/{direct['id']}/invites", json={})).refused(400, 50003)
+    (await bob.post(f"/channels/{direct['id']}/invites", json={})).rejected(400, 50003)
 
 
 async def test_an_invite_can_target_an_activity_in_a_voice_channel(world: World) -> None:
@@ -178,7 +178,7 @@ async def test_a_guild_has_at_most_1000_invites(world: World) -> None:
         )
 
     await world.write(fill)
-    (await guild.owner.post(f"/channels/{guild.general}/invites", json={"unique": True})).refused(400, 30016)
+    (await guild.owner.post(f"/channels/{guild.general}/invites", json={"unique": True})).rejected(400, 30016)
     (await guild.owner.delete("/invites/code0007")).ok()
     await create_invite(guild.owner, guild.general)
 
@@ -213,7 +213,7 @@ async def test_a_single_use_invite_gives_its_roles_to_one_member(world: World) -
     guild = await world.guild(None, alice, bob)
     created = await create_invite(guild.owner, guild.general, role_ids=[str(await guild.role())], max_uses=1)
     (await alice.post(f"/invites/{created['code']}")).ok()
-    (await bob.post(f"/invites/{created['code']}")).refused(404, 10006)
+    (await bob.post(f"/invites/{created['code']}")).rejected(404, 10006)
     assert await member_roles(bob, guild) == []
 
 
@@ -222,14 +222,14 @@ async def test_roles_on_an_invite_require_manage_roles_and_a_higher_role(world: 
     guild = await world.guild(None, bob)
     low, high = await guild.role("low"), await guild.role("high")
     path = f"/channels/{guild.general}/invites"
-    (await bob.post(path, json={"role_ids": [str(low)]})).refused(403, 50013)
+    (await bob.post(path, json={"role_ids": [str(low)]})).rejected(403, 50013)
     manager = await guild.role("manager", Permissions.MANAGE_ROLES)
     await guild.add_role(bob, manager)
     order = [{"id": str(low), "position": 1}, {"id": str(manager), "position": 2}, {"id": str(high), "position": 3}]
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=order)).ok()
-    (await bob.post(path, json={"role_ids": [str(high)]})).refused(403, 50013)
-    (await bob.post(path, json={"role_ids": ["1"]})).refused(404, 10011)
-    (await guild.owner.post(path, json={"role_ids": [str(guild.id)]})).refused(400, 50028)
+    (await bob.post(path, json={"role_ids": [str(high)]})).rejected(403, 50013)
+    (await bob.post(path, json={"role_ids": ["1"]})).rejected(404, 10011)
+    (await guild.owner.post(path, json={"role_ids": [str(guild.id)]})).rejected(400, 50028)
     assert (await bob.post(path, json={"role_ids": [str(low)]})).ok()["roles"][0]["id"] == str(low)
     form = await bob.post(path, data={"role_ids": f"{low}, {low}", "max_age": "60", "unique": "true"})
     assert [role["id"] for role in form.ok()["roles"]] == [str(low)]
@@ -257,7 +257,7 @@ async def test_roles_and_target_users_have_their_dates(world: World) -> None:
         f"/channels/{guild.general}/invites", data=csv_form(str(bob.id), role_ids=str(role), unique="true")
     )
     assert "roles" not in early.ok()
-    (await guild.owner.get(f"/invites/{early.json['code']}/target-users")).refused(404, 0)
+    (await guild.owner.get(f"/invites/{early.json['code']}/target-users")).rejected(404, 0)
     world.clock.set(changes.TARGET_USERS_HEADER.at_ms - 1)
     created = await guild.owner.post(
         f"/channels/{guild.general}/invites", data=csv_form(f"people\n{bob.id}", role_ids=str(role))
@@ -286,7 +286,7 @@ async def test_an_invite_is_public_and_contains_counts_on_request(world: World) 
     assert "created_at" not in shown
     plain = (await world.request("GET", f"/invites/{created['code']}")).ok()
     assert "approximate_member_count" not in plain
-    (await world.request("GET", "/invites/nothing0")).refused(404, 10006)
+    (await world.request("GET", "/invites/nothing0")).rejected(404, 10006)
 
 
 async def test_an_invite_shows_events_outside_other_channels(world: World) -> None:
@@ -319,8 +319,8 @@ async def test_listing_invites_requires_manage_guild_or_view_audit_log(world: Wo
     assert of_channel["code"] == first["code"]
     assert set(of_channel["roles"][0]) == PARTIAL_ROLE
     assert of_channel["uses"] == 0
-    (await bob.get(f"/guilds/{guild.id}/invites")).refused(403, 50013)
-    (await bob.get(f"/channels/{guild.general}/invites")).refused(403, 50013)
+    (await bob.get(f"/guilds/{guild.id}/invites")).rejected(403, 50013)
+    (await bob.get(f"/channels/{guild.general}/invites")).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.VIEW_AUDIT_LOG)
     bare = (await bob.get(f"/guilds/{guild.id}/invites")).ok()
     assert len(bare) == 2
@@ -344,7 +344,7 @@ async def test_accepting_an_invite_joins_the_guild_and_the_last_use_deletes_it(w
     (await carol.post(f"/invites/{created['code']}", json={"session_id": None})).ok()
     gone = await watcher.next("INVITE_DELETE")
     assert gone == {"channel_id": str(guild.general), "code": created["code"], "guild_id": str(guild.id)}
-    (await world.request("GET", f"/invites/{created['code']}")).refused(404, 10006)
+    (await world.request("GET", f"/invites/{created['code']}")).rejected(404, 10006)
     assert await audit_changes(world, guild, 42) == []
 
 
@@ -352,7 +352,7 @@ async def test_bots_cannot_accept_invites(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot()
     created = await create_invite(guild.owner, guild.general)
-    (await bot.post(f"/invites/{created['code']}")).refused(403, 20001)
+    (await bot.post(f"/invites/{created['code']}")).rejected(403, 20001)
 
 
 async def test_banned_users_cannot_accept_invites(world: World) -> None:
@@ -360,7 +360,7 @@ async def test_banned_users_cannot_accept_invites(world: World) -> None:
     guild = await world.guild()
     created = await create_invite(guild.owner, guild.general)
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{bob.id}", json={})).ok()
-    (await bob.post(f"/invites/{created['code']}")).refused(403, 40007)
+    (await bob.post(f"/invites/{created['code']}")).rejected(403, 40007)
 
 
 async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) -> None:
@@ -368,7 +368,7 @@ async def test_paused_invites_cannot_be_accepted_by_new_members(world: World) ->
     guild = await world.guild(None, alice)
     created = await create_invite(guild.owner, guild.general)
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": ["INVITES_DISABLED"]})).ok()
-    (await bob.post(f"/invites/{created['code']}")).refused(400, 40006)
+    (await bob.post(f"/invites/{created['code']}")).rejected(400, 40006)
     (await alice.post(f"/invites/{created['code']}")).ok()
     (await guild.owner.patch(f"/guilds/{guild.id}", json={"features": []})).ok()
     (await bob.post(f"/invites/{created['code']}")).ok()
@@ -384,7 +384,7 @@ async def test_a_user_in_100_guilds_cannot_accept_an_invite(world: World) -> Non
         call.tx.run_many("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", rows)
 
     await world.write(crowd)
-    (await bob.post(f"/invites/{created['code']}")).refused(400, 30001)
+    (await bob.post(f"/invites/{created['code']}")).rejected(400, 30001)
 
 
 async def test_a_temporary_member_leaves_with_the_last_session_unless_given_a_role(world: World) -> None:
@@ -413,9 +413,9 @@ async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world
     guild = await world.guild(None, bob)
     watcher = await guild.owner.connect()
     created = await create_invite(bob, guild.general)
-    (await bob.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    (await bob.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     stranger = await world.user("stranger")
-    (await stranger.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    (await stranger.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.MANAGE_CHANNELS)
     gone = (await bob.delete(f"/invites/{created['code']}", headers={"X-Audit-Log-Reason": "spent"})).ok()
     assert gone["code"] == created["code"]
@@ -423,7 +423,7 @@ async def test_deleting_an_invite_requires_manage_channels_or_manage_guild(world
     (entry,) = await audit_changes(world, guild, 42)
     assert entry["code"]["old_value"] == created["code"]
     assert entry["channel_id"]["old_value"] == str(guild.general)
-    (await bob.delete(f"/invites/{created['code']}")).refused(404, 10006)
+    (await bob.delete(f"/invites/{created['code']}")).rejected(404, 10006)
     again = await create_invite(guild.owner, guild.general)
     await guild.overwrite(guild.general, bob.id)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
@@ -438,8 +438,8 @@ async def test_an_invite_expires(world: World) -> None:
     world.clock.advance(59_999)
     (await bob.get(f"/invites/{created['code']}")).ok()
     world.clock.advance(1)
-    (await bob.get(f"/invites/{created['code']}")).refused(404, 10006)
-    (await bob.post(f"/invites/{created['code']}")).refused(404, 10006)
+    (await bob.get(f"/invites/{created['code']}")).rejected(404, 10006)
+    (await bob.post(f"/invites/{created['code']}")).rejected(404, 10006)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
     assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
 
@@ -453,7 +453,7 @@ async def test_deleting_a_channel_deletes_its_invites(world: World) -> None:
     (await guild.owner.delete(f"/channels/{other}")).ok()
     assert (await watcher.next("INVITE_DELETE"))["code"] == created["code"]
     await watcher.next("CHANNEL_DELETE")
-    (await guild.owner.get(f"/invites/{created['code']}")).refused(404, 10006)
+    (await guild.owner.get(f"/invites/{created['code']}")).rejected(404, 10006)
     (await guild.owner.get(f"/invites/{remaining['code']}")).ok()
 
 
@@ -461,7 +461,7 @@ async def test_deleting_a_guild_deletes_its_invites(world: World) -> None:
     guild = await world.guild()
     created = await create_invite(guild.owner, guild.general)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/invites/{created['code']}")).refused(404, 10006)
+    (await guild.owner.get(f"/invites/{created['code']}")).rejected(404, 10006)
 
 
 # Target users
@@ -473,13 +473,13 @@ async def test_a_targeted_invite_is_hidden_from_other_users(world: World) -> Non
     code = await create_targeted_invite(guild.owner, guild, bob)
     assert (await bob.get(f"/invites/{code}")).ok()["code"] == code
     (await guild.owner.get(f"/invites/{code}")).ok()
-    (await world.request("GET", f"/invites/{code}")).refused(404, 10006)
+    (await world.request("GET", f"/invites/{code}")).rejected(404, 10006)
     for outsider in (alice, carol):
         for method, path in (("GET", ""), ("POST", ""), ("DELETE", ""), ("GET", "/target-users")):
-            (await outsider.request(method, f"/invites/{code}{path}")).refused(404, 10006)
-    (await guild.owner.post(f"/invites/{code}")).refused(404, 10006)
+            (await outsider.request(method, f"/invites/{code}{path}")).rejected(404, 10006)
+    (await guild.owner.post(f"/invites/{code}")).rejected(404, 10006)
     (await bob.post(f"/invites/{code}")).ok()
-    (await bob.get(f"/invites/{code}/target-users")).refused(403, 50013)
+    (await bob.get(f"/invites/{code}/target-users")).rejected(403, 50013)
 
 
 async def test_target_users_are_returned_as_csv_with_a_completed_job(world: World) -> None:
@@ -496,7 +496,7 @@ async def test_target_users_are_returned_as_csv_with_a_completed_job(world: Worl
     assert response.body == f"user_id\n{ids[0]}\n{ids[1]}\n".encode()
     assert response.headers["Content-Type"].startswith("text/csv")
     job = (await reader.get(f"/invites/{created['code']}/target-users/job-status")).ok()
-    now = wire.timestamp(world.clock.now_ms())
+    now = codec.timestamp(world.clock.now_ms())
     assert job == {
         "status": 2,
         "total_users": 2,
@@ -510,10 +510,10 @@ async def test_target_users_are_returned_as_csv_with_a_completed_job(world: Worl
 async def test_an_invite_without_target_users_has_none_to_return(world: World) -> None:
     guild = await world.guild()
     code = (await create_invite(guild.owner, guild.general))["code"]
-    (await guild.owner.get(f"/invites/{code}/target-users")).refused(404, 10129)
-    (await guild.owner.get(f"/invites/{code}/target-users/job-status")).refused(404, 10124)
-    (await guild.owner.get("/invites/nothing0/target-users")).refused(404, 10006)
-    (await guild.owner.get("/invites/nothing0/target-users/job-status")).refused(404, 10006)
+    (await guild.owner.get(f"/invites/{code}/target-users")).rejected(404, 10129)
+    (await guild.owner.get(f"/invites/{code}/target-users/job-status")).rejected(404, 10124)
+    (await guild.owner.get("/invites/nothing0/target-users")).rejected(404, 10006)
+    (await guild.owner.get("/invites/nothing0/target-users/job-status")).rejected(404, 10006)
 
 
 @pytest.mark.parametrize(
@@ -529,7 +529,7 @@ async def test_an_invite_without_target_users_has_none_to_return(world: World) -
 async def test_an_invalid_file_names_its_invalid_lines(world: World, content: str | bytes, messages: list[str]) -> None:
     guild = await world.guild()
     response = await guild.owner.post(f"/channels/{guild.general}/invites", data=csv_form(content))
-    response.refused(400, 50035)
+    response.rejected(400, 50035)
     assert [error["message"] for error in response.json["errors"]["target_users_file"]["_errors"]] == messages
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
 
@@ -539,14 +539,14 @@ async def test_target_users_are_replaced_by_the_inviter_and_by_managers(world: W
     guild = await world.guild(None, alice, carol)
     code = await create_targeted_invite(alice, guild, bob, carol)
     path = f"/invites/{code}/target-users"
-    (await carol.put(path, data=csv_form(str(carol.id)))).refused(403, 50013)
+    (await carol.put(path, data=csv_form(str(carol.id)))).rejected(403, 50013)
     empty = aiohttp.FormData(default_to_multipart=True)
     empty.add_field("another", "1")
     assert (await alice.put(path, data=empty)).errors("target_users_file") == ["BASE_TYPE_REQUIRED"]
     response: ApiResponse = await alice.put(path, data=csv_form(str(carol.id)))
     assert response.status == 204
     assert (await alice.get(path)).body == f"user_id\n{carol.id}\n".encode()
-    (await bob.get(f"/invites/{code}")).refused(404, 10006)
+    (await bob.get(f"/invites/{code}")).rejected(404, 10006)
     (entry,) = await audit_changes(world, guild, 41)
     assert (entry["target_users_count"]["old_value"], entry["target_users_count"]["new_value"]) == (2, 1)
     await guild.allow_permissions(carol, Permissions.MANAGE_GUILD)
@@ -603,5 +603,5 @@ async def test_an_invite_of_a_group_adds_a_user_to_it(world: World) -> None:
     (await dave.post(f"/invites/{created['code']}")).ok()
     inside = (await dave.get(f"/channels/{group['id']}")).ok()["recipients"]
     assert {int(each["id"]) for each in inside} == {alice.id, bob.id, carol.id}
-    (await dave.delete(f"/invites/{created['code']}")).refused(403, 50013)
+    (await dave.delete(f"/invites/{created['code']}")).rejected(403, 50013)
     (await alice.delete(f"/invites/{created['code']}")).ok()

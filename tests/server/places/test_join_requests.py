@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.places import members
 from tests.world import NOW_MS, Actor, Guild, World
@@ -49,10 +49,10 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     guild = await world.guild()
     session = await guild.owner.connect()
     url = f"/guilds/{guild.id}/member-verification"
-    (await guild.owner.get(url)).refused(404, 10068)
+    (await guild.owner.get(url)).rejected(404, 10068)
     form = await enable_form(guild, TERMS, WHY, LONG, PICK, description="read this")
     assert form == {
-        "version": wire.timestamp(NOW_MS),
+        "version": codec.timestamp(NOW_MS),
         "form_fields": [TERMS, WHY, LONG, PICK],
         "description": "read this",
     }
@@ -62,12 +62,12 @@ async def test_the_form_is_updated_and_read(world: World) -> None:
     assert {change["key"] for change in log[0]["changes"]} == {"form_fields", "description"}
     world.clock.advance(1000)
     changed = (await guild.owner.patch(url, json={"form_fields": [TERMS]})).ok()
-    assert changed["version"] == wire.timestamp(NOW_MS + 1000)
+    assert changed["version"] == codec.timestamp(NOW_MS + 1000)
     bob, stranger = await join_by_invite(world, guild), await world.user()
     assert (await bob.get(url)).ok() == changed
-    (await bob.patch(url, json={})).refused(403, 50013)
-    (await stranger.get(url)).refused(403, 50001)
-    (await stranger.patch(url, json={})).refused(403, 50001)
+    (await bob.patch(url, json={})).rejected(403, 50013)
+    (await stranger.get(url)).rejected(403, 50001)
+    (await stranger.patch(url, json={})).rejected(403, 50001)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
     session = await guild.owner.connect()
     bob = await join_by_invite(world, guild)
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is True
-    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(403, 50013)
     assert (await submit_form(bob, guild, form, None)).errors("form_fields.0.response") == ["BASE_TYPE_REQUIRED"]
     assert (await submit_form(bob, guild, form, False)).errors("form_fields.0.response")
     request = (await submit_form(bob, guild, form, True)).ok()
@@ -101,7 +101,7 @@ async def test_a_pending_member_cannot_act_until_they_submit_the_form(world: Wor
     assert (await session.next("GUILD_JOIN_REQUEST_CREATE"))["status"] == "APPROVED"
     assert (await session.next("GUILD_MEMBER_UPDATE"))["pending"] is False
     (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).ok()
-    (await submit_form(bob, guild, form, True)).refused(403, 50001)
+    (await submit_form(bob, guild, form, True)).rejected(403, 50001)
 
 
 async def test_a_pending_moderator_receives_no_moderation_events(world: World) -> None:
@@ -156,7 +156,7 @@ async def test_an_invalid_response_names_the_invalid_field(world: World, respons
     form = await enable_form(guild, TERMS, WHY, LONG, PICK)
     bob = await join_by_invite(world, guild)
     assert (await submit_form(bob, guild, form, *responses)).errors(path)
-    old = form | {"version": wire.timestamp(1)}
+    old = form | {"version": codec.timestamp(1)}
     assert (await submit_form(bob, guild, old, True, "x", None, 1)).errors("version")
     short = form | {"form_fields": form["form_fields"][:1]}
     assert (await submit_form(bob, guild, short, True)).errors("form_fields")
@@ -225,8 +225,8 @@ async def test_a_request_can_be_withdrawn(world: World) -> None:
     gone = {"id": request["id"], "user_id": str(bob.id), "guild_id": str(guild.id)}
     assert (await bob.delete(own)).status == 204
     assert await session.next("GUILD_JOIN_REQUEST_DELETE") == gone
-    (await bob.get(own)).refused(404, 0)
-    (await bob.delete(own)).refused(404, 0)
+    (await bob.get(own)).rejected(404, 0)
+    (await bob.delete(own)).rejected(404, 0)
     again = (await submit_form(bob, guild, form, "go")).ok()
     (await bob.delete(f"/users/@me/guilds/{guild.id}")).ok()
     assert (await session.next("GUILD_JOIN_REQUEST_DELETE"))["id"] == again["id"]
@@ -235,7 +235,7 @@ async def test_a_request_can_be_withdrawn(world: World) -> None:
 async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> None:
     guild, form, moderator = await guild_with_approval(world)
     bob = await world.user()
-    (await submit_form(bob, guild, form, "chess")).refused(403, 50001)
+    (await submit_form(bob, guild, form, "chess")).rejected(403, 50001)
     features = '["DISCOVERABLE","MEMBER_VERIFICATION_GATE_ENABLED","MEMBER_VERIFICATION_MANUAL_APPROVAL"]'
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features, guild.id))
     assert (await bob.get(f"/guilds/{guild.id}/member-verification")).ok() == form
@@ -245,7 +245,7 @@ async def test_users_can_request_to_join_a_discoverable_guild(world: World) -> N
     assert (await session.next("GUILD_MEMBER_ADD"))["pending"] is False
     banned = await world.user()
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{banned.id}", json={})).ok()
-    (await submit_form(banned, guild, form, "chess")).refused(403, 40007)
+    (await submit_form(banned, guild, form, "chess")).rejected(403, 40007)
 
 
 async def test_requests_are_paged(world: World) -> None:
@@ -278,18 +278,18 @@ async def test_reading_and_reviewing_requests_requires_permissions(world: World)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     session = await manager.connect()
     assert (await manager.get(url)).ok() == {"total": 1}
-    (await manager.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50013)
+    (await manager.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50013)
     member, stranger = await world.bot(guild), await world.user()
-    (await member.get(url)).refused(403, 50013)
-    (await stranger.get(url)).refused(403, 50001)
-    (await stranger.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)
-    (await moderator.patch(f"{url}/1", json={"action": "APPROVED"})).refused(404, 0)
+    (await member.get(url)).rejected(403, 50013)
+    (await stranger.get(url)).rejected(403, 50001)
+    (await stranger.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)
+    (await moderator.patch(f"{url}/1", json={"action": "APPROVED"})).rejected(404, 0)
     assert (await moderator.patch(f"{url}/{request['id']}", json={})).errors("action") == ["BASE_TYPE_REQUIRED"]
     assert (await moderator.patch(f"{url}/{request['id']}", json={"action": "STARTED"})).errors("action")
     (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).ok()
     await session.none_of("GUILD_JOIN_REQUEST_UPDATE")
-    (await member.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).refused(403, 20001)
+    (await member.put(f"{url}/@me", json={"version": form["version"], "form_fields": []})).rejected(403, 20001)
     form_url = f"/guilds/{guild.id}/member-verification"
     (await guild.owner.patch(form_url, json={"manual_approval": False})).ok()
-    (await moderator.get(url)).refused(403, 50001)
-    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).refused(403, 50001)
+    (await moderator.get(url)).rejected(403, 50001)
+    (await moderator.patch(f"{url}/{request['id']}", json={"action": "APPROVED"})).rejected(403, 50001)

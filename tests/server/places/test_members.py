@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.intents import Intents
@@ -28,7 +28,13 @@ async def audit_entries(world: World, guild: Guild) -> list[tuple[int, int | Non
         )
 
     return [
-        (action, target, wire.decode(changes or "[]", list[Any]), wire.decode(options or "{}", dict[str, Any]), reason)
+        (
+            action,
+            target,
+            codec.decode(changes or "[]", list[Any]),
+            codec.decode(options or "{}", dict[str, Any]),
+            reason,
+        )
         for action, target, changes, options, reason in await world.write(read)
     ]
 
@@ -73,7 +79,7 @@ async def test_a_member_view_contains_every_key_that_libraries_read(world: World
     assert member["user"]["id"] == str(bob.id)
     assert member["user"]["username"] == "bob"
     assert member["roles"] == [str(role)]
-    assert member["joined_at"] == wire.timestamp(NOW_MS)
+    assert member["joined_at"] == codec.timestamp(NOW_MS)
     assert member["communication_disabled_until"] is None
     assert {
         key: member[key] for key in ("nick", "avatar", "banner", "premium_since", "pending", "mute", "deaf", "flags")
@@ -93,9 +99,9 @@ async def test_non_members_are_unknown_and_cannot_view_members(world: World) -> 
     alice, stranger = await world.user(), await world.user()
     guild = await world.guild(alice)
 
-    (await alice.get(f"/guilds/{guild.id}/members/{stranger.id}")).refused(404, 10007)
-    (await stranger.get(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50001)
-    (await alice.get(f"/guilds/1/members/{alice.id}")).refused(404, 10004)
+    (await alice.get(f"/guilds/{guild.id}/members/{stranger.id}")).rejected(404, 10007)
+    (await stranger.get(f"/guilds/{guild.id}/members/{alice.id}")).rejected(403, 50001)
+    (await alice.get(f"/guilds/1/members/{alice.id}")).rejected(404, 10004)
 
 
 async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World) -> None:
@@ -109,7 +115,7 @@ async def test_the_list_is_sorted_by_id_and_starts_after_the_cursor(world: World
     assert [found["user"]["id"] for found in page] == [str(user.id) for user in users[:2]]
     assert [found["user"]["id"] for found in rest] == [str(user.id) for user in users[2:]] + [str(bot.id)]
     assert len((await bot.get(f"/guilds/{guild.id}/members")).ok()) == 1
-    (await bot.get(f"/guilds/{guild.id}/members?limit=1001")).refused(400, 50035)
+    (await bot.get(f"/guilds/{guild.id}/members?limit=1001")).rejected(400, 50035)
 
 
 async def test_only_bots_without_the_members_intent_cannot_list_members(world: World) -> None:
@@ -117,7 +123,7 @@ async def test_only_bots_without_the_members_intent_cannot_list_members(world: W
     guild = await world.guild(alice)
     blind = await world.bot(guild, flags=0)
 
-    (await blind.get(f"/guilds/{guild.id}/members")).refused(403, 50001)
+    (await blind.get(f"/guilds/{guild.id}/members")).rejected(403, 50001)
     assert len((await alice.get(f"/guilds/{guild.id}/members?limit=10")).ok()) == 2
     assert (await blind.get(f"/guilds/{guild.id}/members/search?query=bot")).status == 200
 
@@ -138,7 +144,7 @@ async def test_a_search_matches_username_nick_or_global_name_prefixes_in_any_cas
     assert await found("aro") == []
     assert await found("c%") == []
     assert outsider.name not in await found("carr")
-    (await alice.get(f"/guilds/{guild.id}/members/search")).refused(400, 50035)
+    (await alice.get(f"/guilds/{guild.id}/members/search")).rejected(400, 50035)
 
 
 async def test_a_search_ignores_case_beyond_ascii(world: World) -> None:
@@ -163,7 +169,7 @@ async def test_an_access_token_with_the_scope_reads_its_own_member_with_permissi
 
     assert member["user"]["id"] == str(alice.id)
     assert int(member["permissions"]) == Permissions.ALL
-    (await world.request("GET", path, headers={"Authorization": f"Bearer {other}"})).refused(404, 10004)
+    (await world.request("GET", path, headers={"Authorization": f"Bearer {other}"})).rejected(404, 10004)
 
 
 async def test_a_user_can_get_their_own_member_and_a_bot_cannot(world: World) -> None:
@@ -174,8 +180,8 @@ async def test_a_user_can_get_their_own_member_and_a_bot_cannot(world: World) ->
     member = (await guild.owner.get(path)).ok()
 
     assert (member["user"]["id"], int(member["permissions"])) == (str(guild.owner.id), Permissions.ALL)
-    (await stranger.get(path)).refused(404, 10004)
-    (await bot.get(path)).refused(403, 20001)
+    (await stranger.get(path)).rejected(404, 10004)
+    (await bot.get(path)).rejected(403, 20001)
 
 
 # Joining
@@ -214,13 +220,13 @@ async def test_adding_a_member_requires_the_users_consent(world: World) -> None:
     bot, other = await world.bot(guild), await world.bot(guild)
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    (await bot.put(path, json={"access_token": "nonsense"})).refused(401, 50025)
-    (await bot.put(path, json={"access_token": await issue_token(world, bot, carol)})).refused(401, 50025)
-    (await bot.put(path, json={"access_token": await issue_token(world, other, bob)})).refused(401, 50025)
-    (await bot.put(path, json={"access_token": bob.token})).refused(401, 50025)
-    (await bot.put(path, json={"access_token": await issue_token(world, bot, bob, "identify")})).refused(403, 50026)
-    (await bot.put(f"/guilds/{guild.id}/members/1", json={"access_token": "x"})).refused(404, 10013)
-    (await alice.put(path, json={"access_token": "x"})).refused(403, 20002)
+    (await bot.put(path, json={"access_token": "nonsense"})).rejected(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, bot, carol)})).rejected(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, other, bob)})).rejected(401, 50025)
+    (await bot.put(path, json={"access_token": bob.token})).rejected(401, 50025)
+    (await bot.put(path, json={"access_token": await issue_token(world, bot, bob, "identify")})).rejected(403, 50026)
+    (await bot.put(f"/guilds/{guild.id}/members/1", json={"access_token": "x"})).rejected(404, 10013)
+    (await alice.put(path, json={"access_token": "x"})).rejected(403, 20002)
 
 
 async def test_each_field_of_an_added_member_requires_its_permission(world: World) -> None:
@@ -231,9 +237,9 @@ async def test_each_field_of_an_added_member_requires_its_permission(world: Worl
     path, token = f"/guilds/{guild.id}/members/{bob.id}", await issue_token(world, bot, bob)
 
     for key, value in {"nick": "x", "mute": True, "deaf": True, "roles": [str(high)], "flags": 4}.items():
-        (await bot.put(path, json={"access_token": token, key: value})).refused(403, 50013)
+        (await bot.put(path, json={"access_token": token, key: value})).rejected(403, 50013)
     (await alice.put(f"/guilds/{guild.id}/bans/{bob.id}")).ok()
-    (await bot.put(path, json={"access_token": token})).refused(403, 40007)
+    (await bot.put(path, json={"access_token": token})).rejected(403, 40007)
 
 
 async def test_a_bot_installed_with_permissions_gets_a_managed_role_removed_with_it(world: World) -> None:
@@ -276,7 +282,7 @@ async def test_a_user_in_one_hundred_guilds_cannot_join_another(world: World) ->
     await world.write(fill)
 
     body = {"access_token": await issue_token(world, bot, bob)}
-    (await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)).refused(400, 30001)
+    (await bot.put(f"/guilds/{guild.id}/members/{bob.id}", json=body)).rejected(400, 30001)
 
 
 # Updating
@@ -335,13 +341,13 @@ async def test_each_field_requires_its_own_permission(
     bot = await world.bot(guild)
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    (await bot.patch(path, json=body)).refused(403, 50013)
+    (await bot.patch(path, json=body)).rejected(403, 50013)
     await guild.allow_permissions(bot, needed)
     response = await bot.patch(path, json=body)
 
     if needs_voice:
         # The permission is checked before the voice state.
-        response.refused(400, 40032)
+        response.rejected(400, 40032)
     else:
         response.ok()
 
@@ -351,7 +357,7 @@ async def test_two_of_the_three_moderator_bits_do_not_change_flags(world: World)
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS)
 
-    (await bot.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).refused(403, 50013)
+    (await bot.patch(f"/guilds/{guild.id}/members/{bob.id}", json={"flags": 4})).rejected(403, 50013)
 
 
 async def test_only_the_bypass_flag_can_be_edited(world: World) -> None:
@@ -367,33 +373,33 @@ async def test_members_with_an_equal_or_higher_role_cannot_be_renamed_or_timed_o
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.MANAGE_NICKNAMES | Permissions.MODERATE_MEMBERS)
-    until = wire.timestamp(NOW_MS + DAY_MS)
+    until = codec.timestamp(NOW_MS + DAY_MS)
     high = await guild.role("high")
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(high), "position": 2}])).ok()
     await guild.add_role(bob, high)
 
     for target in (alice, bob, bot):
         if target is not bot:
-            (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json={"nick": "x"})).refused(403, 50013)
+            (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json={"nick": "x"})).rejected(403, 50013)
         body = {"communication_disabled_until": until}
-        (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).refused(403, 50013)
+        (await bot.patch(f"/guilds/{guild.id}/members/{target.id}", json=body)).rejected(403, 50013)
 
 
 async def test_a_timeout_lasts_at_most_28_days(world: World) -> None:
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(alice, bob)
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    end = wire.timestamp(NOW_MS + 28 * DAY_MS)
+    end = codec.timestamp(NOW_MS + 28 * DAY_MS)
 
     member = (await alice.patch(path, json={"communication_disabled_until": end})).ok()
     too_long = await alice.patch(
-        path, json={"communication_disabled_until": wire.timestamp(NOW_MS + 28 * DAY_MS + 1000)}
+        path, json={"communication_disabled_until": codec.timestamp(NOW_MS + 28 * DAY_MS + 1000)}
     )
 
     assert member["communication_disabled_until"] == end
     assert too_long.errors("communication_disabled_until")
     assert (await last_stored_entry(world, guild, 24))[1] == [{"key": "communication_disabled_until", "new_value": end}]
-    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).refused(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).rejected(403, 50013)
     past = (await alice.patch(path, json={"communication_disabled_until": "2020-01-01T00:00:00Z"})).ok()
     assert past["communication_disabled_until"] is None
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).ok()
@@ -405,8 +411,8 @@ async def test_administrators_cannot_be_timed_out(world: World) -> None:
     await guild.allow_permissions(bob, Permissions.ADMINISTRATOR)
     path = f"/guilds/{guild.id}/members/{bob.id}"
 
-    body = {"communication_disabled_until": wire.timestamp(NOW_MS + DAY_MS)}
-    (await alice.patch(path, json=body)).refused(403, 50013)
+    body = {"communication_disabled_until": codec.timestamp(NOW_MS + DAY_MS)}
+    (await alice.patch(path, json=body)).rejected(403, 50013)
     (await alice.patch(path, json={"communication_disabled_until": None})).ok()
 
 
@@ -462,13 +468,13 @@ async def test_higher_managed_and_foreign_roles_cannot_be_assigned(world: World)
     (await alice.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(top), "position": 3}])).ok()
     path = f"/guilds/{guild.id}/members"
 
-    (await bot.put(f"{path}/{bob.id}/roles/{top}")).refused(403, 50013)
-    (await bot.put(f"{path}/{bob.id}/roles/{foreign}")).refused(404, 10011)
-    (await alice.put(f"{path}/{bob.id}/roles/{managed}")).refused(400, 50028)
-    (await alice.put(f"{path}/{bob.id}/roles/{guild.id}")).refused(400, 50028)
-    (await alice.put(f"{path}/{stranger.id}/roles/{top}")).refused(404, 10007)
-    (await bob.put(f"{path}/{bob.id}/roles/{top}")).refused(403, 50013)
-    (await alice.patch(f"{path}/{bob.id}", json={"roles": [str(foreign)]})).refused(404, 10011)
+    (await bot.put(f"{path}/{bob.id}/roles/{top}")).rejected(403, 50013)
+    (await bot.put(f"{path}/{bob.id}/roles/{foreign}")).rejected(404, 10011)
+    (await alice.put(f"{path}/{bob.id}/roles/{managed}")).rejected(400, 50028)
+    (await alice.put(f"{path}/{bob.id}/roles/{guild.id}")).rejected(400, 50028)
+    (await alice.put(f"{path}/{stranger.id}/roles/{top}")).rejected(404, 10007)
+    (await bob.put(f"{path}/{bob.id}/roles/{top}")).rejected(403, 50013)
+    (await alice.patch(f"{path}/{bob.id}", json={"roles": [str(foreign)]})).rejected(404, 10011)
 
 
 async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None:
@@ -476,13 +482,13 @@ async def test_mute_deafen_and_move_need_a_member_in_voice(world: World) -> None
     guild = await world.guild(alice, bob)
     lounge, stage = await guild.channel("lounge", type=2), await guild.channel("den", type=2)
     path = f"/guilds/{guild.id}/members/{bob.id}"
-    (await alice.patch(path, json={"mute": True})).refused(400, 40032)
-    (await alice.patch(path, json={"channel_id": str(lounge)})).refused(400, 40032)
+    (await alice.patch(path, json={"mute": True})).rejected(400, 40032)
+    (await alice.patch(path, json={"channel_id": str(lounge)})).rejected(400, 40032)
     await insert_voice_state(world, guild, bob, lounge)
 
     assert (await alice.patch(path, json={"mute": True, "deaf": True})).ok()["mute"] is True
-    (await alice.patch(path, json={"channel_id": "1"})).refused(404, 10003)
-    (await alice.patch(path, json={"channel_id": str(guild.general)})).refused(400, 50024)
+    (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
+    (await alice.patch(path, json={"channel_id": str(guild.general)})).rejected(400, 50024)
     (await alice.patch(path, json={"channel_id": str(stage)})).ok()
     moved = await last_stored_entry(world, guild, 26)
     (await alice.patch(path, json={"channel_id": None})).ok()
@@ -523,8 +529,8 @@ async def test_changing_your_own_nick_requires_change_nickname_on_both_routes(wo
     everyone = int(Permissions.DEFAULT_EVERYONE & ~Permissions.CHANGE_NICKNAME)
     (await alice.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": str(everyone)})).ok()
 
-    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).refused(403, 50013)
-    (await bob.patch(f"/guilds/{guild.id}/members/@me/nick", json={"nick": "x"})).refused(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"nick": "x"})).rejected(403, 50013)
+    (await bob.patch(f"/guilds/{guild.id}/members/@me/nick", json={"nick": "x"})).rejected(403, 50013)
     (await bob.patch(f"/guilds/{guild.id}/members/@me", json={"bio": "x"})).ok()
 
 
@@ -557,8 +563,8 @@ async def test_a_kick_notifies_the_guild_and_the_kicked_member(world: World) -> 
     assert await kicked.next("GUILD_DELETE") == {"id": str(guild.id)}
     await kicked.none_of("GUILD_MEMBER_REMOVE")
     assert await last_stored_entry(world, guild, 20) == (bob.id, [], {}, "bye")
-    (await bob.get(f"/guilds/{guild.id}")).refused(403, 50001)
-    (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}")).refused(404, 10007)
+    (await bob.get(f"/guilds/{guild.id}")).rejected(403, 50001)
+    (await bot.delete(f"/guilds/{guild.id}/members/{bob.id}")).rejected(404, 10007)
     assert (await world.write(lambda call: guilds.find(call.tx, guild.id))).member_count == 2
 
 
@@ -567,10 +573,10 @@ async def test_the_owner_and_equal_or_higher_members_cannot_be_kicked(world: Wor
     guild = await world.guild(alice, bob)
     bot = await world.bot(guild, permissions=Permissions.KICK_MEMBERS)
 
-    (await bot.delete(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50013)
-    (await bot.delete(f"/guilds/{guild.id}/members/{bot.id}")).refused(403, 50013)
-    (await alice.delete(f"/guilds/{guild.id}/members/{alice.id}")).refused(403, 50013)
-    (await bob.delete(f"/guilds/{guild.id}/members/{bot.id}")).refused(403, 50013)
+    (await bot.delete(f"/guilds/{guild.id}/members/{alice.id}")).rejected(403, 50013)
+    (await bot.delete(f"/guilds/{guild.id}/members/{bot.id}")).rejected(403, 50013)
+    (await alice.delete(f"/guilds/{guild.id}/members/{alice.id}")).rejected(403, 50013)
+    (await bob.delete(f"/guilds/{guild.id}/members/{bot.id}")).rejected(403, 50013)
 
 
 async def test_leaving_a_guild_notifies_both_sides(world: World) -> None:
@@ -653,15 +659,15 @@ async def test_a_prune_requires_both_permissions_or_administrator_by_guild_featu
     bot = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/prune"
 
-    (await bot.get(path)).refused(403, 50013)
-    (await bot.post(path)).refused(403, 50013)
+    (await bot.get(path)).rejected(403, 50013)
+    (await bot.post(path)).rejected(403, 50013)
     await guild.allow_permissions(bot, Permissions.KICK_MEMBERS)
     assert (await bot.get(path)).ok() == {"pruned": 1}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[{"id": str(role), "position": 9}])).ok()
-    (await bot.get(f"{path}?include_roles={role}")).refused(403, 50013)
+    (await bot.get(f"{path}?include_roles={role}")).rejected(403, 50013)
     features = '["PRUNE_REQUIRES_ADMIN"]'
     await world.write(lambda call: call.tx.run("UPDATE guilds SET features = ? WHERE id = ?", features, guild.id))
-    (await bot.post(path)).refused(403, 50013)
+    (await bot.post(path)).rejected(403, 50013)
     assert (await guild.owner.get(path)).ok() == {"pruned": 1}
 
 

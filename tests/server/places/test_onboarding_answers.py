@@ -156,18 +156,18 @@ async def test_answering_requires_an_active_member_and_enabled_onboarding(
     guild = onboarding.guild
     bot = await world.bot(guild)
     assert await flags(guild, bot) == 0
-    (await bot.get(onboarding.path)).refused(403, 20001)
-    (await onboarding.answer(bot, "white")).refused(403, 20001)
+    (await bot.get(onboarding.path)).rejected(403, 20001)
+    (await onboarding.answer(bot, "white")).rejected(403, 20001)
     stranger = await world.user()
-    (await stranger.get(onboarding.path)).refused(403, 50001)
-    (await onboarding.answer(stranger, "white")).refused(403, 50001)
+    (await stranger.get(onboarding.path)).rejected(403, 50001)
+    (await onboarding.answer(stranger, "white")).rejected(403, 50001)
 
     bob = await join_by_invite(world, guild)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=timeout)).ok()
-    (await onboarding.answer(bob, "white")).refused(403, 50013)
+    (await onboarding.answer(bob, "white")).rejected(403, 50013)
     (await guild.owner.put(f"/guilds/{guild.id}/onboarding", json={"enabled": False})).ok()
-    (await onboarding.answer(guild.owner, "white")).refused(400, 40006)
+    (await onboarding.answer(guild.owner, "white")).rejected(400, 40006)
     carol = await join_by_invite(world, guild)
     assert await flags(guild, carol) == 0
 

@@ -84,9 +84,9 @@ async def test_excess_and_duplicate_records_are_rejected(world: World) -> None:
 async def test_records_belong_to_their_application(world: World) -> None:
     bot, other = await world.bot(), await world.bot()
 
-    (await other.get(metadata_path(bot))).refused(403, 20012)
-    (await other.put(metadata_path(bot), json=[LEVEL])).refused(403, 20012)
-    (await other.get("/applications/1/role-connections/metadata")).refused(404, 10002)
+    (await other.get(metadata_path(bot))).rejected(403, 20012)
+    (await other.put(metadata_path(bot), json=[LEVEL])).rejected(403, 20012)
+    (await other.get("/applications/1/role-connections/metadata")).rejected(404, 10002)
 
 
 async def test_an_application_sets_and_deletes_a_users_role_connection(world: World) -> None:
@@ -140,14 +140,14 @@ async def test_a_role_connection_requires_its_application_and_scope(world: World
     game = await connect_user(world, alice, bot)
     other_path = f"/users/@me/applications/{other.application_id}/role-connection"
 
-    (await game.request("GET", other_path)).refused(403, 20012)
-    (await game.request("PUT", other_path, json={})).refused(403, 20012)
-    (await game.request("DELETE", other_path)).refused(403, 20012)
-    (await game.request("GET", "/users/@me/applications/1/role-connection")).refused(404, 10002)
+    (await game.request("GET", other_path)).rejected(403, 20012)
+    (await game.request("PUT", other_path, json={})).rejected(403, 20012)
+    (await game.request("DELETE", other_path)).rejected(403, 20012)
+    (await game.request("GET", "/users/@me/applications/1/role-connection")).rejected(404, 10002)
     without_scope = await connect_user(world, alice, bot, "identify")
-    (await without_scope.request("PUT", json={})).refused(403, 50026)
-    (await bot.get(game.path)).refused(403, 20001)
-    (await alice.get(game.path)).refused(403, 20002)
+    (await without_scope.request("PUT", json={})).rejected(403, 50026)
+    (await bot.get(game.path)).rejected(403, 20001)
+    (await alice.get(game.path)).rejected(403, 20002)
 
 
 # Linked roles
@@ -215,10 +215,10 @@ async def test_a_qualified_member_assigns_and_unassigns_a_linked_role(world: Wor
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == [str(role)]
     assert (await alice.post(f"{path}/unassign")).status == 204
     assert (await guild.owner.get(f"/guilds/{guild.id}/members/{alice.id}")).ok()["roles"] == []
-    (await bob.post(f"{path}/assign")).refused(403, 50013)
-    (await alice.post(f"/guilds/{guild.id}/roles/{plain}/connections/assign")).refused(400, 50028)
+    (await bob.post(f"{path}/assign")).rejected(403, 50013)
+    (await alice.post(f"/guilds/{guild.id}/roles/{plain}/connections/assign")).rejected(400, 50028)
     stranger = await world.user()
-    (await stranger.post(f"{path}/assign")).refused(403, 50001)
+    (await stranger.post(f"{path}/assign")).rejected(403, 50001)
 
 
 async def test_one_alternative_with_all_its_conditions_suffices(world: World) -> None:
@@ -252,15 +252,15 @@ async def test_linking_a_role_requires_permissions_and_valid_conditions(world: W
     path = f"/guilds/{guild.id}/roles/{role}/connections/configuration"
     body = [[condition(bot)]]
 
-    (await alice.put(path, json=body)).refused(403, 50013)
+    (await alice.put(path, json=body)).rejected(403, 50013)
     await guild.add_role(alice, managers)
-    (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).refused(403, 50013)
+    (await alice.put(f"/guilds/{guild.id}/roles/{managers}/connections/configuration", json=body)).rejected(403, 50013)
     assert (await alice.put(path, json=[[condition(bot, "speed", "1")]])).errors("0.0.connection_metadata_field")
     assert (await alice.put(path, json=[[condition(bot, "level")]])).errors("0.0.value") == ["BASE_TYPE_REQUIRED"]
     assert (await alice.put(path, json=[[condition(bot, "level", "x")]])).errors("0.0.value")
-    (await alice.put(path, json=[[{"application_id": "1"}]])).refused(404, 10002)
-    (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).refused(400, 50028)
-    (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).refused(404, 10011)
+    (await alice.put(path, json=[[{"application_id": "1"}]])).rejected(404, 10002)
+    (await alice.put(f"/guilds/{guild.id}/roles/{guild.id}/connections/configuration", json=body)).rejected(400, 50028)
+    (await alice.put(f"/guilds/{guild.id}/roles/1/connections/configuration", json=body)).rejected(404, 10011)
     stored = (await alice.put(path, json=body)).ok()
     assert (await alice.get(path)).ok() == stored
     assert stored[0][0]["application_id"] == str(bot.application_id)
@@ -319,8 +319,8 @@ async def test_an_application_attachment_expires(world: World) -> None:
         assert response.status == 404
     game = await connect_user(world, alice, bot, "identify")
     (await game.request("POST", path, data=form())).ok()
-    (await other.post(path, data=form())).refused(403, 20012)
-    (await bot.post("/applications/1/attachment", data=form())).refused(404, 10002)
+    (await other.post(path, data=form())).rejected(403, 20012)
+    (await bot.post("/applications/1/attachment", data=form())).rejected(404, 10002)
     empty = aiohttp.FormData()
     empty.add_field("nothing", "")
     empty.add_field("more", b"", filename="x")
@@ -331,5 +331,5 @@ async def test_an_unknown_activity_instance_is_rejected(world: World) -> None:
     bot, other = await world.bot(), await world.bot()
     path = f"/applications/{bot.application_id}/activity-instances/i-1-gc-2-3"
 
-    (await bot.get(path)).refused(404, 0)
-    (await other.get(path)).refused(403, 20012)
+    (await bot.get(path)).rejected(404, 0)
+    (await other.get(path)).rejected(403, 20012)

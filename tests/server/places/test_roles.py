@@ -61,11 +61,11 @@ async def test_roles_are_read_singly_and_as_a_list(world: World) -> None:
     assert [each["id"] for each in both] == [str(guild.id), str(role)]
     assert one == both[1]
     assert (one["color"], one["hoist"], one["mentionable"]) == (5, True, True)
-    (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).refused(404, 10011)
-    (await stranger.get(f"/guilds/{guild.id}/roles")).refused(403, 50001)
-    (await stranger.get(f"/guilds/{guild.id}/roles/{role}")).refused(403, 50001)
+    (await guild.owner.get(f"/guilds/{guild.id}/roles/1")).rejected(404, 10011)
+    (await stranger.get(f"/guilds/{guild.id}/roles")).rejected(403, 50001)
+    (await stranger.get(f"/guilds/{guild.id}/roles/{role}")).rejected(403, 50001)
     other = await world.guild(guild.owner)
-    (await guild.owner.get(f"/guilds/{other.id}/roles/{role}")).refused(404, 10011)
+    (await guild.owner.get(f"/guilds/{other.id}/roles/{role}")).rejected(404, 10011)
 
 
 async def test_members_of_each_role_are_counted_without_everyone(world: World) -> None:
@@ -224,8 +224,8 @@ async def test_role_icons_require_the_guild_feature(world: World) -> None:
     role = await guild.role()
     path = f"/guilds/{guild.id}/roles"
     for body in ({"icon": PNG}, {"unicode_emoji": "🦊"}):
-        (await guild.owner.post(path, json=body)).refused(403, 50101)
-        (await guild.owner.patch(f"{path}/{role}", json=body)).refused(403, 50101)
+        (await guild.owner.post(path, json=body)).rejected(403, 50101)
+        (await guild.owner.patch(f"{path}/{role}", json=body)).rejected(403, 50101)
 
     await world.grant_to_guild(guild, "ROLE_ICONS")
 
@@ -242,10 +242,10 @@ async def test_changing_roles_requires_manage_roles(world: World) -> None:
     role = await guild.role()
     path = f"/guilds/{guild.id}/roles"
 
-    (await bob.post(path, json={})).refused(403, 50013)
-    (await bob.patch(path, json=[])).refused(403, 50013)
-    (await bob.patch(f"{path}/{role}", json={})).refused(403, 50013)
-    (await bob.delete(f"{path}/{role}")).refused(403, 50013)
+    (await bob.post(path, json={})).rejected(403, 50013)
+    (await bob.patch(path, json=[])).rejected(403, 50013)
+    (await bob.patch(f"{path}/{role}", json={})).rejected(403, 50013)
+    (await bob.delete(f"{path}/{role}")).rejected(403, 50013)
 
 
 async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> None:
@@ -254,13 +254,13 @@ async def test_permissions_the_actor_lacks_cannot_be_granted(world: World) -> No
     strong = await guild.role("strong", Permissions.BAN_MEMBERS)
     path = f"/guilds/{guild.id}/roles"
 
-    (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).refused(403, 50013)
+    (await bob.post(path, json={"permissions": str(Permissions.BAN_MEMBERS)})).rejected(403, 50013)
     made = (await bob.post(path, json={"permissions": str(Permissions.KICK_MEMBERS)})).ok()
-    (await bob.patch(f"{path}/{made['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).refused(403, 50013)
+    (await bob.patch(f"{path}/{made['id']}", json={"permissions": str(Permissions.ADMINISTRATOR)})).rejected(403, 50013)
     # Permissions that the actor lacks can stay on a role, but cannot be added or removed.
     both = str(Permissions.BAN_MEMBERS | Permissions.KICK_MEMBERS)
     assert (await bob.patch(f"{path}/{strong}", json={"permissions": both})).ok()["permissions"] == both
-    (await bob.patch(f"{path}/{strong}", json={"permissions": "0"})).refused(403, 50013)
+    (await bob.patch(f"{path}/{strong}", json={"permissions": "0"})).rejected(403, 50013)
 
 
 async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) -> None:
@@ -272,12 +272,12 @@ async def test_roles_at_or_above_the_actors_own_cannot_be_changed(world: World) 
     assert await order(guild) == [below, own, above]
 
     for role in (own, above):
-        (await bob.patch(f"{path}/{role}", json={"name": "mine"})).refused(403, 50013)
-        (await bob.delete(f"{path}/{role}")).refused(403, 50013)
+        (await bob.patch(f"{path}/{role}", json={"name": "mine"})).rejected(403, 50013)
+        (await bob.delete(f"{path}/{role}")).rejected(403, 50013)
     (await bob.patch(f"{path}/{below}", json={"name": "mine"})).ok()
     (await bob.delete(f"{path}/{below}")).ok()
-    (await bob.patch(f"{path}/1", json={})).refused(404, 10011)
-    (await bob.delete(f"{path}/1")).refused(404, 10011)
+    (await bob.patch(f"{path}/1", json={})).rejected(404, 10011)
+    (await bob.delete(f"{path}/1")).rejected(404, 10011)
 
 
 async def test_a_guild_has_250_roles_at_most(world: World) -> None:
@@ -292,7 +292,7 @@ async def test_a_guild_has_250_roles_at_most(world: World) -> None:
 
     await world.write(fill)
 
-    (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).refused(400, 30005)
+    (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).rejected(400, 30005)
     (await guild.owner.delete(f"/guilds/{guild.id}/roles/{first}")).ok()
     (await guild.owner.post(f"/guilds/{guild.id}/roles", json={})).ok()
 
@@ -306,8 +306,8 @@ async def test_the_everyone_role_can_only_change_permissions(world: World) -> No
     assert (changed["name"], changed["color"], changed["permissions"]) == ("@everyone", 0, "8")
     back = (await guild.owner.patch(f"{path}/{guild.id}", json={"permissions": None})).ok()
     assert back["permissions"] == str(Permissions.DEFAULT_EVERYONE)
-    (await guild.owner.delete(f"{path}/{guild.id}")).refused(400, 50028)
-    (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 1}])).refused(400, 50028)
+    (await guild.owner.delete(f"{path}/{guild.id}")).rejected(400, 50028)
+    (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 1}])).rejected(400, 50028)
     (await guild.owner.patch(path, json=[{"id": str(guild.id), "position": 0}])).ok()
 
 
@@ -318,7 +318,7 @@ async def test_a_managed_role_cannot_be_deleted(world: World) -> None:
         lambda call: call.tx.run("UPDATE roles SET managed = 1, tags = ? WHERE id = ?", '{"bot_id":"5"}', role)
     )
 
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).refused(400, 50028)
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).rejected(400, 50028)
     changed = (await guild.owner.patch(f"/guilds/{guild.id}/roles/{role}", json={"name": "its own"})).ok()
     assert (changed["managed"], changed["tags"], changed["name"]) == (True, {"bot_id": "5"}, "its own")
 
@@ -345,7 +345,7 @@ async def test_a_deleted_role_is_removed_from_members_and_overwrites(world: Worl
     entry = await guild.last_audit_entry(32)
     assert entry["target_id"] == str(role)
     assert {"key": "name", "old_value": "doomed"} in entry["changes"]
-    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).refused(404, 10011)
+    (await guild.owner.delete(f"/guilds/{guild.id}/roles/{role}")).rejected(404, 10011)
 
 
 # Order
@@ -377,16 +377,16 @@ async def test_only_roles_below_the_actors_own_can_be_moved(world: World) -> Non
     path = f"/guilds/{guild.id}/roles"
     assert await order(guild) == [low, high, own, above]
 
-    (await bob.patch(path, json=[{"id": str(low), "position": 3}])).refused(403, 50013)
-    (await bob.patch(path, json=[{"id": str(own), "position": 1}])).refused(403, 50013)
-    (await bob.patch(path, json=[{"id": str(above), "position": 3}])).refused(403, 50013)
+    (await bob.patch(path, json=[{"id": str(low), "position": 3}])).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": str(own), "position": 1}])).rejected(403, 50013)
+    (await bob.patch(path, json=[{"id": str(above), "position": 3}])).rejected(403, 50013)
     (await bob.patch(path, json=[{"id": str(low), "position": 2}])).ok()
     assert await order(guild) == [high, low, own, above]
     # discord.js sends every role, with unchanged positions for the higher ones.
     everything = [guild.id, low, high, own, above]
     (await bob.patch(path, json=[{"id": str(role), "position": n} for n, role in enumerate(everything)])).ok()
     assert await order(guild) == [low, high, own, above]
-    (await bob.patch(path, json=[{"id": "1", "position": 1}])).refused(404, 10011)
+    (await bob.patch(path, json=[{"id": "1", "position": 1}])).rejected(404, 10011)
     assert (await bob.patch(path, json=[{"id": "nonsense", "position": 1}])).errors("0.id")
     (await bob.patch(path, json=[{"id": str(low), "position": None}])).ok()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.scheduled_events import EVENT_CANCEL_AFTER_MS, EVENT_IDLE_MS, NthWeekday, RecurrenceRule
@@ -22,7 +22,7 @@ assert base64.b64decode(PNG.partition(",")[2])
 
 def timestamp(ms: int) -> str:
     """Return the wire form of a timestamp in milliseconds."""
-    return wire.timestamp(ms)
+    return codec.timestamp(ms)
 
 
 def external_event(**more: Any) -> dict[str, Any]:
@@ -136,10 +136,10 @@ async def test_invalid_event_fields_are_rejected(world: World, guild: Guild, bod
 async def test_the_channel_must_match_the_guild_and_entity_type(world: World, guild: Guild) -> None:
     other = await world.guild(guild.owner)
     url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], 2))).refused(400, 50024)
-    (await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], 1))).refused(400, 50024)
-    (await guild.owner.post(url, json=channel_event(other.channels["General"]))).refused(404, 10003)
-    (await guild.owner.post(url, json=channel_event(1))).refused(404, 10003)
+    (await guild.owner.post(url, json=channel_event(guild.channels["stage"], 2))).rejected(400, 50024)
+    (await guild.owner.post(url, json=channel_event(guild.channels["Lounge"], 1))).rejected(400, 50024)
+    (await guild.owner.post(url, json=channel_event(other.channels["General"]))).rejected(404, 10003)
+    (await guild.owner.post(url, json=channel_event(1))).rejected(404, 10003)
 
 
 async def test_creating_an_event_requires_permissions_in_its_channel(world: World, guild: Guild) -> None:
@@ -147,18 +147,18 @@ async def test_creating_an_event_requires_permissions_in_its_channel(world: Worl
     url = f"/guilds/{guild.id}/scheduled-events"
     unprivileged = await guild.member()
     for body in (external_event(), channel_event(lounge), channel_event(stage, 1)):
-        (await unprivileged.post(url, json=body)).refused(403, 50013)
+        (await unprivileged.post(url, json=body)).rejected(403, 50013)
     planner = await guild.member(Permissions.CREATE_EVENTS)
     (await planner.post(url, json=external_event())).ok()
     (await planner.post(url, json=channel_event(lounge))).ok()
-    (await planner.post(url, json=channel_event(stage, 1))).refused(403, 50013)
+    (await planner.post(url, json=channel_event(stage, 1))).rejected(403, 50013)
     await guild.overwrite(stage, planner.id, allow=STAGE_MODERATOR_PERMISSIONS)
     (await planner.post(url, json=channel_event(stage, 1))).ok()
     await guild.overwrite(lounge, planner.id, deny=Permissions.CONNECT)
-    (await planner.post(url, json=channel_event(lounge))).refused(403, 50013)
+    (await planner.post(url, json=channel_event(lounge))).rejected(403, 50013)
     await guild.overwrite(lounge, planner.id, deny=Permissions.VIEW_CHANNEL)
-    (await planner.post(url, json=channel_event(lounge))).refused(403, 50001)
-    (await (await world.user()).post(url, json=external_event())).refused(403, 50001)
+    (await planner.post(url, json=channel_event(lounge))).rejected(403, 50001)
+    (await (await world.user()).post(url, json=external_event())).rejected(403, 50001)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
@@ -167,14 +167,14 @@ async def test_manage_events_permits_creation_until_the_split(world: World, guil
     world.clock.set(changes.PERMISSION_SPLITS.at_ms - 1)
     (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
     world.clock.set(changes.PERMISSION_SPLITS.at_ms)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).rejected(403, 50013)
 
 
 @pytest.mark.dated(changes.CREATE_PERMISSIONS_FOR_BOTS)
 async def test_bots_cannot_use_create_events_before_its_date(world: World, guild: Guild) -> None:
     bot = await world.bot(guild, permissions=Permissions.CREATE_EVENTS)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms - 1)
-    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).refused(403, 50013)
+    (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).rejected(403, 50013)
     world.clock.set(changes.CREATE_PERMISSIONS_FOR_BOTS.at_ms)
     (await bot.post(f"/guilds/{guild.id}/scheduled-events", json=external_event())).ok()
 
@@ -191,7 +191,7 @@ async def test_a_guild_has_at_most_one_hundred_events(world: World, guild: Guild
 
     await world.write(fill)
     url = f"/guilds/{guild.id}/scheduled-events"
-    (await guild.owner.post(url, json=external_event())).refused(400, 30038)
+    (await guild.owner.post(url, json=external_event())).rejected(400, 30038)
     (await guild.owner.patch(path(guild, first), json={"status": 4})).ok()
     (await guild.owner.post(url, json=external_event())).ok()
 
@@ -225,17 +225,17 @@ async def test_creators_update_their_own_events_and_managers_all_events(world: W
     event = await create_event(planner, guild, external_event())
     (await planner.patch(path(guild, event), json={"name": "mine"})).ok()
     (await manager.patch(path(guild, event), json={"name": "ours"})).ok()
-    (await other.patch(path(guild, event), json={"name": "theirs"})).refused(403, 50013)
-    (await other.delete(path(guild, event))).refused(403, 50013)
+    (await other.patch(path(guild, event), json={"name": "theirs"})).rejected(403, 50013)
+    (await other.delete(path(guild, event))).rejected(403, 50013)
     session = await other.connect()
     assert (await manager.delete(path(guild, event))).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_DELETE"))["id"] == event["id"]
     assert (await guild.last_audit_entry(102))["target_id"] == event["id"]
     for method in (planner.get, planner.delete):
-        (await method(path(guild, event))).refused(404, 10070)
+        (await method(path(guild, event))).rejected(404, 10070)
     other_guild = await world.guild(guild.owner)
     other_event = await create_event(guild.owner, guild, external_event())
-    (await guild.owner.get(path(other_guild, other_event))).refused(404, 10070)
+    (await guild.owner.get(path(other_guild, other_event))).rejected(404, 10070)
 
 
 async def test_status_transitions_are_validated(world: World, guild: Guild) -> None:
@@ -244,7 +244,7 @@ async def test_status_transitions_are_validated(world: World, guild: Guild) -> N
     assert (await guild.owner.patch(path(guild, event), json={"status": 2})).ok()["status"] == 2
     assert (await guild.owner.patch(path(guild, event), json={"status": 4})).errors("status")
     assert (await guild.owner.patch(path(guild, event), json={"status": 3})).ok()["status"] == 3
-    (await guild.owner.patch(path(guild, event), json={"name": "again"})).refused(400, 180000)
+    (await guild.owner.patch(path(guild, event), json={"name": "again"})).rejected(400, 180000)
     assert (await guild.owner.get(path(guild, event))).ok()["status"] == 3
     assert (await guild.owner.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
 
@@ -256,7 +256,7 @@ async def test_a_channel_event_is_visible_only_to_channel_viewers(world: World, 
     session = await bot.connect()
     event = await create_event(guild.owner, guild, channel_event(stage, 1))
     await session.none_of("GUILD_SCHEDULED_EVENT_CREATE")
-    (await bot.get(path(guild, event))).refused(403, 50001)
+    (await bot.get(path(guild, event))).rejected(403, 50001)
     assert (await bot.get(f"/guilds/{guild.id}/scheduled-events")).ok() == []
     assert (await bot.connect()).guilds[str(guild.id)]["guild_scheduled_events"] == []
     (await guild.owner.patch(path(guild, event), json={"entity_type": 2, "channel_id": str(lounge)})).ok()
@@ -309,11 +309,11 @@ async def test_a_stage_event_starts_a_stage_instance_and_ends_with_it(world: Wor
     ended = (await guild.owner.patch(path(guild, second), json={"status": 3})).ok()
     assert (ended["status"], ended["entity_id"]) == (3, None)
     await session.next("STAGE_INSTANCE_DELETE")
-    (await guild.owner.get(f"/stage-instances/{stage}")).refused(404, 10067)
+    (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
 
     third = await create_event(guild.owner, guild, channel_event(stage, 1))
     (await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": "x"})).ok()
-    (await guild.owner.patch(path(guild, third), json={"status": 2})).refused(400, 180002)
+    (await guild.owner.patch(path(guild, third), json={"status": 2})).rejected(400, 180002)
 
 
 async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -> None:
@@ -323,8 +323,8 @@ async def test_a_stage_instance_can_start_an_event(world: World, guild: Guild) -
     other = await create_event(guild.owner, guild, external_event())
     body = {"channel_id": str(stage), "topic": "x"}
     url = "/stage-instances"
-    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": "1"})).refused(404, 10070)
-    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": other["id"]})).refused(400, 50091)
+    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": "1"})).rejected(404, 10070)
+    (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": other["id"]})).rejected(400, 50091)
     opened = (await guild.owner.post(url, json=body | {"guild_scheduled_event_id": event["id"]})).ok()
     started = await session.next("GUILD_SCHEDULED_EVENT_UPDATE")
     assert (started["status"], started["entity_id"]) == (2, opened["id"])
@@ -415,7 +415,7 @@ async def test_invalid_recurrence_rules_are_rejected(
     ],
 )
 def test_recurrence_rules_produce_their_dates(rule: dict[str, Any], days: list[str]) -> None:
-    recurrence_rule = RecurrenceRule(start=wire.timestamp(MONDAY_MS), **{"interval": 1, **rule})
+    recurrence_rule = RecurrenceRule(start=codec.timestamp(MONDAY_MS), **{"interval": 1, **rule})
     moment, found = MONDAY_MS - 1, []
     for _ in days:
         following = recurrence.next_after(recurrence_rule, moment)
@@ -480,8 +480,8 @@ async def test_a_single_occurrence_can_be_changed(world: World, guild: Guild) ->
     assert (await guild.owner.delete(url)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE"))["event_id"] == event["id"]
     assert (await guild.last_audit_entry(202))["options"] == {"event_exception_id": exception["event_exception_id"]}
-    (await guild.owner.delete(url)).refused(404, 10070)
-    (await guild.owner.patch(url, json={})).refused(404, 10070)
+    (await guild.owner.delete(url)).rejected(404, 10070)
+    (await guild.owner.patch(url, json={})).rejected(404, 10070)
 
 
 async def test_the_next_occurrence_can_be_canceled(world: World, guild: Guild) -> None:
@@ -565,9 +565,9 @@ async def test_exceptions_require_an_occurrence_and_permissions(world: World, gu
         "SET_TYPE_ALREADY_CONTAINS_VALUE"
     ]
     unprivileged = await guild.member()
-    (await unprivileged.post(url, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).refused(403, 50013)
-    (await unprivileged.patch(f"{url}/{int(Snowflake.at(MONDAY_MS))}", json={})).refused(403, 50013)
-    (await unprivileged.delete(f"{url}/{int(Snowflake.at(MONDAY_MS))}")).refused(403, 50013)
+    (await unprivileged.post(url, json={field: timestamp(MONDAY_MS + 7 * DAY_MS)})).rejected(403, 50013)
+    (await unprivileged.patch(f"{url}/{int(Snowflake.at(MONDAY_MS))}", json={})).rejected(403, 50013)
+    (await unprivileged.delete(f"{url}/{int(Snowflake.at(MONDAY_MS))}")).rejected(403, 50013)
 
 
 # Subscribers
@@ -598,15 +598,15 @@ async def test_users_subscribe_and_unsubscribe(world: World, guild: Guild) -> No
     assert (await bob.get(path(guild, event) + "?with_user_count=1")).ok()["user_count"] == 2
     assert (await bob.delete(own_path)).status == 204
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(bob.id)
-    (await bob.delete(own_path)).refused(404, 10071)
+    (await bob.delete(own_path)).rejected(404, 10071)
     counts = (await bob.get(f"{url}/counts")).ok()
     assert counts == {"guild_scheduled_event_count": 1, "guild_scheduled_event_exception_counts": {}}
     bot = await world.bot(guild)
-    (await bot.put(own_path)).refused(403, 20001)
+    (await bot.put(own_path)).rejected(403, 20001)
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{carol.id}")).ok()
     assert (await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE"))["user_id"] == str(carol.id)
     (await guild.owner.patch(path(guild, event), json={"status": 4})).ok()
-    (await bob.put(own_path)).refused(400, 180000)
+    (await bob.put(own_path)).rejected(400, 180000)
 
 
 async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> None:
@@ -629,7 +629,7 @@ async def test_users_respond_to_one_occurrence(world: World, guild: Guild) -> No
     assert (await bob.put(own_path, json={"response": 0})).ok()["response"] == 0
     await session.next("GUILD_SCHEDULED_EVENT_USER_REMOVE")
     assert (await bob.delete(own_path)).status == 204
-    (await bob.delete(own_path)).refused(404, 10071)
+    (await bob.delete(own_path)).rejected(404, 10071)
     unknown = path(guild, event, int(Snowflake.at(MONDAY_MS)) + 1, "users")
-    (await bob.get(unknown)).refused(404, 10070)
-    (await bob.put(f"{unknown}/@me")).refused(404, 10070)
+    (await bob.get(unknown)).rejected(404, 10070)
+    (await bob.put(f"{unknown}/@me")).rejected(404, 10070)

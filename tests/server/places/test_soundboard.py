@@ -76,7 +76,7 @@ async def test_mp3_sounds_are_accepted_and_the_default_volume_is_one(world: Worl
 async def test_a_sound_is_validated_by_its_bytes(world: World, sound: str, code: int) -> None:
     guild = await world.guild()
     path = f"/guilds/{guild.id}/soundboard-sounds"
-    (await guild.owner.post(path, json={"name": "honk", "sound": sound})).refused(400, code)
+    (await guild.owner.post(path, json={"name": "honk", "sound": sound})).rejected(400, code)
     (await guild.owner.post(path, json={"name": "honk", "sound": media.data_uri(media.ogg(5200), "audio/ogg")})).ok()
 
 
@@ -112,15 +112,15 @@ async def test_members_read_sounds_and_creators_also_see_the_uploader(world: Wor
         assert ("user" in found) is sees_user
         assert (await actor.get(list_path)).ok() == {"items": [found]}
     for path in (sound_path, list_path):
-        (await stranger.get(path)).refused(403, 50001)
-    (await plain.get(f"{list_path}/1")).refused(404, 10097)
+        (await stranger.get(path)).rejected(403, 50001)
+    (await plain.get(f"{list_path}/1")).rejected(404, 10097)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
         response = await guild.owner.request(
             method, f"/guilds/{other.id}/soundboard-sounds/{sound['sound_id']}", **body
         )
-        response.refused(404, 10097)
+        response.rejected(404, 10097)
 
 
 async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
@@ -147,12 +147,12 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     changed_again = (await guild.owner.patch(path, json={"emoji_name": "🎺", "volume": None})).ok()
     assert (changed_again["emoji_id"], changed_again["emoji_name"], changed_again["volume"]) == (None, "🎺", 1.0)
     assert (await guild.owner.patch(path, json={"emoji_name": None})).ok()["emoji_name"] is None
-    (await guild.owner.patch(path, json={"emoji_id": "1"})).refused(404, 10014)
+    (await guild.owner.patch(path, json={"emoji_id": "1"})).rejected(404, 10014)
     assert (await guild.owner.delete(path)).status == 204
     deleted = {"guild_id": str(guild.id), "sound_id": sound["sound_id"]}
     assert await session.next("GUILD_SOUNDBOARD_SOUND_DELETE") == deleted
     assert (await guild.last_audit_entry(132))["target_id"] == sound["sound_id"]
-    (await guild.owner.get(path)).refused(404, 10097)
+    (await guild.owner.get(path)).rejected(404, 10097)
     assert (await world.request("GET", f"{world.url}/cdn/soundboard-sounds/{sound['sound_id']}")).status == 404
 
 
@@ -191,7 +191,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
     actor = await guild.member(permissions)
     path = f"/guilds/{guild.id}/soundboard-sounds"
     response = await actor.post(path, json={"name": "mine", "sound": OGG})
-    response.ok() if "create" in allowed else response.refused(403, 50013)
+    response.ok() if "create" in allowed else response.rejected(403, 50013)
     for owner in ("own", "others"):
         sound = (await create_sound(guild.owner, guild))["sound_id"]
         if owner == "own":
@@ -204,8 +204,8 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
             await actor.patch(f"{path}/{sound}", json={"name": "other"}),
             await actor.delete(f"{path}/{sound}"),
         ):
-            response.ok() if owner in allowed.split() else response.refused(403, 50013)
-    (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).refused(403, 50001)
+            response.ok() if owner in allowed.split() else response.rejected(403, 50013)
+    (await (await world.user()).post(path, json={"name": "mine", "sound": OGG})).rejected(403, 50001)
 
 
 async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
@@ -220,11 +220,11 @@ async def test_slots_grow_with_the_tier_and_the_feature(world: World) -> None:
 
     path, body = f"/guilds/{guild.id}/soundboard-sounds", {"name": "more", "sound": OGG}
     await fill(8)
-    (await guild.owner.post(path, json=body)).refused(400, 30045)
+    (await guild.owner.post(path, json=body)).rejected(400, 30045)
     await world.grant_to_guild(guild, tier=2)
     await fill(27)
     (await guild.owner.post(path, json=body)).ok()
-    (await guild.owner.post(path, json=body)).refused(400, 30045)
+    (await guild.owner.post(path, json=body)).rejected(400, 30045)
     await world.grant_to_guild(guild, "MORE_SOUNDBOARD")
     (await guild.owner.post(path, json=body)).ok()
 
@@ -281,7 +281,7 @@ async def test_a_played_sound_reaches_members_in_the_channel(world: World) -> No
     (await bob.post(f"/channels/{voice}/send-soundboard-sound", json={"sound_id": "1"})).ok()
     assert (await listener.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == 1
     for body in ({"sound_id": "2000"}, {"sound_id": sound["sound_id"], "source_guild_id": "5"}):
-        (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).refused(404, 10097)
+        (await bob.post(f"/channels/{voice}/send-soundboard-sound", json=body)).rejected(404, 10097)
 
 
 async def test_playing_requires_a_connected_member_who_is_not_muted(world: World) -> None:
@@ -290,24 +290,24 @@ async def test_playing_requires_a_connected_member_who_is_not_muted(world: World
     voice, other = await guild.channel("voice", type=2), await guild.channel("other", type=2)
     path = f"/channels/{voice}/send-soundboard-sound"
 
-    (await bob.post(path, json={"sound_id": "1"})).refused(400, 40032)
-    (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).refused(404, 10003)
+    (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
+    (await bob.post("/channels/1/send-soundboard-sound", json={"sound_id": "1"})).rejected(404, 10003)
     text = await guild.owner.post(f"/channels/{guild.general}/send-soundboard-sound", json={"sound_id": "1"})
-    text.refused(400, 50024)
+    text.rejected(400, 50024)
     session = await join(bob, guild, other)
-    (await bob.post(path, json={"sound_id": "1"})).refused(400, 40032)
+    (await bob.post(path, json={"sound_id": "1"})).rejected(400, 40032)
     await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": False, "self_deaf": True})
     await session.next("VOICE_STATE_UPDATE", lambda d: d["self_deaf"])
-    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+    (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
     await session.send(4, {"guild_id": str(guild.id), "channel_id": str(voice), "self_mute": True, "self_deaf": False})
     await session.next("VOICE_STATE_UPDATE", lambda d: not d["self_deaf"])
     (await bob.post(path, json={"sound_id": "1"})).ok()
     for field in ("mute", "deaf"):
         (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={field: True})).ok()
-        (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+        (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
         (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json={field: False})).ok()
     await world.write(lambda call: call.tx.run("UPDATE voice_states SET suppress = 1 WHERE user_id = ?", bob.id))
-    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50167)
+    (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50167)
 
 
 @pytest.mark.parametrize("missing", [Permissions.SPEAK, Permissions.USE_SOUNDBOARD])
@@ -319,8 +319,8 @@ async def test_playing_requires_both_permissions(world: World, missing: int) -> 
     path = f"/channels/{voice}/send-soundboard-sound"
     (await bob.post(path, json={"sound_id": "1"})).ok()
     await guild.overwrite(voice, bob.id, deny=missing)
-    (await bob.post(path, json={"sound_id": "1"})).refused(403, 50013)
-    (await stranger.post(path, json={"sound_id": "1"})).refused(403, 50001)
+    (await bob.post(path, json={"sound_id": "1"})).rejected(403, 50013)
+    (await stranger.post(path, json={"sound_id": "1"})).rejected(403, 50001)
 
 
 async def test_an_external_sound_requires_membership_and_permission(world: World) -> None:
@@ -335,6 +335,6 @@ async def test_an_external_sound_requires_membership_and_permission(world: World
 
     (await bob.post(path, json=body)).ok()
     assert (await session.next("VOICE_CHANNEL_EFFECT_SEND"))["sound_id"] == sound["sound_id"]
-    (await home.owner.post(path, json=body)).refused(404, 10097)
+    (await home.owner.post(path, json=body)).rejected(404, 10097)
     await home.overwrite(voice, bob.id, deny=Permissions.USE_EXTERNAL_SOUNDS)
-    (await bob.post(path, json=body)).refused(403, 50013)
+    (await bob.post(path, json=body)).rejected(403, 50013)

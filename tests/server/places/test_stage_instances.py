@@ -72,43 +72,43 @@ async def test_a_stage_is_created_updated_and_deleted(world: World, guild: Guild
     assert await session.next("STAGE_INSTANCE_DELETE") == changed
     assert (await guild.last_audit_entry(85))["reason"] == "over"
     for method in (bot.get, bot.delete):
-        (await method(f"/stage-instances/{stage}")).refused(404, 10067)
-    (await bot.patch(f"/stage-instances/{stage}", json={})).refused(404, 10067)
+        (await method(f"/stage-instances/{stage}")).rejected(404, 10067)
+    (await bot.patch(f"/stage-instances/{stage}", json={})).rejected(404, 10067)
 
 
 async def test_a_channel_has_at_most_one_stage(guild: Guild, stage: int) -> None:
     await create_stage(guild.owner, stage)
     body = {"channel_id": str(stage), "topic": "again"}
-    (await guild.owner.post("/stage-instances", json=body)).refused(400, 150006)
+    (await guild.owner.post("/stage-instances", json=body)).rejected(400, 150006)
 
 
 async def test_only_moderators_change_stages(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS & ~Permissions.MOVE_MEMBERS)
     body = {"channel_id": str(stage), "topic": "mine"}
-    (await bot.post("/stage-instances", json=body)).refused(403, 50013)
+    (await bot.post("/stage-instances", json=body)).rejected(403, 50013)
     await create_stage(guild.owner, stage)
     (await bot.get(f"/stage-instances/{stage}")).ok()
-    (await bot.patch(f"/stage-instances/{stage}", json={"topic": "x"})).refused(403, 50013)
-    (await bot.delete(f"/stage-instances/{stage}")).refused(403, 50013)
+    (await bot.patch(f"/stage-instances/{stage}", json={"topic": "x"})).rejected(403, 50013)
+    (await bot.delete(f"/stage-instances/{stage}")).rejected(403, 50013)
     await guild.overwrite(stage, bot.id, deny=Permissions.VIEW_CHANNEL)
-    (await bot.get(f"/stage-instances/{stage}")).refused(403, 50001)
+    (await bot.get(f"/stage-instances/{stage}")).rejected(403, 50001)
     stranger = await world.user()
-    (await stranger.get(f"/stage-instances/{stage}")).refused(403, 50001)
-    (await stranger.post("/stage-instances", json=body)).refused(403, 50001)
-    (await guild.owner.get("/stage-instances/1")).refused(404, 10003)
+    (await stranger.get(f"/stage-instances/{stage}")).rejected(403, 50001)
+    (await stranger.post("/stage-instances", json=body)).rejected(403, 50001)
+    (await guild.owner.get("/stage-instances/1")).rejected(404, 10003)
 
 
 async def test_a_start_notification_requires_mention_everyone(world: World, guild: Guild, stage: int) -> None:
     bot = await world.bot(guild, permissions=STAGE_MODERATOR_PERMISSIONS)
     await guild.overwrite(stage, bot.id, deny=Permissions.MENTION_EVERYONE)
     body = {"channel_id": str(stage), "topic": "all", "send_start_notification": True}
-    (await bot.post("/stage-instances", json=body)).refused(403, 50013)
+    (await bot.post("/stage-instances", json=body)).rejected(403, 50013)
     (await guild.owner.post("/stage-instances", json=body)).ok()
 
 
 async def test_a_stage_requires_a_stage_channel_and_a_topic(guild: Guild, stage: int) -> None:
     body = {"channel_id": str(guild.general), "topic": "x"}
-    (await guild.owner.post("/stage-instances", json=body)).refused(400, 50024)
+    (await guild.owner.post("/stage-instances", json=body)).rejected(400, 50024)
     for topic in ("", "x" * 121):
         response = await guild.owner.post("/stage-instances", json={"channel_id": str(stage), "topic": topic})
         assert response.errors("topic") == ["BASE_TYPE_BAD_LENGTH"]
@@ -153,7 +153,7 @@ async def test_a_stage_closes_after_its_last_speaker_left(world: World, guild: G
     await session.none_of("STAGE_INSTANCE_DELETE")
     world.clock.advance(1)
     assert await session.next("STAGE_INSTANCE_DELETE") == made
-    (await guild.owner.get(f"/stage-instances/{stage}")).refused(404, 10067)
+    (await guild.owner.get(f"/stage-instances/{stage}")).rejected(404, 10067)
 
 
 async def test_a_returning_speaker_keeps_the_stage_open(world: World, guild: Guild, stage: int) -> None:
@@ -197,7 +197,7 @@ async def test_a_member_requests_to_speak_and_cancels_the_request(
     (await bob.patch(path, json={"request_to_speak_timestamp": None})).ok()
     assert (await session.next("VOICE_STATE_UPDATE"))["request_to_speak_timestamp"] is None
     await guild.overwrite(stage, bob.id, deny=Permissions.REQUEST_TO_SPEAK)
-    (await bob.patch(path, json=body)).refused(403, 50013)
+    (await bob.patch(path, json=body)).rejected(403, 50013)
     assert (await bob.patch(path, json={"suppress": 3})).errors("suppress")
 
 
@@ -205,7 +205,7 @@ async def test_unsuppressing_yourself_requires_mute_members(world: World, guild:
     session = await bob.connect()
     await join(session, guild, stage)
     path = f"/guilds/{guild.id}/voice-states/@me"
-    (await bob.patch(path, json={"suppress": False})).refused(403, 50013)
+    (await bob.patch(path, json={"suppress": False})).rejected(403, 50013)
     await guild.overwrite(stage, bob.id, allow=Permissions.MUTE_MEMBERS)
     (await bob.patch(path, json={"suppress": False})).ok()
     assert (await session.next("VOICE_STATE_UPDATE"))["suppress"] is False
@@ -236,7 +236,7 @@ async def test_moderators_invite_speakers_and_suppress_them_again(
     suppressed = await session.next("VOICE_STATE_UPDATE")
     assert (suppressed["suppress"], suppressed["request_to_speak_timestamp"]) == (True, None)
     moderator = await world.bot(guild)
-    (await moderator.patch(path, json=body)).refused(403, 50013)
+    (await moderator.patch(path, json=body)).rejected(403, 50013)
 
 
 async def test_a_bot_becomes_a_speaker_without_an_invitation(world: World, guild: Guild, stage: int) -> None:
@@ -254,15 +254,15 @@ async def test_a_voice_state_changes_only_in_the_members_stage_channel(
     lounge = await guild.channel("Lounge", type=2)
     session = await bob.connect()
     own_path, member_path = f"/guilds/{guild.id}/voice-states/@me", f"/guilds/{guild.id}/voice-states/{bob.id}"
-    (await bob.patch(own_path, json={"suppress": True})).refused(404, 10065)
-    (await guild.owner.patch(member_path, json={"suppress": True})).refused(404, 10065)
+    (await bob.patch(own_path, json={"suppress": True})).rejected(404, 10065)
+    (await guild.owner.patch(member_path, json={"suppress": True})).rejected(404, 10065)
     await join(session, guild, lounge)
-    (await bob.patch(own_path, json={"suppress": True})).refused(400, 50024)
-    (await bob.patch(own_path, json={"channel_id": str(stage), "suppress": True})).refused(404, 10065)
-    (await guild.owner.patch(member_path, json={"suppress": True})).refused(400, 50024)
+    (await bob.patch(own_path, json={"suppress": True})).rejected(400, 50024)
+    (await bob.patch(own_path, json={"channel_id": str(stage), "suppress": True})).rejected(404, 10065)
+    (await guild.owner.patch(member_path, json={"suppress": True})).rejected(400, 50024)
     stranger = await world.user()
-    (await stranger.patch(own_path, json={})).refused(403, 50001)
-    (await stranger.patch(member_path, json={})).refused(403, 50001)
+    (await stranger.patch(own_path, json={})).rejected(403, 50001)
+    (await stranger.patch(member_path, json={})).rejected(403, 50001)
 
 
 # Regions
@@ -272,7 +272,7 @@ async def test_there_is_one_voice_region(world: World, guild: Guild) -> None:
     regions = (await guild.owner.get("/voice/regions")).ok()
     assert [region["id"] for region in regions if region["optimal"]] == ["local"]
     assert (await guild.owner.get(f"/guilds/{guild.id}/regions")).ok() == regions
-    (await (await world.user()).get(f"/guilds/{guild.id}/regions")).refused(403, 50001)
+    (await (await world.user()).get(f"/guilds/{guild.id}/regions")).rejected(403, 50001)
     assert (await world.request("GET", "/voice/regions")).status == 401
 
 

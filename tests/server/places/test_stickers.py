@@ -76,7 +76,7 @@ async def test_the_format_is_detected_from_the_bytes(
 async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: World) -> None:
     guild = await world.guild()
     lottie = jsonlib.dumps(LOTTIE).encode()
-    (await upload(guild.owner, guild, lottie)).refused(400, 50123)
+    (await upload(guild.owner, guild, lottie)).rejected(400, 50123)
     await world.grant_to_guild(guild, "VERIFIED")
     sticker = (await upload(guild.owner, guild, lottie)).ok()
     assert sticker["format_type"] == 3
@@ -106,16 +106,16 @@ async def test_lottie_stickers_require_a_verified_or_partnered_guild(world: Worl
 async def test_invalid_lottie_files_are_rejected(world: World, change: Any, code: int) -> None:
     guild = await world.guild()
     await world.grant_to_guild(guild, "PARTNERED")
-    (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).refused(400, code)
-    (await upload(guild.owner, guild, b"{" * 5000)).refused(400, 170001)
+    (await upload(guild.owner, guild, jsonlib.dumps(LOTTIE | change).encode())).rejected(400, code)
+    (await upload(guild.owner, guild, b"{" * 5000)).rejected(400, 170001)
 
 
 async def test_invalid_sticker_fields_are_rejected(world: World) -> None:
     guild = await world.guild()
     owner = guild.owner
-    (await upload(owner, guild, media.jpeg())).refused(400, 50123)
-    (await upload(owner, guild, b"hello")).refused(400, 50123)
-    (await upload(owner, guild, media.animated("GIF", frames=51, duration=100))).refused(400, 170007)
+    (await upload(owner, guild, media.jpeg())).rejected(400, 50123)
+    (await upload(owner, guild, b"hello")).rejected(400, 50123)
+    (await upload(owner, guild, media.animated("GIF", frames=51, duration=100))).rejected(400, 170007)
     assert (await upload(owner, guild, b"")).errors("file") == ["BASE_TYPE_REQUIRED"]
     assert (await upload(owner, guild, media.png()[:50])).errors("file") == ["IMAGE_INVALID"]
     assert (await upload(owner, guild, media.decompression_bomb(30_000))).errors("file") == ["IMAGE_INVALID"]
@@ -152,14 +152,14 @@ async def test_members_list_stickers_and_any_user_gets_one_by_id(world: World) -
         assert (await actor.get(f"/stickers/{sticker['id']}")).ok() == found
     assert "user" not in (await stranger.get(f"/stickers/{sticker['id']}")).ok()
     for path in (sticker_path, list_path):
-        (await stranger.get(path)).refused(403, 50001)
-    (await plain.get(f"{list_path}/1")).refused(404, 10060)
-    (await plain.get("/stickers/1")).refused(404, 10060)
+        (await stranger.get(path)).rejected(403, 50001)
+    (await plain.get(f"{list_path}/1")).rejected(404, 10060)
+    (await plain.get("/stickers/1")).rejected(404, 10060)
     other = await world.guild(guild.owner)
     for method in ("GET", "PATCH", "DELETE"):
         body = {"json": {}} if method == "PATCH" else {}
         response = await guild.owner.request(method, f"/guilds/{other.id}/stickers/{sticker['id']}", **body)
-        response.refused(404, 10060)
+        response.rejected(404, 10060)
 
 
 async def test_updates_and_deletion_are_published_and_audited(world: World) -> None:
@@ -181,7 +181,7 @@ async def test_updates_and_deletion_are_published_and_audited(world: World) -> N
     assert (await guild.owner.delete(path)).status == 204
     assert (await session.next("GUILD_STICKERS_UPDATE"))["stickers"] == []
     assert (await guild.last_audit_entry(92))["target_id"] == sticker["id"]
-    (await guild.owner.get(path)).refused(404, 10060)
+    (await guild.owner.get(path)).rejected(404, 10060)
     assert (await world.request("GET", f"{world.url}/cdn/stickers/{sticker['id']}.png")).status == 404
 
 
@@ -201,7 +201,7 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
     guild = await world.guild()
     actor = await guild.member(permissions)
     response = await upload(actor, guild)
-    response.ok() if "create" in allowed else response.refused(403, 50013)
+    response.ok() if "create" in allowed else response.rejected(403, 50013)
     for owner in ("own", "others"):
         sticker = (await upload(guild.owner, guild)).ok()["id"]
         if owner == "own":
@@ -212,9 +212,9 @@ async def test_permissions_before_and_after_the_split(world: World, when: str, p
             )
         path = f"/guilds/{guild.id}/stickers/{sticker}"
         for response in (await actor.patch(path, json={"name": "other"}), await actor.delete(path)):
-            response.ok() if owner in allowed.split() else response.refused(403, 50013)
+            response.ok() if owner in allowed.split() else response.rejected(403, 50013)
     stranger = await world.user()
-    (await upload(stranger, guild)).refused(403, 50001)
+    (await upload(stranger, guild)).rejected(403, 50001)
 
 
 async def test_slots_grow_with_the_tier(world: World) -> None:
@@ -231,11 +231,11 @@ async def test_slots_grow_with_the_tier(world: World) -> None:
         await world.write(step)
 
     await fill(5)
-    (await upload(guild.owner, guild)).refused(400, 30039)
+    (await upload(guild.owner, guild)).rejected(400, 30039)
     await world.grant_to_guild(guild, tier=3)
     await fill(54)
     (await upload(guild.owner, guild)).ok()
-    (await upload(guild.owner, guild)).refused(400, 30039)
+    (await upload(guild.owner, guild)).rejected(400, 30039)
 
 
 # The standard pack
@@ -245,7 +245,7 @@ async def test_the_standard_pack_is_public(world: World) -> None:
     alice = await world.user()
     [pack] = (await world.request("GET", "/sticker-packs")).ok()["sticker_packs"]
     assert (await alice.get(f"/sticker-packs/{pack['id']}")).ok() == pack
-    (await alice.get("/sticker-packs/1")).refused(404, 10061)
+    (await alice.get("/sticker-packs/1")).rejected(404, 10061)
     assert pack["cover_sticker_id"] == pack["stickers"][0]["id"]
     kinds = set()
     for sticker in pack["stickers"]:
@@ -283,7 +283,7 @@ async def test_a_message_contains_stickers(world: World) -> None:
     edited = (await bob.patch(path, json={"content": "look"})).ok()
     assert edited["sticker_items"] == items
     assert (await bob.patch(path, json={"content": ""})).ok()["content"] == ""
-    (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).refused(400, 50080)
+    (await bob.patch(path, json={"content": "x", "sticker_ids": ["102"]})).rejected(400, 50080)
     reference = {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}
     forward = (await bob.post(f"/channels/{guild.general}/messages", json={"message_reference": reference})).ok()
     assert forward["message_snapshots"][0]["message"]["sticker_items"] == items
@@ -296,11 +296,11 @@ async def test_an_external_sticker_requires_membership_and_permission(world: Wor
     path, body = f"/channels/{home.general}/messages", {"sticker_ids": [sticker["id"]]}
 
     (await bob.post(path, json=body)).ok()
-    (await home.owner.post(path, json=body)).refused(400, 50081)
-    (await bob.post(path, json={"sticker_ids": ["1"]})).refused(400, 50081)
+    (await home.owner.post(path, json=body)).rejected(400, 50081)
+    (await bob.post(path, json={"sticker_ids": ["1"]})).rejected(400, 50081)
     allowed = Permissions.DEFAULT_EVERYONE & ~Permissions.USE_EXTERNAL_STICKERS
     (await home.owner.patch(f"/guilds/{home.id}/roles/{home.id}", json={"permissions": str(int(allowed))})).ok()
-    (await bob.post(path, json=body)).refused(403, 50600)
+    (await bob.post(path, json=body)).rejected(403, 50600)
     (await bob.post(path, json={"sticker_ids": ["101"]})).ok()
     many = await bob.post(path, json={"sticker_ids": ["101", "102", "103", "104"]})
     assert many.errors("sticker_ids") == ["BASE_TYPE_BAD_LENGTH"]

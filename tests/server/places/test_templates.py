@@ -44,7 +44,7 @@ async def test_a_template_contains_roles_and_channels_of_the_guild(world: World)
     assert forum
     assert (await world.request("GET", f"/guilds/templates/{created['code']}")).ok() == created
     assert (await guild.owner.get(f"/guilds/{guild.id}/templates")).ok() == [created]
-    (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).refused(400, 30031)
+    (await guild.owner.post(f"/guilds/{guild.id}/templates", json={"name": "two"})).rejected(400, 30031)
 
 
 async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> None:
@@ -62,8 +62,8 @@ async def test_syncing_a_template_updates_it_from_its_guild(world: World) -> Non
     assert (renamed["name"], renamed["description"]) == ("new", None)
     assert (await guild.owner.delete(url)).ok()["code"] == created["code"]
     for response in (await guild.owner.put(url), await guild.owner.patch(url, json={}), await guild.owner.delete(url)):
-        response.refused(404, 10057)
-    (await world.request("GET", f"/guilds/templates/{created['code']}")).refused(404, 10057)
+        response.rejected(404, 10057)
+    (await world.request("GET", f"/guilds/templates/{created['code']}")).rejected(404, 10057)
 
 
 async def test_templates_require_manage_guild(world: World) -> None:
@@ -73,13 +73,13 @@ async def test_templates_require_manage_guild(world: World) -> None:
     url = f"/guilds/{guild.id}/templates"
     template_url = f"{url}/{created['code']}"
     for actor, code in ((bot, 50013), (stranger, 50001)):
-        (await actor.get(url)).refused(403, code)
-        (await actor.post(url, json={"name": "x"})).refused(403, code)
-        (await actor.put(template_url)).refused(403, code)
-        (await actor.patch(template_url, json={})).refused(403, code)
-        (await actor.delete(template_url)).refused(403, code)
+        (await actor.get(url)).rejected(403, code)
+        (await actor.post(url, json={"name": "x"})).rejected(403, code)
+        (await actor.put(template_url)).rejected(403, code)
+        (await actor.patch(template_url, json={})).rejected(403, code)
+        (await actor.delete(template_url)).rejected(403, code)
     other = await world.guild(guild.owner)
-    (await guild.owner.put(f"/guilds/{other.id}/templates/{created['code']}")).refused(404, 10057)
+    (await guild.owner.put(f"/guilds/{other.id}/templates/{created['code']}")).rejected(404, 10057)
     manager = await world.bot(guild, permissions=Permissions.MANAGE_GUILD)
     (await manager.put(template_url)).ok()
 
@@ -121,7 +121,7 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     ]
     assert copy["system_channel_id"] == channels["general"]["id"]
     assert (await bob.get(f"/guilds/templates/{created['code']}")).ok()["usage_count"] == 1
-    (await bob.post("/guilds/templates/none", json={"name": "Copy"})).refused(404, 10057)
+    (await bob.post("/guilds/templates/none", json={"name": "Copy"})).rejected(404, 10057)
     assert (await bob.post(f"/guilds/templates/{created['code']}", json={"name": "x"})).errors("name")
 
 
@@ -131,15 +131,15 @@ async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -
     created = await create_template(guild)
     bot = await world.bot(guild)
     url = f"/guilds/templates/{created['code']}"
-    (await bot.post(url, json={"name": "Copy"})).refused(403, 20001)
+    (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
     (await bot.post(url, json={"name": "Copy"})).ok()
     world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
-    (await bot.post(url, json={"name": "Copy"})).refused(403, 20001)
+    (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
 
 
 async def test_deleting_a_guild_deletes_its_template(world: World) -> None:
     guild = await world.guild()
     created = await create_template(guild)
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/guilds/templates/{created['code']}")).refused(404, 10057)
+    (await guild.owner.get(f"/guilds/templates/{created['code']}")).rejected(404, 10057)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
@@ -41,7 +41,7 @@ async def expect_ignored(session: Session, guild: Guild, channel: int) -> None:
     await session.send(43, {"guild_id": str(guild.id), "fields": []})
     await session.next("CHANNEL_INFO")
     assert session.unread_names() == []
-    (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
+    (await session.actor.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
 
 async def status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any]]:
@@ -55,7 +55,7 @@ async def status_entries(world: World, guild: Guild) -> list[tuple[int, int, Any
         )
 
     return [
-        (action, target, wire.decode(options, dict[str, Any])) for action, target, options in await world.write(read)
+        (action, target, codec.decode(options, dict[str, Any])) for action, target, options in await world.write(read)
     ]
 
 
@@ -123,7 +123,7 @@ async def test_leaving_is_published_and_clears_the_channel_status(world: World, 
     assert (left["channel_id"], left["user_id"]) == (None, str(bob.id))
     assert (await watcher.next("VOICE_CHANNEL_START_TIME_UPDATE"))["voice_start_time"] is None
     assert (await watcher.next("VOICE_CHANNEL_STATUS_UPDATE"))["status"] is None
-    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
+    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
 
 async def test_moving_sends_one_state_update_to_each_viewer(world: World, guild: Guild, bob: Actor) -> None:
@@ -284,7 +284,7 @@ async def test_a_kicked_member_is_disconnected(guild: Guild, bob: Actor) -> None
     (await guild.owner.delete(f"/guilds/{guild.id}/members/{bob.id}")).ok()
     left = await watcher.next("VOICE_STATE_UPDATE")
     assert (left["user_id"], left["channel_id"]) == (str(bob.id), None)
-    (await guild.owner.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).refused(404, 10065)
+    (await guild.owner.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).rejected(404, 10065)
 
 
 async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Actor) -> None:
@@ -296,7 +296,7 @@ async def test_deleting_a_channel_disconnects_its_members(guild: Guild, bob: Act
     left = [await session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None) for _ in range(2)]
     assert {state["user_id"] for state in left} == {str(bob.id), str(guild.owner.id)}
     await session.next("CHANNEL_DELETE")
-    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
+    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
 
 
 # HTTP
@@ -308,10 +308,10 @@ async def test_voice_states_can_be_read_without_a_connection(world: World, guild
     assert (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).ok() == state
     bot = await world.bot(guild)
     assert (await bot.get(f"/guilds/{guild.id}/voice-states/{bob.id}")).ok() == state
-    (await bot.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
-    (await bot.get(f"/guilds/{guild.id}/voice-states/{bot.id}")).refused(404, 10065)
-    (await (await world.user()).get(f"/guilds/{guild.id}/voice-states/@me")).refused(403, 50001)
-    (await bot.get("/guilds/1/voice-states/@me")).refused(404, 10004)
+    (await bot.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
+    (await bot.get(f"/guilds/{guild.id}/voice-states/{bot.id}")).rejected(404, 10065)
+    (await (await world.user()).get(f"/guilds/{guild.id}/voice-states/@me")).rejected(403, 50001)
+    (await bot.get("/guilds/1/voice-states/@me")).rejected(404, 10004)
 
 
 async def test_another_members_state_requires_connect_in_its_channel(guild: Guild, bob: Actor) -> None:
@@ -320,9 +320,9 @@ async def test_another_members_state_requires_connect_in_its_channel(guild: Guil
     await join(session, guild, lounge)
     path = f"/guilds/{guild.id}/voice-states/{guild.owner.id}"
     await guild.overwrite(lounge, bob.id, deny=Permissions.CONNECT)
-    (await bob.get(path)).refused(403, 50013)
+    (await bob.get(path)).rejected(403, 50013)
     await guild.overwrite(lounge, bob.id, deny=Permissions.VIEW_CHANNEL)
-    (await bob.get(path)).refused(403, 50001)
+    (await bob.get(path)).rejected(403, 50001)
 
 
 # Status and start time
@@ -333,10 +333,10 @@ async def test_a_connected_member_with_the_permission_sets_the_status(world: Wor
     path = f"/channels/{lounge}/voice-status"
     watcher = await (await world.bot(guild)).connect(Intents.GUILDS)
     session = await bob.connect()
-    (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
+    (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.SET_VOICE_CHANNEL_STATUS)
     # A member who is not connected also needs MANAGE_CHANNELS.
-    (await bob.put(path, json={"status": "chess"})).refused(403, 50013)
+    (await bob.put(path, json={"status": "chess"})).rejected(403, 50013)
     await join(session, guild, lounge)
     response = await bob.put(path, json={"status": "chess"}, headers={"X-Audit-Log-Reason": "fun"})
     assert response.status == 204
@@ -362,8 +362,8 @@ async def test_a_status_has_at_most_500_characters_and_needs_a_voice_channel(gui
     path = f"/channels/{guild.channels['Lounge']}/voice-status"
     assert (await guild.owner.put(path, json={"status": "x" * 501})).errors("status") == ["BASE_TYPE_MAX_LENGTH"]
     assert (await guild.owner.put(path, json={"status": "x" * 500})).status == 204
-    (await guild.owner.put(f"/channels/{guild.general}/voice-status", json={"status": "x"})).refused(400, 50024)
-    (await guild.owner.put("/channels/1/voice-status", json={"status": "x"})).refused(404, 10003)
+    (await guild.owner.put(f"/channels/{guild.general}/voice-status", json={"status": "x"})).rejected(400, 50024)
+    (await guild.owner.put("/channels/1/voice-status", json={"status": "x"})).rejected(404, 10003)
 
 
 async def test_channel_info_contains_only_requested_fields_of_visible_channels(
@@ -447,7 +447,7 @@ async def test_a_user_has_one_voice_state_and_a_bot_one_per_guild(world: World, 
     for each in (session, bot_session):
         await join(each, guild, lounge)
         await join(each, other, parlour)
-    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).refused(404, 10065)
+    (await bob.get(f"/guilds/{guild.id}/voice-states/@me")).rejected(404, 10065)
     (await bob.get(f"/guilds/{other.id}/voice-states/@me")).ok()
     for each_guild in (guild, other):
         (await bot.get(f"/guilds/{each_guild.id}/voice-states/@me")).ok()

@@ -79,11 +79,11 @@ async def test_a_command_is_created_replaced_read_updated_and_deleted(world: Wor
     changed = (await bot.patch(f"{path}/{created['id']}", json={"nsfw": True, "name": "hello"})).ok()
     assert (changed["name"], changed["nsfw"], changed["description"]) == ("hello", True, "new")
     (await bot.post(path, json=chat_command("taken"))).ok()
-    (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).refused(400, 40041)
+    (await bot.patch(f"{path}/{created['id']}", json={"name": "taken"})).rejected(400, 40041)
     assert (await bot.delete(f"{path}/{created['id']}")).status == 204
-    (await bot.get(f"{path}/{created['id']}")).refused(404, 10063)
-    (await bot.patch(f"{path}/{created['id']}", json={})).refused(404, 10063)
-    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10063)
+    (await bot.get(f"{path}/{created['id']}")).rejected(404, 10063)
+    (await bot.patch(f"{path}/{created['id']}", json={})).rejected(404, 10063)
+    (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10063)
 
 
 async def test_a_guild_has_its_own_commands(world: World) -> None:
@@ -100,9 +100,9 @@ async def test_a_guild_has_its_own_commands(world: World) -> None:
     assert (await bot.get(global_path(bot))).ok() == []
     assert (await bot.get(f"{path}/{created['id']}")).ok() == created
     assert (await bot.patch(f"{path}/{created['id']}", json={"description": "y"})).ok()["description"] == "y"
-    (await bot.get(f"{global_path(bot)}/{created['id']}")).refused(404, 10063)
-    (await bot.get(guild_path(bot, away))).refused(403, 50001)
-    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).refused(404, 10004)
+    (await bot.get(f"{global_path(bot)}/{created['id']}")).rejected(404, 10063)
+    (await bot.get(guild_path(bot, away))).rejected(403, 50001)
+    (await bot.post(f"/applications/{bot.application_id}/guilds/1/commands", json=chat_command())).rejected(404, 10004)
     assert (await bot.delete(f"{path}/{created['id']}")).status == 204
     (await bot.post(path, json=chat_command())).ok()
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
@@ -114,14 +114,14 @@ async def test_commands_belong_to_their_application(world: World) -> None:
     guild = await world.guild()
     bot, other = await world.bot(guild), await world.bot(guild)
 
-    (await other.get(global_path(bot))).refused(403, 20012)
-    (await other.post(guild_path(bot, guild), json=chat_command())).refused(403, 20012)
-    (await other.get("/applications/1/commands")).refused(404, 10002)
-    (await guild.owner.get(global_path(bot))).refused(403, 20002)
+    (await other.get(global_path(bot))).rejected(403, 20012)
+    (await other.post(guild_path(bot, guild), json=chat_command())).rejected(403, 20012)
+    (await other.get("/applications/1/commands")).rejected(404, 10002)
+    (await guild.owner.get(global_path(bot))).rejected(403, 20002)
     allowed = await world.bearer(guild.owner, bot.application_id, "applications.commands.update")
     assert (await allowed.post(global_path(bot), json=chat_command())).status == 201
     wrong = await world.bearer(guild.owner, bot.application_id, "identify")
-    (await wrong.get(global_path(bot))).refused(403, 50026)
+    (await wrong.get(global_path(bot))).rejected(403, 50026)
 
 
 async def test_bulk_overwrite_replaces_all_global_commands(world: World) -> None:
@@ -218,12 +218,12 @@ async def test_the_number_of_commands_per_type_is_limited(world: World) -> None:
     path = global_path(bot)
 
     (await bot.put(path, json=[chat_command(f"c{number}") for number in range(100)])).ok()
-    (await bot.post(path, json=chat_command("more"))).refused(400, 30032)
+    (await bot.post(path, json=chat_command("more"))).rejected(400, 30032)
     (await bot.post(path, json=chat_command("c5", description="replaced"))).ok()
     (await bot.put(path, json=[{"name": f"M{number}", "type": 3} for number in range(15)])).ok()
-    (await bot.post(path, json={"name": "more", "type": 3})).refused(400, 30032)
+    (await bot.post(path, json={"name": "more", "type": 3})).rejected(400, 30032)
     (await bot.post(path, json={"name": "more", "type": 2})).ok()
-    (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).refused(400, 30032)
+    (await bot.put(path, json=[{"name": f"M{number}", "type": 2} for number in range(16)])).rejected(400, 30032)
 
 
 @pytest.mark.dated(changes.CONTEXT_MENU_LIMIT_15)
@@ -232,7 +232,7 @@ async def test_before_march_2026_five_context_menu_commands_are_allowed(world: W
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms - 1)
 
     (await bot.put(global_path(bot), json=[{"name": f"M{n}", "type": 2} for n in range(5)])).ok()
-    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).refused(400, 30032)
+    (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).rejected(400, 30032)
     world.clock.set(changes.CONTEXT_MENU_LIMIT_15.at_ms)
     (await bot.post(global_path(bot), json={"name": "sixth", "type": 2})).ok()
 
@@ -252,7 +252,7 @@ class TestLimits:
 
         (await put(range(100))).ok()
         (await put(range(100, 200))).ok()
-        (await put(range(200, 201))).refused(429, 30034)
+        (await put(range(200, 201))).rejected(429, 30034)
         (await put(range(100, 150))).ok()
         world.clock.advance(86_400_000)
         (await put(range(200, 201))).ok()
@@ -493,7 +493,7 @@ async def test_an_app_with_activities_has_one_entry_point(world: World) -> None:
 
     assert created["handler"] == 1
     assert (await bot.patch(f"{path}/{created['id']}", json={"handler": 2})).ok()["handler"] == 2
-    (await bot.post(path, json={"name": "second", "type": 4})).refused(400, 30032)
+    (await bot.post(path, json={"name": "second", "type": 4})).rejected(400, 30032)
     (await bot.put(path, json=[chat_command()])).ok()
     assert [each["type"] for each in (await bot.get(path)).ok()] == [1]
     world.clock.set(changes.ENTRY_POINT_COMMANDS.at_ms - 1)
@@ -573,7 +573,7 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     session = await bot.connect()
     created = (await bot.post(guild_path(bot, guild), json=chat_command())).ok()
     path = f"{guild_path(bot, guild)}/{created['id']}/permissions"
-    (await bot.get(path)).refused(404, 10066)
+    (await bot.get(path)).rejected(404, 10066)
     role = await guild.role("mods")
     entries = [
         {"id": str(role), "type": 1, "permission": True},
@@ -607,7 +607,7 @@ async def test_permissions_are_written_read_and_published(world: World) -> None:
     assert entry["changes"][0]["new_value"] == entries[0]
     assert [each["id"] for each in log["application_commands"]] == [created["id"]]
     (await guild.owner.put(path, json={"permissions": []})).ok()
-    (await bot.get(path)).refused(404, 10066)
+    (await bot.get(path)).rejected(404, 10066)
 
 
 async def test_renaming_or_deleting_a_command_deletes_its_permissions(world: World) -> None:
@@ -634,13 +634,13 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     above = await guild.role("above")
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": True}]}
 
-    (await bot.put(path, json=body)).refused(403, 20001)
-    (await member.put(path, json=body)).refused(403, 50013)
+    (await bot.put(path, json=body)).rejected(403, 20001)
+    (await member.put(path, json=body)).rejected(403, 50013)
     foreign = await world.bearer(guild.owner, other.application_id, "applications.commands.permissions.update")
-    (await foreign.put(path, json=body)).refused(403, 20012)
+    (await foreign.put(path, json=body)).rejected(403, 20012)
     await guild.allow_permissions(member, Permissions.MANAGE_GUILD | Permissions.MANAGE_ROLES)
     (await member.put(path, json=body)).ok()
-    (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).refused(404, 10063)
+    (await member.put(f"{guild_path(bot, guild)}/1/permissions", json=body)).rejected(404, 10063)
 
     async def put(actor: Actor, *entries: tuple[int, int]) -> ApiResponse:
         sent = [{"id": str(target), "type": kind, "permission": True} for target, kind in entries]
@@ -648,8 +648,8 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
 
     higher = {"id": str(above), "position": 5}
     (await guild.owner.patch(f"/guilds/{guild.id}/roles", json=[higher])).ok()
-    (await put(member, (above, 1))).refused(403, 50013)
-    (await put(member, (guild.owner.id, 2))).refused(403, 50013)
+    (await put(member, (above, 1))).rejected(403, 50013)
+    (await put(member, (guild.owner.id, 2))).rejected(403, 50013)
     unknown = "APPLICATION_COMMAND_PERMISSIONS_UNKNOWN_TARGET"
     assert (await put(guild.owner, (1, 1))).errors("permissions.0.id") == [unknown]
     assert (await put(guild.owner, (1, 2))).errors("permissions.0.id") == [unknown]
@@ -660,9 +660,9 @@ async def test_setting_permissions_requires_permissions_and_known_targets(world:
     assert many.errors("permissions") == ["BASE_TYPE_BAD_LENGTH"]
     (await bot.patch(f"{guild_path(bot, guild)}/{created['id']}", json={"default_member_permissions": "0"})).ok()
     (await put(guild.owner)).ok()
-    (await put(member, (member.id, 2))).refused(403, 50013)
+    (await put(member, (member.id, 2))).rejected(403, 50013)
     batch = f"{guild_path(bot, guild)}/permissions"
-    (await guild.owner.put(batch, json=[])).refused(403, 20001)
+    (await guild.owner.put(batch, json=[])).rejected(403, 20001)
 
 
 GUILD, USER, ROLE, CHANNEL = 1000, 1, 7, 50

@@ -121,8 +121,8 @@ async def test_unpublished_skus_are_listed_for_owner_and_bot_only(world: World) 
 
     assert [(each["id"], each["state"]) for each in listed] == [(str(gold), "published"), (str(hat), "unpublished")]
     assert (await (await owner_of(world, bot)).get(path)).ok() == listed
-    (await (await world.user()).get(path)).refused(403, 20012)
-    (await bot.get("/applications/1/store/skus")).refused(404, 10002)
+    (await (await world.user()).get(path)).rejected(403, 20012)
+    (await bot.get("/applications/1/store/skus")).rejected(404, 10002)
 
 
 async def test_the_number_of_skus_is_limited(world: World) -> None:
@@ -142,14 +142,14 @@ async def test_only_owner_and_bot_manage_skus(world: World) -> None:
     path = f"/applications/{bot.application_id}/skus"
 
     for actor in (other, stranger):
-        (await actor.get(path)).refused(403, 20012)
-        (await actor.post(path, json={"type": DURABLE, "name": "x"})).refused(403, 20012)
-        (await actor.patch(f"{path}/{sku}", json={"price": 0})).refused(403, 20012)
-        (await actor.delete(f"{path}/{sku}")).refused(403, 20012)
+        (await actor.get(path)).rejected(403, 20012)
+        (await actor.post(path, json={"type": DURABLE, "name": "x"})).rejected(403, 20012)
+        (await actor.patch(f"{path}/{sku}", json={"price": 0})).rejected(403, 20012)
+        (await actor.delete(f"{path}/{sku}")).rejected(403, 20012)
     owner = await owner_of(world, bot)
     assert (await owner.patch(f"{path}/{sku}", json={"name": "New", "price": 1, "description": "d"})).ok()["price"] == 1
-    (await owner.patch(f"{path}/1", json={"price": 0})).refused(404, 10027)
-    (await bot.get("/applications/1/skus")).refused(404, 10002)
+    (await owner.patch(f"{path}/1", json={"price": 0})).rejected(404, 10027)
+    (await bot.get("/applications/1/skus")).rejected(404, 10002)
 
 
 async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -> None:
@@ -168,15 +168,15 @@ async def test_a_published_sku_is_active_and_listed_in_the_store(world: World) -
     assert shop["application"]["name"] == "shop"
     assert [(each["id"], each["price"], each["currency"]) for each in shop["skus"]] == [(str(sku), 499, "usd")]
     assert (await world.request("GET", f"{path}/store/{hidden}")).ok()["id"] == str(hidden)
-    (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).refused(404, 10027)
+    (await world.request("GET", f"/applications/{other.application_id}/store/{sku}")).rejected(404, 10027)
 
     (await bot.patch(f"{path}/skus/{sku}", json={"published": False})).ok()
     assert not await active()
     assert (await world.request("GET", f"{path}/store")).ok()["skus"] == []
     (await bot.delete(f"{path}/skus/{hidden}")).ok()
     assert str(hidden) in [each["id"] for each in (await bot.get(f"{path}/skus")).ok()]
-    (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).refused(400, 50057)
-    (await world.request("GET", "/applications/1/store")).refused(404, 10002)
+    (await bot.patch(f"{path}/skus/{hidden}", json={"published": True})).rejected(400, 50057)
+    (await world.request("GET", "/applications/1/store")).rejected(404, 10002)
 
 
 # Test entitlements
@@ -205,7 +205,7 @@ async def test_a_test_entitlement_looks_like_a_purchased_one(world: World) -> No
     assert await session.next("ENTITLEMENT_CREATE") == created
     assert (await bot.get(f"/applications/{bot.application_id}/entitlements/{created['id']}")).ok() == created
     other = await world.bot()
-    (await other.get(f"/applications/{other.application_id}/entitlements/{created['id']}")).refused(404, 10029)
+    (await other.get(f"/applications/{other.application_id}/entitlements/{created['id']}")).rejected(404, 10029)
 
 
 async def test_a_test_entitlement_of_a_guild_names_guild_and_developer(world: World) -> None:
@@ -229,7 +229,7 @@ async def test_a_test_entitlement_is_deleted_once(world: World) -> None:
     (await bot.delete(f"{path}/{created['id']}")).ok()
 
     assert await session.next("ENTITLEMENT_DELETE") == created | {"deleted": True}
-    (await bot.delete(f"{path}/{created['id']}")).refused(404, 10029)
+    (await bot.delete(f"{path}/{created['id']}")).rejected(404, 10029)
     assert (await bot.get(path)).ok() == []
     assert [each["deleted"] for each in (await bot.get(f"{path}?exclude_deleted=false")).ok()] == [True]
     await create_test_entitlement(bot, sku, alice.id)
@@ -244,15 +244,15 @@ async def test_an_invalid_test_entitlement_is_rejected(world: World) -> None:
     def body(sku_id: int, owner: int, kind: int = 2) -> dict[str, Any]:
         return {"sku_id": str(sku_id), "owner_id": str(owner), "owner_type": kind}
 
-    (await bot.post(path, json=body(theirs, alice.id))).refused(404, 10027)
-    (await bot.post(path, json=body(hat, alice.id))).refused(400, 50057)
-    (await bot.post(path, json=body(sku, 1))).refused(404, 10013)
+    (await bot.post(path, json=body(theirs, alice.id))).rejected(404, 10027)
+    (await bot.post(path, json=body(hat, alice.id))).rejected(400, 50057)
+    (await bot.post(path, json=body(sku, 1))).rejected(404, 10013)
     assert (await bot.post(path, json=body(sku, guild.id, 1))).errors("owner_type")
     assert (await bot.post(path, json=body(sku, alice.id, 3))).errors("owner_type")
     assert (await bot.post(path, json={})).errors("sku_id")
     await create_test_entitlement(bot, sku, alice.id)
-    (await bot.post(path, json=body(sku, alice.id))).refused(400, 40074)
-    (await other.post(path, json=body(sku, alice.id))).refused(403, 20012)
+    (await bot.post(path, json=body(sku, alice.id))).rejected(400, 40074)
+    (await other.post(path, json=body(sku, alice.id))).rejected(403, 20012)
 
 
 # Lists
@@ -308,11 +308,11 @@ async def test_entitlement_lists_are_filtered(world: World) -> None:
     ]
     assert len((await alice.get(f"{mine}?exclude_consumed=false")).ok()) == 3
     assert len((await alice.get(f"{mine}?sku_ids={gold}")).ok()) == 1
-    (await bot.get(mine)).refused(403, 20001)
+    (await bot.get(mine)).rejected(403, 20001)
     other = await world.bot()
     theirs = f"/users/@me/applications/{other.application_id}/entitlements"
-    (await world.request("GET", theirs, headers=token)).refused(403, 20012)
-    (await alice.get("/users/@me/applications/1/entitlements")).refused(404, 10002)
+    (await world.request("GET", theirs, headers=token)).rejected(403, 20012)
+    (await alice.get("/users/@me/applications/1/entitlements")).rejected(404, 10002)
 
 
 async def test_an_access_token_manages_entitlements_for_the_owner_only(world: World) -> None:
@@ -323,9 +323,9 @@ async def test_an_access_token_manages_entitlements_for_the_owner_only(world: Wo
     scoped = await bearer_headers(world, owner, bot, "applications.entitlements")
     assert (await world.request("GET", path, headers=scoped)).ok() == []
     stranger = await bearer_headers(world, alice, bot, "applications.entitlements")
-    (await world.request("GET", path, headers=stranger)).refused(403, 20012)
+    (await world.request("GET", path, headers=stranger)).rejected(403, 20012)
     unscoped = await bearer_headers(world, owner, bot, "identify")
-    (await world.request("GET", path, headers=unscoped)).refused(403, 50026)
+    (await world.request("GET", path, headers=unscoped)).rejected(403, 50026)
 
 
 # Purchases
@@ -340,7 +340,7 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
     bought = (await alice.post("/users/@me/purchases", json=body)).ok()["entitlement"]
     assert (bought["type"], bought["ends_at"], bought["consumed"]) == (1, None, False)
     assert await session.next("ENTITLEMENT_CREATE") == bought
-    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
     path = f"/applications/{bot.application_id}/entitlements/{bought['id']}"
     (await bot.post(f"{path}/consume")).ok()
@@ -348,7 +348,7 @@ async def test_a_consumable_is_bought_consumed_and_bought_again(world: World) ->
     (await bot.post(f"{path}/consume")).ok()
     await session.none_of("ENTITLEMENT_UPDATE")
     (await alice.post("/users/@me/purchases", json=body)).ok()
-    (await bot.delete(path)).refused(400, 40019)
+    (await bot.delete(path)).rejected(400, 40019)
 
 
 async def test_only_consumables_are_consumed(world: World) -> None:
@@ -356,8 +356,8 @@ async def test_only_consumables_are_consumed(world: World) -> None:
     created = await create_test_entitlement(bot, await publish_sku(bot), alice.id)
     path = f"/applications/{bot.application_id}/entitlements"
 
-    (await bot.post(f"{path}/{created['id']}/consume")).refused(400, 40018)
-    (await bot.post(f"{path}/1/consume")).refused(404, 10029)
+    (await bot.post(f"{path}/{created['id']}/consume")).rejected(400, 40018)
+    (await bot.post(f"{path}/1/consume")).rejected(404, 10029)
 
 
 async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> None:
@@ -366,15 +366,15 @@ async def test_a_durable_is_bought_once_and_ended_by_a_refund(world: World) -> N
     session = await bot.connect(intents=0)
     bought = (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
     assert "subscription" not in bought
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).rejected(400, 40074)
     path = f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund"
 
-    (await alice.post(path)).refused(403, 20012)
+    (await alice.post(path)).rejected(403, 20012)
     owner = await owner_of(world, bot)
     (await owner.post(path)).ok()
 
     assert (await session.next("ENTITLEMENT_DELETE"))["deleted"] is True
-    (await owner.post(path)).refused(404, 10029)
+    (await owner.post(path)).rejected(404, 10029)
     (await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})).ok()
 
 
@@ -385,10 +385,10 @@ async def test_unpublished_and_unknown_skus_cannot_be_bought(world: World) -> No
         each["id"] for each in (await bot.get(f"/applications/{bot.application_id}/skus")).ok() if each["type"] == GROUP
     )
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).refused(400, 50057)
-    (await alice.post("/users/@me/purchases", json={"sku_id": group})).refused(400, 50057)
-    (await alice.post("/users/@me/purchases", json={"sku_id": "1"})).refused(404, 10027)
-    (await bot.post("/users/@me/purchases", json={"sku_id": "1"})).refused(403, 20001)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(hidden)})).rejected(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": group})).rejected(400, 50057)
+    (await alice.post("/users/@me/purchases", json={"sku_id": "1"})).rejected(404, 10027)
+    (await bot.post("/users/@me/purchases", json={"sku_id": "1"})).rejected(403, 20001)
     assert (await alice.post("/users/@me/purchases", json={})).errors("sku_id")
 
 

@@ -205,7 +205,7 @@ async def test_an_invalid_response_fails_at_once(
     assert (failure["id"], failure["guild_id"]) == (interaction["id"], str(stage.guild.id))
     assert expected in failure["error"]
     path = f"/interactions/{interaction['id']}/{interaction['token']}/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
+    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
 
 
 async def test_delivery_is_retried_while_the_endpoint_restarts(stage: InteractionStage, receiver: Receiver) -> None:
@@ -283,10 +283,10 @@ async def test_an_application_without_a_bot_receives_interactions_at_its_endpoin
     ).ok()
     stage = InteractionStage(near_world, guild, user, bot)
     stage.user_session = await user.connect()
-    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).refused(400, 40043)
+    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(400, 40043)
     endpoint = receiver.url.replace("/events", "/interactions")
     (await owner.patch(url, json={"interactions_endpoint_url": endpoint})).ok()
-    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).refused(404, 10063)
+    (await stage.create_interaction(2, {"id": command["id"], "name": "greet"})).rejected(404, 10063)
     await near_world.write(
         lambda call: oauth2.upsert_installation(
             call.tx, InstallationRow(client.id, 0, guild.id, owner.id, "applications.commands", call.now)
@@ -323,7 +323,7 @@ async def test_an_endpoint_that_accepts_invalid_signatures_is_removed(
 
 
 async def test_failures_are_visible_to_managers_of_the_application(stage: InteractionStage) -> None:
-    (await stage.user.get(f"{stage.application_path}/interactions/failed")).refused(403, 20012)
-    (await stage.bot.get("/applications/1/interactions/failed")).refused(404, 10002)
+    (await stage.user.get(f"{stage.application_path}/interactions/failed")).rejected(403, 20012)
+    (await stage.bot.get("/applications/1/interactions/failed")).rejected(404, 10002)
     response = await stage.bot.get(f"{stage.application_path}/interactions/failed?limit=0")
     assert response.errors("limit") == ["NUMBER_TYPE_MIN"]

@@ -80,7 +80,7 @@ async def test_files_up_to_the_stated_limit_are_accepted_on_every_route(
 
     async def both(response: Any) -> None:
         refused: ApiResponse = await response(limit + 1)
-        refused.refused(413, 50045)
+        refused.rejected(413, 50045)
         accepted: ApiResponse = await response(limit)
         shown = accepted.ok()
         shown = shown.get("resource", {}).get("message", shown)
@@ -100,6 +100,6 @@ async def test_the_users_limit_does_not_apply_to_other_messages_of_the_bot(narro
     stage = await create_stage(narrow_world, PremiumType.TIER_2)
     path = f"/channels/{stage.channel}/messages"
 
-    (await stage.bot.post(path, data=file_form(10 * KIB + 1))).refused(413, 50045)
+    (await stage.bot.post(path, data=file_form(10 * KIB + 1))).rejected(413, 50045)
     (await stage.user.post(path, data=file_form(48 * KIB))).ok()
-    (await stage.user.post(path, data=file_form(48 * KIB + 1))).refused(413, 50045)
+    (await stage.user.post(path, data=file_form(48 * KIB + 1))).rejected(413, 50045)

@@ -37,7 +37,7 @@ async def expired_response(stage: InteractionStage, kind: int = 4, **data: Any) 
 
 async def test_a_bot_edits_its_response(stage: InteractionStage) -> None:
     path, interaction = await expired_response(stage, content="before")
-    (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "too late"})).refused(
+    (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "too late"})).rejected(
         404, 10015
     )
 
@@ -48,17 +48,17 @@ async def test_a_bot_edits_its_response(stage: InteractionStage) -> None:
     assert changed["edited_timestamp"] is not None
     event = await stage.user_session.next("MESSAGE_UPDATE")
     assert (event["content"], event["interaction"]["name"]) == ("after", "hi")
-    (await stage.user.patch(path, json={"content": "mine"})).refused(403, 50005)
+    (await stage.user.patch(path, json={"content": "mine"})).rejected(403, 50005)
 
 
 async def test_a_bot_deletes_its_response(stage: InteractionStage) -> None:
     path, _ = await expired_response(stage, content="hello")
-    (await stage.user.delete(path)).refused(*((403, 50013) if stage.channel == stage.guild.general else (400, 50003)))
+    (await stage.user.delete(path)).rejected(*((403, 50013) if stage.channel == stage.guild.general else (400, 50003)))
 
     (await stage.bot.delete(path)).ok()
 
     assert (await stage.user_session.next("MESSAGE_DELETE"))["id"] == path.rpartition("/")[2]
-    (await stage.bot.get(path)).refused(404, 10008)
+    (await stage.bot.get(path)).rejected(404, 10008)
 
 
 async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> None:
@@ -70,7 +70,7 @@ async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> N
         response: ApiResponse = await actor.post(f"/channels/{stage.channel}/polls/{message['id']}/expire")
         return response
 
-    (await end(stage.user)).refused(403, 50005)
+    (await end(stage.user)).rejected(403, 50005)
     assert (await end(stage.bot)).ok()["poll"]["results"]["is_finalized"]
     result = await stage.user_session.next("MESSAGE_CREATE", lambda data: data["type"] == 46)
     assert result["author"]["id"] == str(stage.bot.id)
@@ -78,7 +78,7 @@ async def test_a_bot_ends_the_poll_of_its_response(stage: InteractionStage) -> N
 
 async def test_a_bot_completes_a_deferred_response_after_the_token_expired(stage: InteractionStage) -> None:
     path, _ = await expired_response(stage, kind=5)
-    (await stage.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).refused(400, 50006)
+    (await stage.bot.patch(path, json={"flags": int(MessageFlags.SUPPRESS_EMBEDS)})).rejected(400, 50006)
 
     edited = (await stage.bot.patch(path, json={"content": "at last"})).ok()
 

@@ -148,7 +148,7 @@ async def usable_permissions(interaction: ReceivedInteraction, method: str, path
     form.add_field("files[0]", b"x", filename="x.txt")
     attaching = await interaction.webhook_request(method, path, data=form)
     for response in (embedding, attaching):
-        assert response.status == 200 or response.refused(403, 50013)
+        assert response.status == 200 or response.rejected(403, 50013)
     return {
         Permissions.MENTION_EVERYONE: message["mention_everyone"],
         Permissions.EMBED_LINKS: embedding.status == 200,
@@ -209,7 +209,7 @@ async def test_a_component_response_cannot_add_a_poll(stage: InteractionStage) -
 
     response = await (await stage.use_component(pressed["id"])).respond(7, {"content": "x", "poll": poll})
 
-    response.refused(400, 520003)
+    response.rejected(400, 520003)
 
 
 async def test_a_file_upload_with_max_values_zero_accepts_no_files(stage: InteractionStage) -> None:
@@ -253,13 +253,13 @@ async def test_public_responses_in_a_locked_thread_fail(stage: InteractionStage)
     await update_thread(stage, locked=True)
 
     for kind, data in ((4, {"content": "x"}), (5, None)):
-        (await (await stage.run_command(command)).respond(kind, data)).refused(400, 160005)
-    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).refused(400, 160005)
-    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 160005)
-    (await deferred.webhook_request("POST", json={"content": "x"})).refused(400, 160005)
+        (await (await stage.run_command(command)).respond(kind, data)).rejected(400, 160005)
+    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).rejected(400, 160005)
+    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 160005)
+    (await deferred.webhook_request("POST", json={"content": "x"})).rejected(400, 160005)
     quiet = await stage.run_command(command)
     assert (await quiet.respond_with_message(content="just you", flags=int(EPHEMERAL)))["content"] == "just you"
-    (await quiet.webhook_request("POST", json={"content": "all of you"})).refused(400, 160005)
+    (await quiet.webhook_request("POST", json={"content": "all of you"})).rejected(400, 160005)
     await stage.guild.allow_permissions(stage.bot, Permissions.MANAGE_THREADS)
     assert (await (await stage.run_command(command)).respond_with_message(content="a moderator's"))["content"]
     assert (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).ok()[
@@ -272,7 +272,7 @@ async def test_a_response_does_not_unarchive_a_locked_thread(stage: InteractionS
     stage.channel = await create_thread(stage.guild)
     await update_thread(stage, locked=True, archived=True)
 
-    (await (await stage.run_command(command)).respond(4, {"content": "x"})).refused(400, 160005)
+    (await (await stage.run_command(command)).respond(4, {"content": "x"})).rejected(400, 160005)
 
     assert await thread_state(stage) == (True, True)
 
@@ -288,11 +288,11 @@ async def test_responses_in_an_archived_thread_cannot_be_edited_or_deleted(stage
     (await deferred.respond(5)).ok()
     await update_thread(stage, archived=True)
 
-    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).refused(400, 50083)
+    (await (await stage.use_component(pressed["id"])).respond(7, {"content": "x"})).rejected(400, 50083)
     for path in ("/messages/@original", f"/messages/{message['id']}"):
-        (await interaction.webhook_request("PATCH", path, json={"content": "x"})).refused(400, 50083)
-        (await interaction.webhook_request("DELETE", path)).refused(400, 50083)
-    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 50083)
+        (await interaction.webhook_request("PATCH", path, json={"content": "x"})).rejected(400, 50083)
+        (await interaction.webhook_request("DELETE", path)).rejected(400, 50083)
+    (await deferred.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 50083)
     assert (await quiet.webhook_request("PATCH", "/messages/@original", json={"content": "y"})).ok()["content"] == "y"
     assert await thread_state(stage) == (True, False)
 

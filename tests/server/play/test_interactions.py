@@ -340,7 +340,7 @@ async def test_context_menu_commands_name_their_target(stage: InteractionStage) 
     assert first["interaction_metadata"]["target_user"]["id"] == str(stage.guild.owner.id)
     assert second["interaction_metadata"]["target_message_id"] == message["id"]
     assert second["message_reference"]["message_id"] == message["id"]
-    (await stage.create_interaction(2, {"id": on_message["id"], "name": "x", "target_id": "1"})).refused(404, 10008)
+    (await stage.create_interaction(2, {"id": on_message["id"], "name": "x", "target_id": "1"})).rejected(404, 10008)
     refused = await stage.create_interaction(2, {"id": on_user["id"], "name": "x"})
     assert refused.errors("data.target_id") == ["BASE_TYPE_REQUIRED"]
 
@@ -359,12 +359,12 @@ async def test_a_target_message_must_be_readable_by_the_user(stage: InteractionS
     assert (await ask(guild.general, in_text)).status == 204
     assert (await ask(lounge, in_voice)).status == 204
     await guild.overwrite(guild.general, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await ask(guild.general, in_text)).refused(404, 10008)
+    (await ask(guild.general, in_text)).rejected(404, 10008)
     await guild.overwrite(lounge, user.id, deny=Permissions.CONNECT)
     # A user who cannot connect has no commands in the channel either.
-    (await ask(lounge, in_voice)).refused(403, 50013)
+    (await ask(lounge, in_voice)).rejected(403, 50013)
     await guild.overwrite(lounge, user.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await ask(lounge, in_voice)).refused(404, 10008)
+    (await ask(lounge, in_voice)).rejected(404, 10008)
     [first, second] = [await stage.app_session.next("INTERACTION_CREATE") for _ in range(2)]
     assert [*first["data"]["resolved"]["messages"], *second["data"]["resolved"]["messages"]] == [
         in_text["id"],
@@ -402,22 +402,22 @@ async def test_running_a_command_requires_access_and_permissions(stage: Interact
     elsewhere = await world.guild(None, stage.user)
     data = {"id": command["id"], "name": "greet"}
 
-    (await stage.create_interaction(2, data, actor=stranger)).refused(403, 50001)
-    (await stage.create_interaction(2, data, channel_id=str(hidden))).refused(403, 50001)
-    (await stage.create_interaction(2, data, channel_id="1")).refused(404, 10003)
-    (await stage.create_interaction(2, data, guild_id=str(elsewhere.id))).refused(404, 10004)
-    (await stage.create_interaction(2, data, channel_id=str(elsewhere.general))).refused(404, 10063)
-    (await stage.create_interaction(2, data, application_id="1")).refused(404, 10002)
-    (await stage.create_interaction(2, {"id": "1", "name": "x"})).refused(404, 10063)
-    (await stage.create_interaction(2, data, actor=stage.bot)).refused(403, 20001)
+    (await stage.create_interaction(2, data, actor=stranger)).rejected(403, 50001)
+    (await stage.create_interaction(2, data, channel_id=str(hidden))).rejected(403, 50001)
+    (await stage.create_interaction(2, data, channel_id="1")).rejected(404, 10003)
+    (await stage.create_interaction(2, data, guild_id=str(elsewhere.id))).rejected(404, 10004)
+    (await stage.create_interaction(2, data, channel_id=str(elsewhere.general))).rejected(404, 10063)
+    (await stage.create_interaction(2, data, application_id="1")).rejected(404, 10002)
+    (await stage.create_interaction(2, {"id": "1", "name": "x"})).rejected(404, 10063)
+    (await stage.create_interaction(2, data, actor=stage.bot)).rejected(403, 20001)
     outdated = await stage.create_interaction(2, {**data, "version": "1"})
     assert outdated.errors("data") == ["INTERACTION_APPLICATION_COMMAND_INVALID_VERSION"]
     await guild.overwrite(guild.general, guild.id, deny=Permissions.USE_APPLICATION_COMMANDS, kind=0)
-    (await stage.create_interaction(2, data)).refused(403, 50013)
+    (await stage.create_interaction(2, data)).rejected(403, 50013)
     await guild.overwrite(guild.general, guild.id, kind=0)
     timeout = {"communication_disabled_until": "2026-11-20T00:00:00Z"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{stage.user.id}", json=timeout)).ok()
-    (await stage.create_interaction(2, data)).refused(403, 50013)
+    (await stage.create_interaction(2, data)).rejected(403, 50013)
 
 
 async def test_command_permissions_are_enforced(stage: InteractionStage) -> None:
@@ -425,20 +425,20 @@ async def test_command_permissions_are_enforced(stage: InteractionStage) -> None
     data = {"id": command["id"], "name": "greet"}
     path = f"{stage.application_path}/guilds/{stage.guild.id}/commands/{command['id']}/permissions"
 
-    (await stage.create_interaction(2, data)).refused(403, 50013)
+    (await stage.create_interaction(2, data)).rejected(403, 50013)
     allowed = {"permissions": [{"id": str(stage.user.id), "type": 2, "permission": True}]}
     (await stage.guild.owner.put(path, json=allowed)).ok()
     assert (await stage.create_interaction(2, data)).status == 204
     denied = {"permissions": [*allowed["permissions"], {"id": str(stage.channel), "type": 3, "permission": False}]}
     (await stage.guild.owner.put(path, json=denied)).ok()
-    (await stage.create_interaction(2, data)).refused(403, 50013)
+    (await stage.create_interaction(2, data)).rejected(403, 50013)
 
 
 async def test_age_restricted_commands_require_an_age_restricted_channel(stage: InteractionStage) -> None:
     command = await stage.create_command(nsfw=True)
     data = {"id": command["id"], "name": "greet"}
 
-    (await stage.create_interaction(2, data)).refused(404, 10063)
+    (await stage.create_interaction(2, data)).rejected(404, 10063)
     (await stage.guild.owner.patch(f"/channels/{stage.channel}", json={"nsfw": True})).ok()
     assert (await stage.create_interaction(2, data)).status == 204
 
@@ -452,7 +452,7 @@ async def test_age_restricted_commands_in_dms_require_a_user_installation(stage:
     dm = (await stage.user.post("/users/@me/channels", json={"recipient_id": str(stage.bot.id)})).ok()
     stage.channel = int(dm["id"])
 
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).refused(404, 10063)
+    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
     assert await available_commands(stage) == {}
     await install_for_user(stage)
 
@@ -479,7 +479,7 @@ async def test_global_commands_work_in_the_bots_dm(stage: InteractionStage) -> N
             f"{stage.application_path}/commands", json={"name": "g", "description": "x", "contexts": [0]}
         )
     ).ok()
-    (await stage.create_interaction(2, {"id": only["id"], "name": "g"})).refused(404, 10063)
+    (await stage.create_interaction(2, {"id": only["id"], "name": "g"})).rejected(404, 10063)
 
 
 async def install_for_user(stage: InteractionStage) -> None:
@@ -492,7 +492,7 @@ async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage)
     created = (await stage.bot.post(f"{stage.application_path}/commands", json={"name": "hi", "description": "x"})).ok()
     away = await stage.world.guild(None, stage.user)
     stage.channel = away.general
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).refused(404, 10063)
+    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
     await install_for_user(stage)
 
     interaction = await stage.run_command(created)
@@ -504,14 +504,14 @@ async def test_user_installed_apps_work_in_other_guilds(stage: InteractionStage)
     assert message["author"]["id"] == str(stage.bot.id)
     for _ in range(5):
         (await interaction.webhook_request("POST", json={"content": "more"})).ok()
-    (await interaction.webhook_request("POST", json={"content": "too much"})).refused(400, 40094)
+    (await interaction.webhook_request("POST", json={"content": "too much"})).rejected(400, 40094)
     await away.overwrite(away.general, away.id, deny=Permissions.USE_EXTERNAL_APPS, kind=0)
     quiet = await (await stage.run_command(created)).respond_with_message(content="just you")
     assert quiet["flags"] & EPHEMERAL
     await away.overwrite(away.general, away.id, kind=0)
     [mine] = (await stage.user.get("/oauth2/tokens")).ok()
     (await stage.user.delete(f"/oauth2/tokens/{mine['id']}")).ok()
-    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).refused(404, 10063)
+    (await stage.create_interaction(2, {"id": created["id"], "name": "hi"})).rejected(404, 10063)
 
 
 # Autocomplete
@@ -612,22 +612,22 @@ async def test_the_callback_body_is_empty_without_with_response(stage: Interacti
 async def test_an_interaction_is_answered_once_within_three_seconds(stage: InteractionStage) -> None:
     command = await stage.create_command()
     interaction = await stage.run_command(command)
-    (await interaction.webhook_request("GET", "/messages/@original")).refused(404, 10015)
+    (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
     stage.world.clock.advance(3_000)
     await interaction.respond_with_message(content="in time")
-    (await interaction.respond(4, {"content": "again"})).refused(400, 40060)
+    (await interaction.respond(4, {"content": "again"})).rejected(400, 40060)
     late = await stage.run_command(command)
     stage.world.clock.advance(3_001)
-    (await late.respond(4, {"content": "late"})).refused(404, 10062)
+    (await late.respond(4, {"content": "late"})).rejected(404, 10062)
     stage.world.clock.advance(250)
     failed = await stage.user_session.next("INTERACTION_FAILURE")
     assert failed == {"id": late.payload["id"], "nonce": "n1", "reason_code": 2}
-    (await late.respond(4, {"content": "late"})).refused(404, 10062)
-    (await late.webhook_request("POST", json={"content": "x"})).refused(404, 10015)
+    (await late.respond(4, {"content": "late"})).rejected(404, 10062)
+    (await late.webhook_request("POST", json={"content": "x"})).rejected(404, 10015)
     path = f"/interactions/{late.payload['id']}/wrong/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
+    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
     path = f"/interactions/1/{late.payload['token']}/callback"
-    (await stage.world.request("POST", path, json={"type": 5})).refused(404, 10062)
+    (await stage.world.request("POST", path, json={"type": 5})).rejected(404, 10062)
     await stage.user_session.settle()
     assert sum(frame["t"] == "INTERACTION_FAILURE" for frame in stage.user_session.dispatches) == 1
 
@@ -645,8 +645,8 @@ async def test_a_command_rejects_other_response_types(stage: InteractionStage, k
 async def test_a_rejected_response_can_be_sent_again(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
 
-    (await interaction.respond(4, {"content": ""})).refused(400, 50006)
-    (await interaction.respond(4)).refused(400, 50006)
+    (await interaction.respond(4, {"content": ""})).rejected(400, 50006)
+    (await interaction.respond(4)).rejected(400, 50006)
     row = {"type": 1, "components": [{"type": 2, "style": 1, "label": "x"}]}
     refused = await interaction.respond(4, {"content": "x", "components": [row]})
     assert refused.errors("data.components.0.components.0.custom_id") == ["BUTTON_COMPONENT_CUSTOM_ID_REQUIRED"]
@@ -677,7 +677,7 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: Inte
     await owner.none_of("MESSAGE_CREATE")
     await blind.none_of("MESSAGE_CREATE")
     for reader in (stage.user, stage.bot, stage.guild.owner):
-        (await reader.get(f"/channels/{stage.channel}/messages/{message['id']}")).refused(404, 10008)
+        (await reader.get(f"/channels/{stage.channel}/messages/{message['id']}")).rejected(404, 10008)
     assert (await stage.user.get(f"/channels/{stage.channel}/messages")).ok() == []
     channel = (await stage.user.get(f"/channels/{stage.channel}")).ok()
     assert channel["last_message_id"] != message["id"]
@@ -689,7 +689,7 @@ async def test_an_ephemeral_response_is_visible_to_user_and_app_only(stage: Inte
     gone = await stage.user_session.next("MESSAGE_DELETE")
     assert gone == {"id": message["id"], "channel_id": str(stage.channel)}
     await owner.none_of("MESSAGE_UPDATE", "MESSAGE_DELETE")
-    (await interaction.webhook_request("GET", "/messages/@original")).refused(404, 10008)
+    (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10008)
 
 
 async def test_files_of_ephemeral_responses_are_marked_ephemeral(stage: InteractionStage) -> None:
@@ -747,7 +747,7 @@ async def test_ephemeral_polls_are_rejected(stage: InteractionStage) -> None:
     interaction = await stage.run_command(await stage.create_command())
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}]}
 
-    (await interaction.respond(4, {"poll": poll, "flags": EPHEMERAL})).refused(400, 520002)
+    (await interaction.respond(4, {"poll": poll, "flags": EPHEMERAL})).rejected(400, 520002)
     assert (await interaction.respond_with_message(poll=poll))["poll"]["question"]["text"] == "?"
 
 
@@ -803,7 +803,7 @@ async def test_a_deferred_response_can_become_a_poll(stage: InteractionStage) ->
     filled = (await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})).ok()
 
     assert filled["poll"]["question"]["text"] == "?"
-    (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).refused(400, 520003)
+    (await interaction.webhook_request("PATCH", "/messages/@original", json={"content": "x"})).rejected(400, 520003)
     stage.world.clock.advance(3_600_001)
     ended = await stage.user_session.next(
         "MESSAGE_UPDATE", lambda event: event.get("poll", {}).get("results", {})["is_finalized"]
@@ -845,17 +845,17 @@ async def test_followups_are_created_edited_and_deleted(stage: InteractionStage)
         assert (await interaction.webhook_request("GET", path)).ok()["content"] == followup["content"]
         assert (await interaction.webhook_request("PATCH", path, json={"content": "new"})).ok()["content"] == "new"
         assert (await interaction.webhook_request("DELETE", path)).status == 204
-        (await interaction.webhook_request("GET", path)).refused(404, 10008)
+        (await interaction.webhook_request("GET", path)).rejected(404, 10008)
     other = await (await stage.run_command(await stage.create_command("other"))).respond_with_message(
         content="not yours"
     )
-    (await interaction.webhook_request("GET", f"/messages/{other['id']}")).refused(404, 10008)
+    (await interaction.webhook_request("GET", f"/messages/{other['id']}")).rejected(404, 10008)
     poll = {"question": {"text": "?"}, "answers": []}
     refused = await interaction.webhook_request("PATCH", "/messages/@original", json={"poll": poll})
     assert refused.errors("poll.answers") == ["BASE_TYPE_BAD_LENGTH"]
     stage.world.clock.advance(15 * 60_000 + 1)
-    (await interaction.webhook_request("GET", "/messages/@original")).refused(404, 10015)
-    (await interaction.webhook_request("POST", json={"content": "late"})).refused(404, 10015)
+    (await interaction.webhook_request("GET", "/messages/@original")).rejected(404, 10015)
+    (await interaction.webhook_request("POST", json={"content": "late"})).rejected(404, 10015)
 
 
 async def test_premium_required_responses_are_still_accepted(stage: InteractionStage) -> None:
@@ -918,14 +918,14 @@ async def test_an_activity_ends_with_the_session_that_launched_it(playing: Inter
     await playing.user_session.close()
     await playing.app_session.next("EMBEDDED_ACTIVITY_UPDATE_V2", lambda event: not event["participants"])
 
-    (await playing.bot.get(f"{playing.application_path}/activity-instances/{instance}")).refused(404, 0)
+    (await playing.bot.get(f"{playing.application_path}/activity-instances/{instance}")).rejected(404, 0)
 
 
 async def test_an_app_cannot_launch_an_activity_without_the_users_permission(playing: InteractionStage) -> None:
     interaction = await playing.run_command(await playing.create_command())
     await playing.guild.overwrite(playing.channel, playing.guild.id, deny=Permissions.USE_EMBEDDED_ACTIVITIES, kind=0)
 
-    (await interaction.respond(12)).refused(403, 50013)
+    (await interaction.respond(12)).rejected(403, 50013)
 
     assert (await interaction.respond_with_message(content="then not"))["content"] == "then not"
 
@@ -1051,8 +1051,8 @@ async def test_only_enabled_components_can_be_used(stage: InteractionStage) -> N
     assert (await stage.create_interaction(3, data, message_id=message["id"])).errors("data.custom_id") == [
         "COMPONENT_TYPE_INVALID"
     ]
-    (await stage.create_interaction(3, data, message_id=others["id"])).refused(404, 10008)
-    (await stage.create_interaction(3, data, message_id="1")).refused(404, 10008)
+    (await stage.create_interaction(3, data, message_id=others["id"])).rejected(404, 10008)
+    (await stage.create_interaction(3, data, message_id="1")).rejected(404, 10008)
     wrong = await stage.create_interaction(3, {"component_type": 3, "custom_id": "off"}, message_id=message["id"])
     assert wrong.errors("data.custom_id") == ["COMPONENT_TYPE_INVALID"]
 
@@ -1096,7 +1096,7 @@ async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stag
     )
     data = {"component_type": 2, "custom_id": "go"}
 
-    (await stage.create_interaction(3, data, message_id=message["id"], actor=stage.guild.owner)).refused(404, 10008)
+    (await stage.create_interaction(3, data, message_id=message["id"], actor=stage.guild.owner)).rejected(404, 10008)
     interaction = await stage.use_component(message["id"])
     assert interaction.payload["message"]["flags"] & EPHEMERAL
     changed = (await interaction.respond(7, {"content": "y"})).ok()
@@ -1105,7 +1105,7 @@ async def test_components_of_ephemeral_messages_are_usable_by_the_user_only(stag
     again = await (await stage.use_component(message["id"])).respond_with_message(content="public")
     assert (again["type"], "message_reference" in again) == (0, False)
     stage.world.clock.advance(15 * 60_000 + 1)
-    (await stage.create_interaction(3, data, message_id=message["id"])).refused(404, 10008)
+    (await stage.create_interaction(3, data, message_id=message["id"])).rejected(404, 10008)
 
 
 # Modals
@@ -1241,14 +1241,14 @@ async def test_submitted_values_are_validated_against_the_modal(stage: Interacti
     ):
         assert code in (await send(body(**values))).errors(path), (values, path)
     assert (await send(body(), "a.png")).errors(where.format(4, "values.0")) == ["BASE_TYPE_CHOICES"]
-    (await send({**body(), "custom_id": "other"})).refused(404, 10062)
-    (await send({**body(), "id": "1"})).refused(404, 10062)
+    (await send({**body(), "custom_id": "other"})).rejected(404, 10062)
+    (await send({**body(), "id": "1"})).rejected(404, 10062)
     assert (await send(body())).status == 204
     event = await stage.app_session.next("INTERACTION_CREATE")
     (attachment,) = event["data"]["resolved"]["attachments"].values()
     assert event["data"]["components"][4]["component"]["values"] == [attachment["id"]]
     stage.world.clock.advance(15 * 60_000 + 1)
-    (await send(body())).refused(404, 10062)
+    (await send(body())).rejected(404, 10062)
 
 
 async def test_an_invalid_modal_names_the_invalid_field(stage: InteractionStage) -> None:
@@ -1365,8 +1365,8 @@ async def test_the_command_index_lists_the_usable_commands(stage: InteractionSta
     )
     assert [each.get("name_localized") for each in shown.ok()["application_commands"]] == [None, "hallo"]
     stranger = await stage.world.user()
-    (await stranger.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 50001)
-    (await other.get(f"/channels/{stage.channel}/application-command-index")).refused(403, 20001)
+    (await stranger.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 50001)
+    (await other.get(f"/channels/{stage.channel}/application-command-index")).rejected(403, 20001)
 
 
 async def test_the_command_index_lists_user_installed_and_dm_commands(stage: InteractionStage) -> None:

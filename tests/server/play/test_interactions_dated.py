@@ -69,7 +69,7 @@ async def test_a_user_installed_app_sends_at_most_five_followups_from_the_date(s
 
         statuses.append(sixth.status)
     assert statuses == [200, 400]
-    sixth.refused(400, 40094)
+    sixth.rejected(400, 40094)
 
 
 @pytest.mark.dated(changes.EXTERNAL_APPS)
@@ -164,7 +164,7 @@ async def test_responses_accept_ten_mebibytes_from_the_date(stage: InteractionSt
             if moment:
                 assert response.ok()["attachments"][0]["size"] == 12 << 20
             else:
-                response.refused(413, 50045)
+                response.rejected(413, 50045)
 
 
 @pytest.mark.dated(changes.ENTRY_POINT_COMMANDS)

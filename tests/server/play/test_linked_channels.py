@@ -45,11 +45,11 @@ async def test_linking_requires_the_member_flag_and_channel_permissions(world: W
     voice = await guild.channel("voice", type=2)
     path = f"/lobbies/{lobby_id}/channel-linking"
 
-    (await bob.patch(path, json={"channel_id": str(other)})).refused(403, 50013)
-    (await alice.patch(path, json={"channel_id": "1"})).refused(404, 10003)
+    (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50013)
+    (await alice.patch(path, json={"channel_id": "1"})).rejected(404, 10003)
     assert (await alice.patch(path, json={"channel_id": str(voice)})).errors("channel_id") == ["CHANNEL_NOT_LINKABLE"]
     await played.backend.put(f"/lobbies/{lobby_id}/members/{bob.id}", json={"flags": 1})
-    (await bob.patch(path, json={"channel_id": str(other)})).refused(403, 50001)
+    (await bob.patch(path, json={"channel_id": str(other)})).rejected(403, 50001)
 
     second = (await played.backend.post("/lobbies", json={"members": [{"id": str(alice.id), "flags": 1}]})).ok()
     body = {"channel_id": str(guild.general)}
@@ -181,7 +181,7 @@ async def test_a_lobby_flag_requires_message_authors_to_authorize_the_game(world
     (await played.backend.patch(f"/lobbies/{lobby_id}", json={"flags": 1})).ok()
 
     path = f"/channels/{guild.general}/messages"
-    (await stranger.post(path, json={"content": "hi"})).refused(403, 50013)
+    (await stranger.post(path, json={"content": "hi"})).rejected(403, 50013)
     await played.player(stranger)
     (await stranger.post(path, json={"content": "hi"})).ok()
 
@@ -200,8 +200,8 @@ async def test_a_channel_manager_unlinks_the_lobby(world: World) -> None:
 
     assert "linked_lobby" not in channel
     assert "linked_channel" not in await session.next("LOBBY_UPDATE")
-    (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).refused(404, 10031)
-    (await bob.delete(f"/channels/{guild.general}/linked-lobby")).refused(401, 0)
+    (await guild.owner.delete(f"/channels/{guild.general}/linked-lobby")).rejected(404, 10031)
+    (await bob.delete(f"/channels/{guild.general}/linked-lobby")).rejected(401, 0)
 
 
 async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world: World) -> None:
@@ -215,7 +215,7 @@ async def test_a_lobby_outlives_its_channel_and_expires_only_when_unlinked(world
     assert "linked_channel" not in (await played.backend.get(f"/lobbies/{lobby_id}")).ok()
     world.clock.advance(301_000)
     await world.app.worker.run_due()
-    (await played.backend.get(f"/lobbies/{lobby_id}")).refused(404, 10031)
+    (await played.backend.get(f"/lobbies/{lobby_id}")).rejected(404, 10031)
 
 
 async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: World) -> None:
@@ -231,10 +231,10 @@ async def test_a_lobby_invite_is_for_one_member_one_use_and_one_hour(world: Worl
     assert rejected.errors("target_type")
     other_code = (await played.backend.post(f"/lobbies/{lobby_id}/members/{alice.id}/invites")).ok()["code"]
     assert other_code != code
-    (await played.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).refused(404, 10007)
+    (await played.backend.post(f"/lobbies/{lobby_id}/members/1/invites")).rejected(404, 10007)
 
     stranger = await world.user()
-    (await stranger.post(f"/invites/{code}", json={})).refused(404, 10006)
+    (await stranger.post(f"/invites/{code}", json={})).rejected(404, 10006)
     world.clock.advance(3_601_000)
     assert (await guild.owner.get(f"/guilds/{guild.id}/invites")).ok() == []
 
@@ -243,7 +243,7 @@ async def test_an_unlinked_lobby_creates_no_invites(world: World) -> None:
     _played, _guild, alice, _, lobby_id = await linked(world)
     (await alice.patch(f"/lobbies/{lobby_id}/channel-linking", json={})).ok()
 
-    (await alice.post(f"/lobbies/{lobby_id}/members/@me/invites")).refused(404, 10003)
+    (await alice.post(f"/lobbies/{lobby_id}/members/@me/invites")).rejected(404, 10003)
 
 
 async def test_the_channel_list_shows_whether_a_lobby_can_be_linked(world: World) -> None:

@@ -48,17 +48,17 @@ async def test_a_user_who_has_not_authorized_the_game_cannot_be_added(world: Wor
     stranger = await world.user()
 
     body = {"members": [{"id": str(stranger.id)}]}
-    (await played.backend.post("/lobbies", json=body)).refused(403, 50001)
-    (await played.backend.post("/lobbies", json={"members": [{"id": "1"}]})).refused(404, 10013)
+    (await played.backend.post("/lobbies", json=body)).rejected(403, 50001)
+    (await played.backend.post("/lobbies", json={"members": [{"id": "1"}]})).rejected(404, 10013)
 
 
 async def test_a_lobby_of_another_application_is_inaccessible(world: World) -> None:
     played, other = await game(world), await game(world, "Other")
     lobby = await create_lobby(played.backend)
 
-    (await other.backend.get(f"/lobbies/{lobby['id']}")).refused(403, 50001)
-    (await other.backend.delete(f"/lobbies/{lobby['id']}")).refused(403, 50001)
-    (await played.backend.get("/lobbies/1")).refused(404, 10031)
+    (await other.backend.get(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
+    (await other.backend.delete(f"/lobbies/{lobby['id']}")).rejected(403, 50001)
+    (await played.backend.get("/lobbies/1")).rejected(404, 10031)
 
 
 async def test_updating_members_replaces_the_whole_list(world: World) -> None:
@@ -87,7 +87,7 @@ async def test_deleting_a_lobby_is_idempotent_and_notifies_members(world: World)
         assert (await played.backend.delete(f"/lobbies/{lobby['id']}")).status == 204
 
     assert await session.next("LOBBY_DELETE") == {"id": lobby["id"], "reason": "deleted"}
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).refused(404, 10031)
+    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ async def test_a_bulk_update_adds_updates_and_removes_and_skips_non_players(worl
         str(bob.id)
     ]
 
-    (await played.backend.post(path, json=[{"id": "1"}])).refused(404, 10013)
+    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
     assert (await played.backend.post(path, json=[])).status == 400
     assert (await played.backend.post(path, json=[{"id": str(bob.id)}] * 2)).errors("1.id")
 
@@ -183,9 +183,9 @@ async def test_the_bulk_route_is_unknown_before_its_release_date(world: World) -
     path = f"/lobbies/{lobby['id']}/members/bulk"
 
     world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms - 1)
-    (await played.backend.post(path, json=[{"id": "1"}])).refused(404, 0)
+    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 0)
     world.clock.set(changes.BULK_LOBBY_MEMBERS.at_ms)
-    (await played.backend.post(path, json=[{"id": "1"}])).refused(404, 10013)
+    (await played.backend.post(path, json=[{"id": "1"}])).rejected(404, 10013)
 
 
 # Players
@@ -270,7 +270,7 @@ async def test_an_event_webhook_url_is_verified_before_it_is_stored(near_world: 
         assert response.errors("override_event_webhooks_url") == ["APPLICATION_OVERRIDE_EVENT_WEBHOOKS_URL_INVALID"]
     assert (await played.backend.get(f"/lobbies/{plain['id']}")).ok() == plain
     other = await game(near_world, "Other")
-    (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).refused(403, 50001)
+    (await other.backend.patch(f"/lobbies/{plain['id']}", json=body)).rejected(403, 50001)
 
 
 async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: World) -> None:
@@ -280,14 +280,14 @@ async def test_players_can_leave_secret_lobbies_but_not_backend_lobbies(world: W
     backend_lobby = await create_lobby(played.backend, alice)
 
     assert (await alice.delete(f"/lobbies/{secret_lobby['id']}/members/@me")).status == 204
-    (await alice.delete(f"/lobbies/{backend_lobby['id']}/members/@me")).refused(403, 50013)
+    (await alice.delete(f"/lobbies/{backend_lobby['id']}/members/@me")).rejected(403, 50013)
 
 
 async def test_joining_a_lobby_requires_the_scope(world: World) -> None:
     played = await game(world)
     alice = await played.player(scope="openid sdk.social_layer_presence")
 
-    (await alice.put("/lobbies", json={"secret": "xyzzy"})).refused(403, 50026)
+    (await alice.put("/lobbies", json={"secret": "xyzzy"})).rejected(403, 50026)
 
 
 async def test_a_user_is_in_at_most_a_hundred_lobbies_of_a_game(world: World) -> None:
@@ -358,7 +358,7 @@ async def test_an_idle_lobby_expires_and_a_connected_one_does_not(world: World) 
     await wait_until_idle(world, played, lobby["id"])
     world.clock.advance(60_000)
     await run_due_jobs(world)
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).refused(404, 10031)
+    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 async def test_a_lobby_without_any_connection_expires(world: World) -> None:
@@ -368,7 +368,7 @@ async def test_a_lobby_without_any_connection_expires(world: World) -> None:
     world.clock.advance(60_000)
     await run_due_jobs(world)
 
-    (await played.backend.get(f"/lobbies/{lobby['id']}")).refused(404, 10031)
+    (await played.backend.get(f"/lobbies/{lobby['id']}")).rejected(404, 10031)
 
 
 async def wait_until_idle(world: World, played: Game, lobby_id: str) -> None:
@@ -411,9 +411,9 @@ async def test_a_non_member_cannot_read_or_send_messages(world: World) -> None:
     lobby = await create_lobby(played.backend)
     path = f"/lobbies/{lobby['id']}/messages"
 
-    (await alice.get(path)).refused(403, 50001)
-    (await alice.post(path, json={"content": "hi"})).refused(403, 50001)
-    (await alice.post("/lobbies/1/messages", json={"content": "hi"})).refused(404, 10031)
+    (await alice.get(path)).rejected(403, 50001)
+    (await alice.post(path, json={"content": "hi"})).rejected(403, 50001)
+    (await alice.post("/lobbies/1/messages", json={"content": "hi"})).rejected(404, 10031)
     assert (await alice.get(f"{path}?limit=201")).errors("limit")
 
 
@@ -423,7 +423,7 @@ async def test_an_unlinked_lobby_accepts_only_text(world: World) -> None:
     lobby = await create_lobby(played.backend, alice)
     path = f"/lobbies/{lobby['id']}/messages"
 
-    (await alice.post(path, json={"content": "  "})).refused(400, 50006)
+    (await alice.post(path, json={"content": "  "})).rejected(400, 50006)
     assert (await alice.post(path, json={"content": "x", "embeds": [{"title": "t"}]})).errors("embeds")
     assert (await alice.post(path, json={"content": "x" * 2001})).errors("content")
 
@@ -499,9 +499,9 @@ async def test_moderation_metadata_reaches_players_and_is_replaced_as_a_whole(wo
     assert (await played.backend.put(path, json={})).status == 204
     assert (await session.next("LOBBY_MESSAGE_UPDATE"))["moderation_metadata"] == {}
 
-    (await other.backend.put(path, json={})).refused(403, 50001)
+    (await other.backend.put(path, json={})).rejected(403, 50001)
     unknown = f"/lobbies/{lobby['id']}/messages/1/moderation-metadata"
-    (await played.backend.put(unknown, json={})).refused(404, 10008)
+    (await played.backend.put(unknown, json={})).rejected(404, 10008)
     assert (await played.backend.put(path, json={str(n): "" for n in range(6)})).status == 400
     assert (await played.backend.put(path, json={"k": "v" * 2001})).status == 400
 
@@ -515,7 +515,7 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
     path = f"/lobbies/{lobby['id']}/messages/{message['id']}/moderation-metadata"
 
     world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
-    (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
+    (await played.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
     world.clock.set(changes.MODERATION_METADATA.at_ms)
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
@@ -536,7 +536,7 @@ async def test_a_merge_moves_memberships_and_messages(world: World) -> None:
     assert (await session.next("LOBBY_CREATE"))["id"] == lobby["id"]
     (message,) = (await alice.get(f"/lobbies/{lobby['id']}/messages")).ok()
     assert message["author"]["id"] == str(alice.id)
-    (await guest.get(f"/lobbies/{lobby['id']}/messages")).refused(403, 50001)
+    (await guest.get(f"/lobbies/{lobby['id']}/messages")).rejected(403, 50001)
 
 
 async def test_an_unmerge_and_an_account_deletion_update_the_members(world: World) -> None:

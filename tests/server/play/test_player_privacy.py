@@ -43,7 +43,7 @@ async def test_a_block_invalidates_a_pending_invite(world: World) -> None:
 
     await block(alice, bob)
 
-    (await bob.get(path)).refused(403, 50001)
+    (await bob.get(path)).rejected(403, 50001)
 
 
 async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
@@ -54,7 +54,7 @@ async def test_a_block_prevents_edits_of_earlier_messages(world: World) -> None:
 
     await block(bob, alice)
 
-    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "rude"})).refused(403, 50007)
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "rude"})).rejected(403, 50007)
     await bob_session.none_of("MESSAGE_UPDATE")
     assert (await alice.delete(f"/users/{bob.id}/messages/{message['id']}")).status == 204
 
@@ -65,7 +65,7 @@ async def test_a_message_cannot_be_edited_to_be_empty(world: World) -> None:
     await bob.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
 
-    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "  "})).refused(400, 50006)
+    (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "  "})).rejected(400, 50006)
 
 
 # Joining
@@ -79,7 +79,7 @@ async def test_a_join_request_requires_a_joinable_activity(world: World) -> None
     await alice_session.wait_processed()
 
     request = {"type": 5, "session_id": bob_session.ready["session_id"]}
-    (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).refused(400, 50039)
+    (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).rejected(400, 50039)
 
 
 @pytest.mark.parametrize("known_by", ["platform", "game", "voice", "nothing"])
@@ -108,7 +108,7 @@ async def test_joining_a_public_party_requires_a_relation_to_the_host(world: Wor
     response = await bob.get(path)
 
     if known_by == "nothing":
-        response.refused(403, 50001)
+        response.rejected(403, 50001)
     else:
         assert response.ok() == {"secret": "open sesame"}
 
@@ -119,7 +119,7 @@ async def test_an_invite_is_valid_only_in_its_own_channel(world: World) -> None:
     message = (await alice.post(f"/users/{bob.id}/messages", json={"activity": activity})).ok()
     path = f"/users/{alice.id}/sessions/{activity['session_id']}/activities/{played.id}/1"
 
-    (await bob.get(f"{path}?channel_id=1&message_id={message['id']}")).refused(400, 50039)
+    (await bob.get(f"{path}?channel_id=1&message_id={message['id']}")).rejected(400, 50039)
     (await bob.get(f"{path}?channel_id={message['channel_id']}&message_id={message['id']}")).ok()
 
 
@@ -144,7 +144,7 @@ async def test_messages_of_a_banned_player_stay_in_the_game(world: World) -> Non
     await world.write(make_provisional)
     path = f"/users/{bob.id}/messages"
     await alice.connect_sdk()
-    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
 
     await bob.connect_sdk()
     message = (await alice.post(path, json={"content": "hi"})).ok()

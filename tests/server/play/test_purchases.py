@@ -127,7 +127,7 @@ async def test_a_declined_purchase_has_no_effect(paid_world: World, bank: Bank) 
 
     response = await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})
 
-    response.refused(400, 50070)
+    response.rejected(400, 50070)
     assert response.json["message"] == "The payment was declined. Nothing was bought."
 
     assert await received_events(session) == []
@@ -144,10 +144,10 @@ async def test_an_interrupted_purchase_is_settled_by_a_job(paid_world: World, ba
     session = await bot.connect(intents=0)
     bank.is_down = True
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
     assert await received_events(session) == []
     # The outcome is unknown, so a second purchase is rejected.
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 40074)
     bank.is_down = False
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(60_000)
@@ -171,7 +171,7 @@ async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -
     first = asyncio.create_task(try_to_buy())
     while not bank.charges:
         await asyncio.sleep(0.001)
-    (await try_to_buy()).refused(400, 40074)
+    (await try_to_buy()).rejected(400, 40074)
     bank.hangs.set()
 
     (await first).ok()
@@ -212,7 +212,7 @@ async def test_a_server_without_a_provider_sells_nothing(paid_world: World, bank
     sku = await publish_sku(bot)
     bank.enabled = False
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(400, 50097)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(400, 50097)
     assert bank.charges == []
 
 
@@ -293,7 +293,7 @@ async def test_a_provider_timeout_counts_as_no_response(
     sku = await publish_sku(bot)
     bank.hangs = asyncio.Event()
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).refused(503, 0)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).rejected(503, 0)
 
     bank.hangs = None
     await run_due_jobs(paid_world)
@@ -307,11 +307,11 @@ async def test_an_unconfirmed_purchase_can_be_retried_after_a_day(paid_world: Wo
     body = {"sku_id": str(await publish_sku(bot))}
     session = await bot.connect(intents=0)
     bank.loses_response = True
-    (await alice.post("/users/@me/purchases", json=body)).refused(503, 0)
+    (await alice.post("/users/@me/purchases", json=body)).rejected(503, 0)
     bank.is_down = True
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(DAY_MS - 1)
-    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
     await paid_world.clock.run_for(DAY_MS // 24)
     assert await received_events(session) == []
     (first,) = bank.held
@@ -345,7 +345,7 @@ async def test_a_refund_returns_the_last_payment_once(paid_world: World, bank: B
     # The outage lasts longer than the retry period of other jobs.
     bank.is_down = True
     (await owner.post(path)).ok()
-    (await owner.post(path)).refused(404, 10029)
+    (await owner.post(path)).rejected(404, 10029)
     await run_due_jobs(paid_world)
     await paid_world.clock.run_for(3 * DAY_MS)
     assert list(bank.held) == [first.key, second.key]
@@ -423,7 +423,7 @@ async def test_subscriptions_end_when_the_account_is_deleted(paid_world: World, 
         mary, await publish_sku(other, flags=SkuFlags.GUILD_SUBSCRIPTION), guild_id=str(guild.id)
     )
     bank.loses_response = True
-    (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).refused(503, 0)
+    (await mary.post("/users/@me/purchases", json={"sku_id": str(await publish_sku(third))})).rejected(503, 0)
     bank.loses_response = False
     sessions = [await each.connect(intents=0) for each in (bot, other, third)]
     await run_due_jobs(paid_world)

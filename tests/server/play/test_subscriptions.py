@@ -320,11 +320,11 @@ async def test_a_guild_subscription_requires_membership_in_the_guild(world: Worl
     body = {"sku_id": str(sku), "guild_id": str(guild.id)}
 
     assert (await alice.post("/users/@me/purchases", json={"sku_id": str(sku)})).errors("guild_id")
-    (await stranger.post("/users/@me/purchases", json=body)).refused(403, 50001)
-    (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).refused(404, 10004)
+    (await stranger.post("/users/@me/purchases", json=body)).rejected(403, 50001)
+    (await alice.post("/users/@me/purchases", json=body | {"guild_id": "1"})).rejected(404, 10004)
     bought = await buy(alice, sku, guild_id=str(guild.id))
     assert (bought["entitlement"]["guild_id"], bought["entitlement"]["user_id"]) == (str(guild.id), str(alice.id))
-    (await alice.post("/users/@me/purchases", json=body)).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json=body)).rejected(400, 40074)
 
     other = await world.bot()
     plain = await publish_sku(other)
@@ -342,7 +342,7 @@ async def test_a_user_has_one_subscription_per_application(world: World) -> None
     gold, silver = await publish_sku(bot), await publish_sku(bot, name="Silver")
     await buy(alice, gold)
 
-    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).refused(400, 40074)
+    (await alice.post("/users/@me/purchases", json={"sku_id": str(silver)})).rejected(400, 40074)
     await buy(alice, await publish_sku(await world.bot()))
     assert len((await alice.get("/users/@me/subscriptions")).ok()) == 2
 
@@ -387,12 +387,12 @@ async def test_only_the_subscriber_changes_a_subscription(world: World) -> None:
     path = f"/users/@me/subscriptions/{(await buy(alice, gold))['subscription']['id']}"
 
     for action in ("cancel", "resume"):
-        (await bob.post(f"{path}/{action}")).refused(404, 0)
-        (await bot.post(f"{path}/{action}")).refused(403, 20001)
-    (await bob.patch(path, json={"sku_id": str(gold)})).refused(404, 0)
-    (await alice.patch(path, json={"sku_id": str(hat)})).refused(400, 50057)
-    (await alice.patch(path, json={"sku_id": str(foreign)})).refused(400, 50057)
-    (await alice.patch(path, json={"sku_id": "1"})).refused(404, 10027)
+        (await bob.post(f"{path}/{action}")).rejected(404, 0)
+        (await bot.post(f"{path}/{action}")).rejected(403, 20001)
+    (await bob.patch(path, json={"sku_id": str(gold)})).rejected(404, 0)
+    (await alice.patch(path, json={"sku_id": str(hat)})).rejected(400, 50057)
+    (await alice.patch(path, json={"sku_id": str(foreign)})).rejected(400, 50057)
+    (await alice.patch(path, json={"sku_id": "1"})).rejected(404, 10027)
 
 
 async def test_requests_without_a_change_publish_nothing(world: World) -> None:
@@ -438,17 +438,17 @@ async def test_an_application_lists_its_users_subscriptions(world: World) -> Non
     assert await ids(f"after={created[0]}") == created[1:]
     assert (await bot.get(f"{path}?user_id=1")).ok() == []
     assert (await bot.get(f"{path}/{created[0]}")).ok()["id"] == created[0]
-    (await bot.get(f"{path}/1")).refused(404, 0)
-    (await other.get(f"{path}?user_id={alice.id}")).refused(403, 20012)
-    (await other.get(f"{path}/{created[0]}")).refused(403, 20012)
-    (await bot.get("/skus/1/subscriptions?user_id=1")).refused(404, 10027)
+    (await bot.get(f"{path}/1")).rejected(404, 0)
+    (await other.get(f"{path}?user_id={alice.id}")).rejected(403, 20012)
+    (await other.get(f"{path}/{created[0]}")).rejected(403, 20012)
+    (await bot.get("/skus/1/subscriptions?user_id=1")).rejected(404, 10027)
 
     # A user's own token needs no user id, and lists no subscriptions of others.
     token = await bearer_headers(world, alice, bot, "identify")
     assert len((await world.request("GET", path, headers=token)).ok()) == 3
     stranger = await bearer_headers(world, await world.user(), bot, "identify")
     assert (await world.request("GET", f"{path}?user_id={alice.id}", headers=stranger)).ok() == []
-    (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).refused(404, 0)
+    (await world.request("GET", f"{path}/{created[0]}", headers=stranger)).rejected(404, 0)
 
 
 # Earlier behavior

@@ -70,13 +70,13 @@ async def test_only_the_author_edits_and_deletes_a_message(world: World) -> None
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     path = f"/users/{bob.id}/messages/{message['id']}"
 
-    (await bob.patch(f"/users/{alice.id}/messages/{message['id']}", json={"content": "no"})).refused(403, 50005)
-    (await bob.delete(f"/users/{alice.id}/messages/{message['id']}")).refused(403, 50013)
+    (await bob.patch(f"/users/{alice.id}/messages/{message['id']}", json={"content": "no"})).rejected(403, 50005)
+    (await bob.delete(f"/users/{alice.id}/messages/{message['id']}")).rejected(403, 50013)
     assert (await alice.patch(path, json={"content": "hello"})).ok()["content"] == "hello"
     assert (await session.next("MESSAGE_UPDATE"))["content"] == "hello"
     assert (await alice.delete(path)).status == 204
     assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
-    (await alice.delete(path)).refused(404, 10008)
+    (await alice.delete(path)).rejected(404, 10008)
 
 
 async def test_history_ends_after_72_hours(world: World) -> None:
@@ -96,11 +96,11 @@ async def test_messages_to_strangers_and_blocking_users_are_rejected(world: Worl
     played, alice, bob = await game_with_friends(world)
     carol = await played.player()
 
-    (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).refused(403, 50278)
-    (await alice.post("/users/1/messages", json={"content": "hi"})).refused(404, 10013)
-    (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).refused(400, 50033)
+    (await alice.post(f"/users/{carol.id}/messages", json={"content": "hi"})).rejected(403, 50278)
+    (await alice.post("/users/1/messages", json={"content": "hi"})).rejected(404, 10013)
+    (await alice.post(f"/users/{alice.id}/messages", json={"content": "hi"})).rejected(400, 50033)
     assert (await bob.put(f"/users/@me/relationships/{alice.id}", json={"type": 2})).status == 204
-    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50007)
     stored = await world.write(lambda call: call.tx.value("SELECT COUNT(*) FROM direct_messages"))
     assert stored == 0
 
@@ -114,7 +114,7 @@ async def test_a_block_applies_to_the_chat_client_too(world: World) -> None:
         await other.put(f"/users/@me/relationships/{one.id}", json={"type": int(RelationshipType.BLOCKED)})
     ).status == 204
 
-    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await one.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 async def test_messages_between_players_of_a_game_are_not_stored(world: World) -> None:
@@ -128,7 +128,7 @@ async def test_messages_between_players_of_a_game_are_not_stored(world: World) -
     event = await bob_session.next("MESSAGE_CREATE")
     assert (event["channel_id"], event["channel"]["type"], event["content"]) == (str(alice.id), 18, "hi")
     assert (await alice_session.next("MESSAGE_CREATE"))["channel_id"] == str(bob.id)
-    (await bob.get(f"/users/{alice.id}/messages")).refused(404, 10003)
+    (await bob.get(f"/users/{alice.id}/messages")).rejected(404, 10003)
     changed = (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "ho"})).ok()
     assert changed["content"] == "ho"
     assert (await bob_session.next("MESSAGE_UPDATE"))["content"] == "ho"
@@ -144,7 +144,7 @@ async def test_provisional_friends_exchange_unstored_messages_only_while_playing
             call.tx.run("UPDATE users SET flags = ? WHERE id = ?", UserFlags.PROVISIONAL_ACCOUNT, player.id)
 
     await world.write(make_provisional)
-    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50007)
     await alice.connect_sdk()
     message = (await alice.post(f"/users/{bob.id}/messages", json={"content": "hi"})).ok()
     assert message["channel_id"] == str(bob.id)
@@ -166,9 +166,9 @@ async def test_invalid_message_fields_are_rejected(world: World, body: Any, path
 
 async def test_empty_messages_and_missing_scopes_are_rejected(world: World) -> None:
     played, alice, bob = await game_with_friends(world)
-    (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).refused(400, 50006)
+    (await alice.post(f"/users/{bob.id}/messages", json={"content": "  "})).rejected(400, 50006)
     presence_only = await played.player(scope=PRESENCE_SCOPES)
-    (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).refused(403, 50026)
+    (await presence_only.post(f"/users/{bob.id}/messages", json={"content": "hi"})).rejected(403, 50026)
 
 
 # Moderation metadata
@@ -193,9 +193,9 @@ async def test_moderation_metadata_reaches_only_the_game_of_both_players(world: 
     (await alice.patch(f"/users/{bob.id}/messages/{message['id']}", json={"content": "kind"})).ok()
     cleared = await sessions[1].next("MESSAGE_UPDATE", lambda data: "moderation_metadata" in data)
     assert (cleared["content"], cleared["moderation_metadata"]) == ("kind", {})
-    (await other.backend.put(path, json={})).refused(403, 50001)
+    (await other.backend.put(path, json={})).rejected(403, 50001)
     unknown = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/1/moderation-metadata"
-    (await played.backend.put(unknown, json={})).refused(404, 10008)
+    (await played.backend.put(unknown, json={})).rejected(404, 10008)
 
 
 @pytest.mark.dated(changes.MODERATION_METADATA)
@@ -205,7 +205,7 @@ async def test_moderation_metadata_is_unknown_before_its_release_date(world: Wor
     path = f"/partner-sdk/dms/{bob.id}/{alice.id}/messages/{message['id']}/moderation-metadata"
 
     world.clock.set(changes.MODERATION_METADATA.at_ms - 1)
-    (await played.backend.put(path, json={"verdict": "hide"})).refused(404, 0)
+    (await played.backend.put(path, json={"verdict": "hide"})).rejected(404, 0)
     world.clock.set(changes.MODERATION_METADATA.at_ms)
     assert (await played.backend.put(path, json={"verdict": "hide"})).status == 204
 
@@ -265,14 +265,14 @@ async def test_an_invite_is_a_message_and_accepting_it_returns_the_secret(world:
     assert (await bob.get(path + query)).ok() == {"secret": "open sesame"}
     assert (await bob_session.next("ACTIVITY_INVITE_CREATE"))["message_id"] == message["id"]
     carol = await played.player()
-    (await carol.get(path + query)).refused(403, 50001)
-    (await bob.get(path)).refused(403, 50001)
+    (await carol.get(path + query)).rejected(403, 50001)
+    (await bob.get(path)).rejected(403, 50001)
     await alice_session.close()
     for _ in range(200):
         if not world.app.presences.is_connected(alice.id):
             break
         await world.request("GET", f"{world.url}/healthz")
-    (await bob.get(path + query)).refused(400, 50039)
+    (await bob.get(path + query)).rejected(400, 50039)
 
 
 async def test_an_invite_expires_after_six_hours(world: World) -> None:
@@ -284,7 +284,7 @@ async def test_an_invite_expires_after_six_hours(world: World) -> None:
 
     world.clock.advance(6 * 3_600_000)
 
-    (await bob.get(path)).refused(403, 50001)
+    (await bob.get(path)).rejected(403, 50001)
 
 
 async def test_a_session_without_message_scope_receives_only_the_invite(world: World) -> None:
@@ -316,7 +316,7 @@ async def test_a_join_request_names_the_hosts_party(world: World) -> None:
     (await bob.post(f"/users/{alice.id}/messages", json={"activity": request})).ok()
 
     assert (await alice_session.next("MESSAGE_CREATE"))["activity"] == {**request, "party_id": "party"}
-    (await alice.post(f"/users/{bob.id}/messages", json={"activity": request})).refused(400, 50039)
+    (await alice.post(f"/users/{bob.id}/messages", json={"activity": request})).rejected(400, 50039)
 
 
 @pytest.mark.parametrize("wrong", ["session", "party", "application", "full", "nothing"])
@@ -336,7 +336,7 @@ async def test_an_invite_requires_a_joinable_activity(world: World, wrong: str) 
     elif wrong == "application":
         body["application_id"] = str(other.id)
 
-    (await alice.post(f"/users/{bob.id}/messages", json=body)).refused(400, 50039)
+    (await alice.post(f"/users/{bob.id}/messages", json=body)).rejected(400, 50039)
 
 
 # Account merges and disclosures

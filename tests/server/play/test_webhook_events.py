@@ -126,7 +126,7 @@ async def test_both_urls_are_validated_together_and_only_for_managers(near_world
 
     stranger = await near_world.user()
     path = f"/applications/{bot.application_id}"
-    (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).refused(403, 20012)
+    (await stranger.patch(path, json={"event_webhooks_url": receiver.url})).rejected(403, 20012)
     assert receiver.headers == []
     assert (await bot.patch("/applications/@me", json={"event_webhooks_types": ["NONSENSE"]})).errors(
         "event_webhooks_types.0"
@@ -241,19 +241,19 @@ async def test_managers_list_and_retry_failed_events(near_world: World, receiver
     other, stranger = await near_world.bot(), await near_world.user()
     assert (await other.get(f"/applications/{other.application_id}/webhook-events/failed")).ok() == []
     for actor in (other, stranger):
-        (await actor.get(failed)).refused(403, 20012)
-        (await actor.post(f"{failed}/retry")).refused(403, 20012)
-        (await actor.post(f"{failed}/{failures[0]['id']}/retry")).refused(403, 20012)
-    (await other.post(f"/applications/{other.application_id}/webhook-events/failed/{failures[0]['id']}/retry")).refused(
-        404, 0
-    )
+        (await actor.get(failed)).rejected(403, 20012)
+        (await actor.post(f"{failed}/retry")).rejected(403, 20012)
+        (await actor.post(f"{failed}/{failures[0]['id']}/retry")).rejected(403, 20012)
+    (
+        await other.post(f"/applications/{other.application_id}/webhook-events/failed/{failures[0]['id']}/retry")
+    ).rejected(404, 0)
 
     receiver.default_status = 204
     receiver.requests.clear()
     (await bot.post(f"{failed}/{failures[1]['id']}/retry")).ok()
     await run_due_jobs(near_world)
     assert [event["data"] for event in receiver.events] == [1]
-    (await owner.post(f"{failed}/{failures[1]['id']}/retry")).refused(404, 0)
+    (await owner.post(f"{failed}/{failures[1]['id']}/retry")).rejected(404, 0)
     (await owner.post(f"{failed}/retry")).ok()
     await run_due_jobs(near_world)
     assert sorted(event["data"] for event in receiver.events) == [0, 1, 2]

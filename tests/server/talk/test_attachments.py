@@ -116,10 +116,10 @@ async def test_invalid_files_are_rejected(world: World) -> None:
     assert refused.errors("attachments.0.id") == ["ATTACHMENT_NOT_FOUND"]
     refused = await send(bob, messages_path(guild), ("a.png", PNG), attachments=[{"id": 0, "description": "x" * 1025}])
     assert refused.errors("attachments.0.description") == ["BASE_TYPE_MAX_LENGTH"]
-    (await send(bob, messages_path(guild), *[("a.png", PNG)] * 11)).refused(400, 30015)
-    (await send(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).refused(413, 50045)
+    (await send(bob, messages_path(guild), *[("a.png", PNG)] * 11)).rejected(400, 30015)
+    (await send(bob, messages_path(guild), ("a.bin", bytes((10 << 20) + 1)))).rejected(413, 50045)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.ATTACH_FILES, kind=0)
-    (await send(bob, messages_path(guild), ("a.png", PNG))).refused(403, 50013)
+    (await send(bob, messages_path(guild), ("a.png", PNG))).rejected(403, 50013)
 
 
 async def test_a_file_inside_an_embed_is_not_listed(world: World) -> None:
@@ -196,14 +196,14 @@ async def test_a_voice_message_is_a_single_sound_file(world: World) -> None:
     far = {"content": "x", "attachments": [{"id": 0, "duration_secs": 1e300}]}
     refused = await guild.owner.post(f"/channels/{guild.general}/messages", json=far)
     assert refused.errors("attachments.0.duration_secs") == ["NUMBER_TYPE_MAX"]
-    (await bob.patch(f"{messages_path(guild)}/{shown['id']}", json={"content": "x"})).refused(400, 50162)
-    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata, content="x")).refused(
+    (await bob.patch(f"{messages_path(guild)}/{shown['id']}", json={"content": "x"})).rejected(400, 50162)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata, content="x")).rejected(
         400, 50159
     )
-    (await send(bob, messages_path(guild), ("v.ogg", PNG), **voice, attachments=metadata)).refused(400, 50160)
-    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice)).refused(400, 50161)
+    (await send(bob, messages_path(guild), ("v.ogg", PNG), **voice, attachments=metadata)).rejected(400, 50160)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice)).rejected(400, 50161)
     await guild.overwrite(guild.general, guild.id, deny=Permissions.SEND_VOICE_MESSAGES, kind=0)
-    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).refused(403, 50173)
+    (await send(bob, messages_path(guild), ("v.ogg", OGG), **voice, attachments=metadata)).rejected(403, 50173)
 
 
 async def test_attachment_urls_are_refreshed(world: World) -> None:
@@ -226,7 +226,7 @@ async def test_attachment_urls_are_refreshed(world: World) -> None:
     forged = bare + "?ex=ffffffff&is=1&hm=" + "0" * 64
     for url in (bare, forged, "https://example.org/attachments/1/2/a.png", f"{world.url}/cdn/attachments/1/x/y"):
         assert (await refresh(stranger, url)).errors("attachment_urls.0") == ["URL_TYPE_INVALID_URL"]
-    (await alice.post("/attachments/refresh-urls", json={"attachment_urls": [bare] * 51})).refused(400, 50035)
+    (await alice.post("/attachments/refresh-urls", json={"attachment_urls": [bare] * 51})).rejected(400, 50035)
 
 
 async def test_a_forward_contains_the_attachments(world: World) -> None:
@@ -242,7 +242,7 @@ async def test_a_forward_contains_the_attachments(world: World) -> None:
 async def test_a_boosted_guild_accepts_larger_files(world: World) -> None:
     guild = await world.guild()
     large = ("large.bin", bytes((10 << 20) + 1))
-    (await send(guild.owner, messages_path(guild), large)).refused(413, 50045)
+    (await send(guild.owner, messages_path(guild), large)).rejected(413, 50045)
 
     await world.grant_to_guild(guild, tier=2)
     created = (await send(guild.owner, messages_path(guild), large)).ok()

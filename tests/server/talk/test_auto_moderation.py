@@ -168,7 +168,7 @@ async def test_a_rule_is_updated_and_deleted(world: World) -> None:
         await guild.owner.patch(path, json={}),
         await guild.owner.delete(path),
     ):
-        response.refused(404, 0)
+        response.rejected(404, 0)
 
 
 async def test_rules_require_manage_guild(world: World) -> None:
@@ -183,20 +183,20 @@ async def test_rules_require_manage_guild(world: World) -> None:
         ("PATCH", f"{path}/{rule['id']}", {"name": "x"}),
         ("DELETE", f"{path}/{rule['id']}", None),
     ):
-        (await bob.request(method, url, json=body)).refused(403, 50013)
-        (await stranger.request(method, url, json=body)).refused(403, 50001)
+        (await bob.request(method, url, json=body)).rejected(403, 50013)
+        (await stranger.request(method, url, json=body)).rejected(403, 50001)
     other = await world.guild(guild.owner)
     wrong = f"/guilds/{other.id}/auto-moderation/rules/{rule['id']}"
-    (await guild.owner.get(wrong)).refused(404, 0)
+    (await guild.owner.get(wrong)).rejected(404, 0)
 
 
 async def test_a_timeout_action_requires_moderate_members(world: World) -> None:
     guild, bob = await guild_with_member(world)
     await guild.allow_permissions(bob, Permissions.MANAGE_GUILD)
     path = f"/guilds/{guild.id}/auto-moderation/rules"
-    (await bob.post(path, json=keyword_rule("x", actions=[timeout()]))).refused(403, 50013)
+    (await bob.post(path, json=keyword_rule("x", actions=[timeout()]))).rejected(403, 50013)
     rule = (await bob.post(path, json=keyword_rule("x"))).ok()
-    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).refused(403, 50013)
+    (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).rejected(403, 50013)
     await guild.allow_permissions(bob, Permissions.MODERATE_MEMBERS)
     (await bob.patch(f"{path}/{rule['id']}", json={"actions": [timeout()]})).ok()
 
@@ -302,7 +302,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
 
     response = await try_to_send(bob, guild, "so BADLY said", nonce="1", enforce_nonce=True)
 
-    assert response.refused(400, 200000)["message"] == "Not here, please."
+    assert response.rejected(400, 200000)["message"] == "Not here, please."
     common = {
         "guild_id": str(guild.id),
         "rule_id": rule["id"],
@@ -338,7 +338,7 @@ async def test_a_blocked_message_is_rejected_and_its_actions_are_executed(world:
         }
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
     assert await audit_entries(guild, 24) == []
-    (await try_to_send(bob, guild, "sorry")).refused(403, 50013)
+    (await try_to_send(bob, guild, "sorry")).rejected(403, 50013)
     world.clock.advance(60_001)
     # Nothing of the blocked message was stored, not even its nonce.
     assert (await try_to_send(bob, guild, "sorry", nonce="1", enforce_nonce=True)).ok()["content"] == "sorry"
@@ -366,7 +366,7 @@ async def test_content_is_hidden_from_bots_without_the_intent(world: World) -> N
     session = await bot.connect(Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT)
     await create_rule(guild, keyword_rule("bad"))
 
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
 
     executed = await session.next("AUTO_MODERATION_ACTION_EXECUTION")
     assert (executed["content"], executed["matched_content"], executed["matched_keyword"]) == ("", None, "bad")
@@ -379,7 +379,7 @@ async def test_execution_events_require_manage_guild_and_the_intent(world: World
     without_intent = await manager.connect(Intents.BOT_MASK & ~Intents.AUTO_MODERATION_EXECUTION)
     await create_rule(guild, keyword_rule("bad"))
 
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
 
     await powerless.none_of("AUTO_MODERATION_ACTION_EXECUTION")
     await without_intent.none_of("AUTO_MODERATION_ACTION_EXECUTION")
@@ -391,7 +391,7 @@ async def test_edits_are_checked_like_new_messages(world: World) -> None:
     message = await guild.send_message(bob, "fine")
     path = f"/channels/{guild.general}/messages/{message['id']}"
 
-    (await bob.patch(path, json={"content": "bad"})).refused(400, 200000)
+    (await bob.patch(path, json={"content": "bad"})).rejected(400, 200000)
 
     assert (await bob.get(path)).ok()["content"] == "fine"
     assert len(await audit_entries(guild, 143)) == 1
@@ -410,10 +410,10 @@ async def test_edits_are_blocked_from_the_date(world: World) -> None:
 
     world.clock.set(changes.EXTERNAL_APPS.at_ms - 1)
     assert (await bob.patch(path, json={"content": "bad"})).ok()["content"] == "bad"
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 2
     world.clock.set(changes.EXTERNAL_APPS.at_ms)
-    (await bob.patch(path, json={"content": "bad bad"})).refused(400, 200000)
+    (await bob.patch(path, json={"content": "bad bad"})).rejected(400, 200000)
 
 
 async def test_exempt_members_bots_and_channels_are_not_checked(world: World) -> None:
@@ -431,7 +431,7 @@ async def test_exempt_members_bots_and_channels_are_not_checked(world: World) ->
     exempt = {"exempt_roles": [str(trusted)], "exempt_channels": [str(category), str(lounge)]}
     await create_rule(guild, keyword_rule("bad", **exempt))
 
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
     for sender in (guild.owner, carol, dave, bot):
         await guild.send_message(sender, "bad")
     await guild.send_message(bob, "bad", channel=free)
@@ -447,7 +447,7 @@ async def test_webhooks_and_interaction_responses_are_not_checked(world: World) 
     stage = InteractionStage(world, guild, bob, await world.bot(guild))
     stage.app_session = await stage.bot.connect()
     await create_rule(guild, keyword_rule("bad"))
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
 
     interaction, deferred = (
         await stage.run_command(await stage.create_command()),
@@ -476,10 +476,10 @@ async def test_a_rule_applies_while_it_is_enabled(world: World) -> None:
     path = f"/guilds/{guild.id}/auto-moderation/rules/{rule['id']}"
     await guild.send_message(bob, "bad")
     (await guild.owner.patch(path, json={"enabled": True})).ok()
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
     (await guild.owner.patch(path, json={"trigger_metadata": {"keyword_filter": ["worse"]}})).ok()
     await guild.send_message(bob, "bad")
-    (await try_to_send(bob, guild, "worse")).refused(400, 200000)
+    (await try_to_send(bob, guild, "worse")).rejected(400, 200000)
     (await guild.owner.delete(path)).ok()
     await guild.send_message(bob, "worse")
 
@@ -497,7 +497,7 @@ async def test_all_visible_text_of_a_message_is_checked(world: World) -> None:
         {"message_reference": reference},
         {"flags": 1 << 15, "components": [{"type": 10, "content": "bad"}]},
     ):
-        (await bob.post(f"/channels/{guild.general}/messages", json=body)).refused(400, 200000)
+        (await bob.post(f"/channels/{guild.general}/messages", json=body)).rejected(400, 200000)
 
 
 async def test_every_matching_rule_executes_its_actions(world: World) -> None:
@@ -506,7 +506,7 @@ async def test_every_matching_rule_executes_its_actions(world: World) -> None:
     await create_rule(guild, keyword_rule("bad", name="one", actions=[alert(alerts)]))
     await create_rule(guild, keyword_rule("worse", name="two", actions=[BLOCK, alert(alerts)]))
 
-    (await try_to_send(bob, guild, "bad and worse")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad and worse")).rejected(400, 200000)
 
     alerts_sent = (await guild.owner.get(f"/channels/{alerts}/messages")).ok()
     assert {
@@ -524,7 +524,7 @@ async def test_a_rule_without_its_alert_channel_executes_its_other_actions(world
     await create_rule(guild, keyword_rule("bad", actions=[BLOCK, alert(alerts)]))
     (await guild.owner.delete(f"/channels/{alerts}")).ok()
 
-    (await try_to_send(bob, guild, "bad")).refused(400, 200000)
+    (await try_to_send(bob, guild, "bad")).rejected(400, 200000)
 
     assert len(await audit_entries(guild, 143)) == 1
     assert await audit_entries(guild, 144) == []
@@ -535,7 +535,7 @@ async def test_preset_lists_respect_the_allow_list(world: World) -> None:
     metadata = {"presets": [1], "allow_list": ["damn good"]}
     await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata=metadata))
 
-    (await try_to_send(bob, guild, "Damn!")).refused(400, 200000)
+    (await try_to_send(bob, guild, "Damn!")).rejected(400, 200000)
     await guild.send_message(bob, "damn good")
     await guild.send_message(bob, "porn is another list")
 
@@ -549,7 +549,7 @@ async def test_a_large_allow_list_is_fast_and_hides_no_match(world: World) -> No
     began = time.process_time()
     await guild.send_message(bob, "a" * 2000)
     await guild.send_message(bob, "best " * 399)
-    (await try_to_send(bob, guild, "best " * 398 + "bid")).refused(400, 200000)
+    (await try_to_send(bob, guild, "best " * 398 + "bid")).rejected(400, 200000)
     assert time.process_time() - began < 2
 
 
@@ -560,7 +560,7 @@ async def test_the_operator_adds_keywords_to_presets(watch: ResponseMonitor) -> 
     async with aiohttp.ClientSession() as client:
         guild, bob = await guild_with_member(World(app, client))
         await create_rule(guild, keyword_rule(trigger_type=4, trigger_metadata={"presets": [3]}))
-        (await try_to_send(bob, guild, "you Muggles")).refused(400, 200000)
+        (await try_to_send(bob, guild, "you Muggles")).rejected(400, 200000)
         await guild.send_message(bob, "damn is another list")
     await app.stop()
 
@@ -571,7 +571,7 @@ async def test_messages_above_the_mention_limit_are_blocked(world: World) -> Non
     await create_rule(guild, keyword_rule(trigger_type=5, trigger_metadata=metadata, actions=[BLOCK, timeout()]))
 
     await guild.send_message(bob, "<@1> <@1> <@&2>")
-    (await try_to_send(bob, guild, "<@1> <@2> <@&3>")).refused(400, 200000)
+    (await try_to_send(bob, guild, "<@1> <@2> <@&3>")).rejected(400, 200000)
 
     assert len(await audit_entries(guild, 145)) == 1
 
@@ -585,9 +585,9 @@ async def test_mentions_by_many_members_trigger_raid_protection(world: World) ->
     for user in users[:4]:
         await guild.send_message(user, named)
 
-    (await try_to_send(users[4], guild, named)).refused(400, 200000)
+    (await try_to_send(users[4], guild, named)).rejected(400, 200000)
     await guild.send_message(users[5], "no mention")
-    (await try_to_send(users[5], guild, "<@1>")).refused(400, 200000)
+    (await try_to_send(users[5], guild, "<@1>")).rejected(400, 200000)
     world.clock.advance(31_000)
     await guild.send_message(users[5], named)
 
@@ -597,14 +597,14 @@ async def test_repeated_messages_and_many_links_are_spam(world: World) -> None:
     await create_rule(guild, keyword_rule(trigger_type=3, trigger_metadata={}))
     for _ in range(3):
         await guild.send_message(bob, "buy now")
-    (await try_to_send(bob, guild, "BUY now")).refused(400, 200000)
+    (await try_to_send(bob, guild, "BUY now")).rejected(400, 200000)
     for number in range(4):
         await guild.send_message(bob, f"see https://example.test/{number}")
-    (await try_to_send(bob, guild, "and discord.gg/abc")).refused(400, 200000)
+    (await try_to_send(bob, guild, "and discord.gg/abc")).rejected(400, 200000)
     await guild.send_message(bob, "no links")
     world.clock.advance(31_000)
     await guild.send_message(bob, "buy now")
-    (await try_to_send(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).refused(400, 200000)
+    (await try_to_send(bob, guild, " ".join(f"https://example.test/{n}" for n in range(10)))).rejected(400, 200000)
 
 
 # Thread titles
@@ -618,12 +618,12 @@ async def test_a_thread_with_a_blocked_title_is_not_created(world: World) -> Non
     session = await (await world.bot(guild)).connect()
 
     path = f"/channels/{guild.general}"
-    (await bob.post(f"{path}/threads", json={"name": "bad", "type": 11})).refused(400, 200001)
-    (await bob.post(f"{path}/messages/{message['id']}/threads", json={"name": "bad"})).refused(400, 200001)
+    (await bob.post(f"{path}/threads", json={"name": "bad", "type": 11})).rejected(400, 200001)
+    (await bob.post(f"{path}/messages/{message['id']}/threads", json={"name": "bad"})).rejected(400, 200001)
     post = {"name": "bad", "message": {"content": "fine"}}
-    (await bob.post(f"/channels/{forum}/threads", json=post)).refused(400, 200001)
+    (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200001)
     post = {"name": "fine", "message": {"content": "bad"}}
-    (await bob.post(f"/channels/{forum}/threads", json=post)).refused(400, 200000)
+    (await bob.post(f"/channels/{forum}/threads", json=post)).rejected(400, 200000)
 
     await session.none_of("THREAD_CREATE")
     assert (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"] == []
@@ -636,7 +636,7 @@ async def test_a_thread_keeps_its_name_when_the_new_one_is_blocked(world: World)
     await create_rule(guild, keyword_rule("bad"))
     thread = (await bob.post(f"/channels/{guild.general}/threads", json={"name": "fine", "type": 11})).ok()
 
-    (await bob.patch(f"/channels/{thread['id']}", json={"name": "bad"})).refused(400, 200001)
+    (await bob.patch(f"/channels/{thread['id']}", json={"name": "bad"})).rejected(400, 200001)
 
     assert (await bob.get(f"/channels/{thread['id']}")).ok()["name"] == "fine"
     (await guild.owner.patch(f"/channels/{thread['id']}", json={"name": "bad"})).ok()
@@ -671,7 +671,7 @@ async def test_a_member_who_joins_with_a_blocked_name_is_quarantined(world: Worl
     [entry] = await audit_entries(guild, 146)
     assert entry["options"] == {"auto_moderation_rule_name": "words", "auto_moderation_rule_trigger_type": "6"}
     assert len((await guild.owner.get(f"/channels/{alerts}/messages")).ok()) == 1
-    (await try_to_send(eve, guild, "hello")).refused(403, 50013)
+    (await try_to_send(eve, guild, "hello")).rejected(403, 50013)
 
     (await eve.patch("/users/@me", json={"username": f"saint{eve.id}"})).ok()
 
@@ -686,7 +686,7 @@ async def test_a_blocked_nickname_quarantines_until_it_is_changed(world: World) 
 
     assert (await bob.patch(path, json={"nick": "The Villain"})).ok()["flags"] == QUARANTINED
 
-    (await try_to_send(bob, guild, "hello")).refused(403, 50013)
+    (await try_to_send(bob, guild, "hello")).rejected(403, 50013)
     assert (await bob.patch(path, json={"nick": "villain again"})).ok()["flags"] == QUARANTINED
     assert len(await audit_entries(guild, 146)) == 1
     assert (await bob.patch(path, json={"nick": "bob"})).ok()["flags"] == 0
@@ -740,7 +740,7 @@ async def test_a_blocked_guild_tag_quarantines_until_it_changes(world: World) ->
     assert (executed["content"], executed["matched_keyword"], executed["matched_content"]) == ("EVIL", "evil", "EVIL")
     assert (executed["rule_id"], executed["user_id"]) == (rule["id"], str(bob.id))
     assert len(await audit_entries(guild, 146)) == 1
-    (await try_to_send(bob, guild, "hello")).refused(403, 50013)
+    (await try_to_send(bob, guild, "hello")).rejected(403, 50013)
     await club.send_message(bob, "hello")
 
     # A blocked name is tracked separately from a blocked tag.

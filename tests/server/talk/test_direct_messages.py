@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import UserId
 from tests.world import NOW_MS, Actor, World
 
@@ -49,9 +49,9 @@ async def test_two_users_have_one_direct_message_channel(world: World) -> None:
 async def test_invalid_recipients_are_rejected(world: World) -> None:
     alice = await world.user("alice")
     bot = await world.bot()
-    (await alice.post(MINE, json={"recipient_id": str(alice.id)})).refused(400, 50033)
-    (await alice.post(MINE, json={"recipients": [str(alice.id)]})).refused(400, 50033)
-    (await alice.post(MINE, json={"recipient_id": "1"})).refused(404, 10013)
+    (await alice.post(MINE, json={"recipient_id": str(alice.id)})).rejected(400, 50033)
+    (await alice.post(MINE, json={"recipients": [str(alice.id)]})).rejected(400, 50033)
+    (await alice.post(MINE, json={"recipient_id": "1"})).rejected(404, 10013)
     for actor in (alice, bot):
         assert (await actor.post(MINE, json={})).errors("recipient_id") == ["BASE_TYPE_REQUIRED"]
     assert (await bot.post(MINE, json={"recipients": [str(alice.id)]})).errors("recipient_id")
@@ -157,8 +157,8 @@ async def test_users_create_groups_with_users_of_shared_guilds(world: World) -> 
 
     for others in ([bob, stranger], [bob, bot]):
         body = {"recipients": [str(each.id) for each in others]}
-        (await alice.post(MINE, json=body)).refused(400, 50033)
-    (await alice.post(MINE, json={"recipients": [str(bob.id), "1"]})).refused(404, 10013)
+        (await alice.post(MINE, json=body)).rejected(400, 50033)
+    (await alice.post(MINE, json={"recipients": [str(bob.id), "1"]})).rejected(404, 10013)
 
 
 async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> None:
@@ -166,12 +166,12 @@ async def test_a_group_and_the_number_of_groups_are_limited(world: World) -> Non
     await world.guild(*users)
     full = await create_group(*users[:10])
     body = {"recipients": [str(each.id) for each in users[1:]]}
-    (await users[0].post(MINE, json=body)).refused(400, 30004)
-    (await users[0].put(f"/channels/{full['id']}/recipients/{users[10].id}")).refused(400, 30004)
+    (await users[0].post(MINE, json=body)).rejected(400, 30004)
+    (await users[0].put(f"/channels/{full['id']}/recipients/{users[10].id}")).rejected(400, 30004)
     for _ in range(9):
         await create_group(*users[:3])
     body = {"recipients": [str(each.id) for each in users[1:3]]}
-    (await users[0].post(MINE, json=body)).refused(400, 30011)
+    (await users[0].post(MINE, json=body)).rejected(400, 30011)
 
 
 async def test_a_user_is_added_to_a_group(world: World) -> None:
@@ -181,7 +181,7 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     url = f"/channels/{created['id']}/recipients/{dave.id}"
     mine, theirs = await bob.connect(), await dave.connect()
 
-    (await dave.put(url)).refused(403, 50001)
+    (await dave.put(url)).rejected(403, 50001)
     response = await bob.put(url)
 
     assert response.status == 201
@@ -196,9 +196,9 @@ async def test_a_user_is_added_to_a_group(world: World) -> None:
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
     await theirs.none_of("CHANNEL_RECIPIENT_ADD")
     assert (await bob.put(url)).status == 204
-    (await bob.put(f"/channels/{created['id']}/recipients/1")).refused(404, 10013)
+    (await bob.put(f"/channels/{created['id']}/recipients/1")).rejected(404, 10013)
     channel = await open_dm(alice, bob)
-    (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).refused(400, 50024)
+    (await alice.put(f"/channels/{channel['id']}/recipients/{dave.id}")).rejected(400, 50024)
 
 
 async def test_the_owner_removes_members_and_every_member_can_leave(world: World) -> None:
@@ -208,8 +208,8 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     url = f"/channels/{created['id']}"
     mine, theirs = await bob.connect(), await carol.connect()
 
-    (await bob.delete(f"{url}/recipients/{carol.id}")).refused(403, 50013)
-    (await alice.delete(f"{url}/recipients/1")).refused(404, 10013)
+    (await bob.delete(f"{url}/recipients/{carol.id}")).rejected(403, 50013)
+    (await alice.delete(f"{url}/recipients/1")).rejected(404, 10013)
     assert (await alice.delete(f"{url}/recipients/{carol.id}")).status == 204
 
     assert (await theirs.next("CHANNEL_DELETE"))["id"] == created["id"]
@@ -218,7 +218,7 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
     assert notice["type"] == 2
     assert notice["author"]["id"] == str(alice.id)
     assert [user["id"] for user in notice["mentions"]] == [str(carol.id)]
-    (await carol.get(url)).refused(403, 50001)
+    (await carol.get(url)).rejected(403, 50001)
     assert await list_channel_ids(carol) == []
 
     assert (await alice.delete(url)).ok()["id"] == created["id"]
@@ -230,7 +230,7 @@ async def test_the_owner_removes_members_and_every_member_can_leave(world: World
 
     assert (await bob.delete(f"{url}/recipients/{bob.id}")).status == 204
     await mine.next("CHANNEL_DELETE")
-    (await bob.get(url)).refused(404, 10003)
+    (await bob.get(url)).rejected(404, 10003)
 
 
 async def test_a_group_is_renamed(world: World) -> None:
@@ -262,9 +262,9 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     assert (await theirs.next("CHANNEL_CREATE"))["id"] == created["id"]
 
     url = f"/channels/{created['id']}/recipients/{carol.id}"
-    (await alice.put(url)).refused(403, 50013)
+    (await alice.put(url)).rejected(403, 50013)
     assert (await bot.put(url, json={})).errors("access_token") == ["BASE_TYPE_REQUIRED"]
-    (await bot.put(url, json={"access_token": tokens[0]})).refused(401, 50025)
+    (await bot.put(url, json={"access_token": tokens[0]})).rejected(401, 50025)
     token = await world.access_token(carol, bot.application_id, "gdm.join")
     assert (await bot.put(url, json={"access_token": token, "nick": "C"})).status == 201
     assert (await bot.put(url, json={"access_token": token})).status == 204
@@ -274,16 +274,16 @@ async def test_an_application_creates_a_group_with_access_tokens(world: World) -
     assert (await bot.delete(url)).status == 204
     assert (await theirs.next("CHANNEL_RECIPIENT_REMOVE"))["user"]["id"] == str(carol.id)
 
-    (await bot.post(MINE, json={"access_tokens": ["nonsense"]})).refused(401, 50025)
+    (await bot.post(MINE, json={"access_tokens": ["nonsense"]})).rejected(401, 50025)
     (
         await bot.post(
             MINE, json={"access_tokens": [await world.access_token(carol, other.application_id, "gdm.join")]}
         )
-    ).refused(401, 50025)
+    ).rejected(401, 50025)
     (
         await bot.post(MINE, json={"access_tokens": [await world.access_token(carol, bot.application_id, "identify")]})
-    ).refused(403, 50026)
-    (await bot.post(MINE, json={"access_tokens": tokens * 6})).refused(400, 30004)
+    ).rejected(403, 50026)
+    (await bot.post(MINE, json={"access_tokens": tokens * 6})).rejected(400, 30004)
     body = {"access_tokens": tokens, "nicks": {str(alice.id): "x" * 33}}
     assert (await bot.post(MINE, json=body)).errors(f"nicks.{alice.id}")
 
@@ -321,14 +321,14 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
     guild = await world.guild(None, alice, bob, friend)
     channel = (await open_dm(alice, bob))["id"]
     path = f"/channels/{channel}/messages"
-    until = wire.timestamp(NOW_MS + 3_600_000)
+    until = codec.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
 
-    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
-    (await bob.post(path, json={"content": "hi"})).refused(403, 50007)
-    (await alice.post(f"/channels/{channel}/typing")).refused(403, 50007)
+    (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
+    (await bob.post(path, json={"content": "hi"})).rejected(403, 50007)
+    (await alice.post(f"/channels/{channel}/typing")).rejected(403, 50007)
     bot = await world.bot(guild)
-    (await bot.post(f"/channels/{(await open_dm(bot, bob))['id']}/messages", json={"content": "hi"})).refused(
+    (await bot.post(f"/channels/{(await open_dm(bot, bob))['id']}/messages", json={"content": "hi"})).rejected(
         403, 50007
     )
 
@@ -337,7 +337,7 @@ async def test_incident_actions_block_messages_between_users_without_another_gui
     for one, other in ((alice, friend), (friend, alice)):
         (await one.put(f"/users/@me/relationships/{other.id}", json={})).ok()
     await send_message(alice, (await open_dm(alice, friend))["id"])
-    (await alice.post(path, json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(path, json={"content": "hi"})).rejected(403, 50007)
 
     await world.guild(alice, bob)
     await send_message(alice, channel)
@@ -347,9 +347,9 @@ async def test_incident_actions_block_messages_until_they_expire(world: World) -
     alice, bob = await world.user(), await world.user()
     guild = await world.guild(None, alice, bob)
     channel = (await open_dm(alice, bob))["id"]
-    until = wire.timestamp(NOW_MS + 3_600_000)
+    until = codec.timestamp(NOW_MS + 3_600_000)
     (await guild.owner.put(f"/guilds/{guild.id}/incident-actions", json={"dms_disabled_until": until})).ok()
-    (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await alice.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
     world.clock.advance(3_600_000)
     await send_message(alice, channel)
 
@@ -362,8 +362,8 @@ async def test_the_older_path_opens_the_same_channel_for_the_caller_only(world: 
     opened = (await alice.post(f"/users/{alice.id}/channels", json=body)).ok()
 
     assert opened["id"] == (await alice.post(MINE, json=body)).ok()["id"]
-    (await alice.post(f"/users/{bob.id}/channels", json=body)).refused(403, 50001)
-    (await bot.post(f"/users/{bot.id}/channels", json=body)).refused(403, 20001)
+    (await alice.post(f"/users/{bob.id}/channels", json=body)).rejected(403, 50001)
+    (await bot.post(f"/users/{bot.id}/channels", json=body)).rejected(403, 20001)
 
 
 GUILD_ONLY: tuple[tuple[str, str, Any], ...] = (
@@ -386,10 +386,10 @@ async def test_guild_only_operations_fail_on_private_channels(world: World) -> N
 
     for method, path, body in GUILD_ONLY:
         options = {} if body is None else {"json": body}
-        (await alice.request(method, f"{there}/{path}", **options)).refused(400, 50003)
-        (await stranger.request(method, f"{there}/{path}", **options)).refused(403, 50001)
+        (await alice.request(method, f"{there}/{path}", **options)).rejected(400, 50003)
+        (await stranger.request(method, f"{there}/{path}", **options)).rejected(403, 50001)
     theirs = await send_message(bob, there.removeprefix("/channels/"))
-    (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).refused(400, 50003)
+    (await alice.patch(f"{there}/messages/{theirs['id']}", json={"flags": 4})).rejected(400, 50003)
 
 
 async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) -> None:
@@ -400,7 +400,7 @@ async def test_friends_without_a_shared_guild_can_be_in_a_group(world: World) ->
     asked = {"recipients": [str(bob.id), str(carol.id)]}
 
     # A pending friend request is not enough.
-    (await alice.post(MINE, json=asked)).refused(400, 50033)
+    (await alice.post(MINE, json=asked)).rejected(400, 50033)
     (await carol.put(f"/users/@me/relationships/{alice.id}")).ok()
 
     assert {each["id"] for each in (await alice.post(MINE, json=asked)).ok()["recipients"]} == {

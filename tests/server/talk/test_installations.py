@@ -84,9 +84,9 @@ async def test_installing_requires_manage_guild(world: World) -> None:
     guild = await world.guild(None, alice)
     body = {"guild_id": str(guild.id)}
 
-    (await client.authorize(alice, "bot", response_type=None, body=body)).refused(403, 50013)
-    (await client.authorize(stranger, "bot", response_type=None, body=body)).refused(403, 50001)
-    (await client.authorize(stranger, "bot", response_type=None, body={"guild_id": "1"})).refused(404, 10004)
+    (await client.authorize(alice, "bot", response_type=None, body=body)).rejected(403, 50013)
+    (await client.authorize(stranger, "bot", response_type=None, body=body)).rejected(403, 50001)
+    (await client.authorize(stranger, "bot", response_type=None, body={"guild_id": "1"})).rejected(404, 10004)
     assert (await client.authorize(alice, "bot", response_type=None)).errors("guild_id") == ["BASE_TYPE_REQUIRED"]
     assert await find_installation(world, client, guild.id) is None
 
@@ -108,7 +108,7 @@ async def test_a_guild_with_two_factor_requires_it_of_the_applications_owner(wor
     await world.write(lambda call: call.tx.run("UPDATE guilds SET mfa_level = 1 WHERE id = ?", guild.id))
     await world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", guild.owner.id))
 
-    (await install(client, guild, permissions=Permissions.BAN_MEMBERS)).refused(401, 60003)
+    (await install(client, guild, permissions=Permissions.BAN_MEMBERS)).rejected(401, 60003)
     (await install(client, guild, permissions=Permissions.SEND_MESSAGES)).ok()
 
 
@@ -123,7 +123,7 @@ async def test_a_bot_that_requires_the_code_grant_joins_after_the_exchange(world
     answer = await install(client, guild, response_type="code", redirect_uri=client.redirect_uri, permissions=8)
     fields = url_fields(answer.ok()["url"])
     assert (fields["guild_id"], fields["permissions"]) == (str(guild.id), "8")
-    (await guild.owner.get(member)).refused(404, 10007)
+    (await guild.owner.get(member)).rejected(404, 10007)
     assert signals == []
     tokens = (await client.exchange(fields["code"])).ok()
 
@@ -166,7 +166,7 @@ async def test_commands_can_be_installed_without_a_bot(world: World) -> None:
     assert (integration["id"], integration["scopes"]) == (str(client.id), ["applications.commands"])
     await session.next("GUILD_INTEGRATIONS_UPDATE")
     await session.none_of("INTEGRATION_CREATE", "GUILD_MEMBER_ADD")
-    (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).refused(404, 10007)
+    (await guild.owner.get(f"/guilds/{guild.id}/members/{client.bot.id}")).rejected(404, 10007)
 
 
 async def test_a_commands_only_installation_is_listed_and_removed(world: World) -> None:
@@ -188,7 +188,7 @@ async def test_a_commands_only_installation_is_listed_and_removed(world: World) 
     [entry, *_] = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs")).ok()["audit_log_entries"]
     assert (entry["action_type"], entry["target_id"]) == (82, str(client.id))
     assert await find_installation(world, client, guild.id) is None
-    (await guild.owner.delete(f"{url}/{client.id}")).refused(404, 10005)
+    (await guild.owner.delete(f"{url}/{client.id}")).rejected(404, 10005)
     assert [each["id"] for each in (await guild.owner.get(url)).ok()] == [str(known.application_id)]
 
 
@@ -243,7 +243,7 @@ async def test_a_banned_bot_cannot_be_installed(world: World) -> None:
     (await guild.owner.put(f"/guilds/{guild.id}/bans/{client.bot.id}", json={})).ok()
 
     assert await find_installation(world, client, guild.id) is None
-    (await install(client, guild)).refused(403, 40007)
+    (await install(client, guild)).rejected(403, 40007)
 
 
 async def test_an_installation_ends_with_the_bot_membership_and_the_guild(world: World) -> None:
@@ -281,4 +281,4 @@ async def test_webhook_incoming_requires_manage_webhooks(world: World) -> None:
 
     assert (await client.authorize(alice, "webhook.incoming")).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
     body = {"webhook_channel_id": str(guild.general)}
-    (await client.authorize(alice, "webhook.incoming", body=body)).refused(403, 50013)
+    (await client.authorize(alice, "webhook.incoming", body=body)).rejected(403, 50013)

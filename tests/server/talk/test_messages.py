@@ -210,12 +210,12 @@ async def test_an_empty_message_is_rejected(world: World) -> None:
         {"flags": 4},
     ]
     for body in empty:
-        (await guild.owner.post(path, json=body)).refused(400, 50006)
+        (await guild.owner.post(path, json=body)).rejected(400, 50006)
     assert (await guild.owner.post(path, json={"content": "x" * 2001})).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
     assert (await guild.owner.post(path, json={"content": "x", "nonce": "x" * 26})).errors("nonce") == [
         "NONCE_TYPE_TOO_LONG"
     ]
-    (await guild.owner.post(path, json={"content": "x", "sticker_ids": ["1"]})).refused(400, 50081)
+    (await guild.owner.post(path, json={"content": "x", "sticker_ids": ["1"]})).rejected(400, 50081)
     assert (await guild.send_message(guild.owner, "a\x00b"))["content"] == "ab"
 
 
@@ -224,16 +224,16 @@ async def test_sending_without_access_is_rejected_with_the_reason(world: World) 
     guild = await world.guild(alice, bob)
     stranger = await world.user()
     path = f"/channels/{guild.general}/messages"
-    (await stranger.post(path, json={"content": "hi"})).refused(403, 50001)
-    (await bob.post("/channels/1/messages", json={"content": "hi"})).refused(404, 10003)
+    (await stranger.post(path, json={"content": "hi"})).rejected(403, 50001)
+    (await bob.post("/channels/1/messages", json={"content": "hi"})).rejected(404, 10003)
     forum = await guild.channel("forum")
     await set_type(world, forum, 15)
-    (await bob.post(f"/channels/{forum}/messages", json={"content": "hi"})).refused(400, 40058)
+    (await bob.post(f"/channels/{forum}/messages", json={"content": "hi"})).rejected(400, 40058)
     category = await guild.channel("category", type=4)
-    (await bob.post(f"/channels/{category}/messages", json={"content": "hi"})).refused(400, 50008)
-    (await bob.get(f"/channels/{category}/messages")).refused(400, 50008)
+    (await bob.post(f"/channels/{category}/messages", json={"content": "hi"})).rejected(400, 50008)
+    (await bob.get(f"/channels/{category}/messages")).rejected(400, 50008)
     await deny_everyone(guild, Permissions.SEND_MESSAGES)
-    (await bob.post(path, json={"content": "hi"})).refused(403, 50013)
+    (await bob.post(path, json={"content": "hi"})).rejected(403, 50013)
     (await alice.post(path, json={"content": "hi"})).ok()
 
 
@@ -246,11 +246,11 @@ async def test_the_verification_level_restricts_members_without_a_role(
     await world.write(lambda call: call.tx.run("UPDATE guilds SET verification_level = ?", level))
     await world.write(lambda call: call.tx.run("UPDATE users SET verified = 0"))
     path = f"/channels/{guild.general}/messages"
-    (await bob.post(path, json={"content": "hi"})).refused(403, 50009)
+    (await bob.post(path, json={"content": "hi"})).rejected(403, 50009)
     (await alice.post(path, json={"content": "the owner may"})).ok()
     await world.write(lambda call: call.tx.run("UPDATE users SET verified = 1"))
     if wait_ms is not None:
-        (await bob.post(path, json={"content": "hi"})).refused(403, 50009)
+        (await bob.post(path, json={"content": "hi"})).rejected(403, 50009)
         world.clock.advance(wait_ms)
     (await bob.post(path, json={"content": "hi"})).ok()
     await world.write(lambda call: call.tx.run("UPDATE users SET verified = 0"))
@@ -268,7 +268,7 @@ async def test_slowmode_applies_to_users_and_not_to_bots(world: World) -> None:
         await guild.send_message(author)
     await guild.send_message(bob)
     world.clock.advance(4_000)
-    error = (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
+    error = (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(429, 20016)
     assert error["retry_after"] == 6.0
     world.clock.advance(6_000)
     await guild.send_message(bob)
@@ -281,7 +281,7 @@ async def test_only_bypass_slowmode_exempts_from_slowmode_since_the_split(world:
     await set_slowmode(world, guild.general, 60)
     await guild.allow_permissions(bob, Permissions.MANAGE_MESSAGES)
     await guild.send_message(bob)
-    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).refused(429, 20016)
+    (await bob.post(f"/channels/{guild.general}/messages", json={"content": "hi"})).rejected(429, 20016)
     await guild.allow_permissions(bob, Permissions.BYPASS_SLOWMODE)
     await guild.send_message(bob)
     await world.write(lambda call: call.tx.run("UPDATE roles SET permissions = 0 WHERE permissions = ?", 1 << 52))
@@ -414,7 +414,7 @@ async def test_a_reply_to_an_unknown_message_is_rejected_unless_allowed(world: W
         "REPLIES_CANNOT_REPLY_TO_SYSTEM_MESSAGE"
     ]
     await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
-    (await bob.post(path, json=other_body)).refused(403, 160002)
+    (await bob.post(path, json=other_body)).rejected(403, 160002)
 
 
 async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
@@ -437,9 +437,9 @@ async def test_a_forward_keeps_a_copy_of_the_message(world: World) -> None:
     again = {"type": 1, "message_id": forwarded["id"], "channel_id": str(other)}
     twice = (await bob.post(path, json={"message_reference": again})).ok()
     assert twice["message_snapshots"][0]["message"]["content"] == source["content"]
-    (await bob.post(path, json={"message_reference": reference})).refused(404, 10008)
+    (await bob.post(path, json={"message_reference": reference})).rejected(404, 10008)
     await deny_everyone(guild, Permissions.VIEW_CHANNEL)
-    (await bob.post(path, json={"message_reference": reference})).refused(403, 50001)
+    (await bob.post(path, json={"message_reference": reference})).rejected(403, 50001)
 
 
 async def test_forwarding_requires_permission_to_read_the_message(world: World) -> None:
@@ -452,8 +452,8 @@ async def test_forwarding_requires_permission_to_read_the_message(world: World) 
         body = {"message_reference": {"type": 1, "message_id": source["id"], "channel_id": str(channel)}}
         (await bob.post(path, json=body)).ok()
         await guild.overwrite(channel, guild.id, deny=bits, kind=0)
-        (await bob.get(f"/channels/{channel}/messages/{source['id']}")).refused(403, 50013)
-        (await bob.post(path, json=body)).refused(403, 50013)
+        (await bob.get(f"/channels/{channel}/messages/{source['id']}")).rejected(403, 50013)
+        (await bob.post(path, json=body)).rejected(403, 50013)
         (await guild.owner.post(path, json=body)).ok()
 
 
@@ -468,16 +468,16 @@ async def test_an_app_forwards_only_content_it_can_read(world: World) -> None:
         return {"message_reference": {"type": 1, "message_id": message["id"], "channel_id": str(guild.general)}}
 
     path = f"/channels/{guild.general}/messages"
-    error = (await bot.post(path, json=body(source))).refused(400, 160014)
+    error = (await bot.post(path, json=body(source))).rejected(400, 160014)
     assert error["message"] == "You cannot forward a message whose content you cannot read"
     assert (await bot.post(path, json=body(mine))).ok()["message_snapshots"][0]["message"]["content"]
     forwarded = await guild.send_message(guild.owner, f"<@{bot.id}> see", **body(source))
-    (await bot.post(path, json=body(forwarded))).refused(400, 160014)
+    (await bot.post(path, json=body(forwarded))).rejected(400, 160014)
     world.clock.set(changes.FORWARD_READABLE_CONTENT.at_ms - 1)
     (await bot.post(path, json=body(source))).ok()
     poll = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "a"}}]}
     poll_message = (await guild.owner.post(path, json={"poll": poll})).ok()
-    (await guild.owner.post(path, json=body(poll_message))).refused(400, 50068)
+    (await guild.owner.post(path, json=body(poll_message))).rejected(400, 50068)
 
 
 # Embeds, components, polls
@@ -532,7 +532,7 @@ async def test_embeds_without_the_permission_are_dropped_for_users_and_rejected_
     await deny_everyone(guild, Permissions.EMBED_LINKS)
     body = {"content": "x", "embeds": [{"title": "t"}]}
     assert (await bob.post(f"/channels/{guild.general}/messages", json=body)).ok()["embeds"] == []
-    (await bot.post(f"/channels/{guild.general}/messages", json=body)).refused(403, 50013)
+    (await bot.post(f"/channels/{guild.general}/messages", json=body)).rejected(403, 50013)
 
 
 async def test_components_are_numbered_and_stored(world: World) -> None:
@@ -605,11 +605,11 @@ async def test_a_poll_contains_its_expiry_and_cannot_be_edited(world: World) -> 
     assert message["poll"]["answers"][1]["answer_id"] == 2
     assert message["poll"]["results"] == {"is_finalized": False, "answer_counts": []}
     assert message["poll"]["expiry"] == "2026-11-18T13:06:40.000000+00:00"
-    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 520003)
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).rejected(400, 520003)
     poll["answers"] = [{"poll_media": {"text": "a", "emoji": {"id": "5"}}}]
-    (await bob.post(path, json={"poll": poll})).refused(400, 520004)
+    (await bob.post(path, json={"poll": poll})).rejected(400, 520004)
     await deny_everyone(guild, Permissions.SEND_POLLS)
-    (await bob.post(path, json={"poll": poll})).refused(403, 50013)
+    (await bob.post(path, json={"poll": poll})).rejected(403, 50013)
 
 
 # Reading
@@ -632,8 +632,8 @@ async def test_history_is_paged_newest_first(world: World) -> None:
     assert await page(f"around={ids[3]}&limit=3") == [4, 3, 2]
     assert await page(f"around={ids[3]}&limit=1") == [3]
     assert await page(f"around={ids[3]}&before={ids[1]}&limit=3") == [4, 3, 2]
-    (await bob.get(f"/channels/{channel}/messages?limit=101")).refused(400, 50035)
-    (await bob.get(f"/channels/{channel}/messages/1")).refused(404, 10008)
+    (await bob.get(f"/channels/{channel}/messages?limit=101")).rejected(400, 50035)
+    (await bob.get(f"/channels/{channel}/messages/1")).rejected(404, 10008)
 
 
 async def test_without_read_message_history_no_messages_are_returned(world: World) -> None:
@@ -642,11 +642,11 @@ async def test_without_read_message_history_no_messages_are_returned(world: Worl
     message = await guild.send_message(guild.owner)
     await deny_everyone(guild, Permissions.READ_MESSAGE_HISTORY)
     assert (await bob.get(f"/channels/{guild.general}/messages")).ok() == []
-    (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).refused(403, 50013)
+    (await bob.get(f"/channels/{guild.general}/messages/{message['id']}")).rejected(403, 50013)
     voice = await guild.channel("voice", type=2)
     assert (await bob.get(f"/channels/{voice}/messages")).ok() == []
     await guild.overwrite(voice, guild.id, deny=Permissions.CONNECT, kind=0)
-    (await bob.get(f"/channels/{voice}/messages")).refused(403, 50013)
+    (await bob.get(f"/channels/{voice}/messages")).rejected(403, 50013)
 
 
 # Editing
@@ -670,7 +670,7 @@ async def test_an_edit_by_the_author_is_published(world: World) -> None:
     assert event["mentions"][0]["member"]
     assert (event["guild_id"], event["channel_type"]) == (str(guild.id), 0)
     (await bob.patch(path, json={"content": None})).ok()
-    (await bob.patch(path, json={"embeds": []})).refused(400, 50006)
+    (await bob.patch(path, json={"embeds": []})).rejected(400, 50006)
     assert (await bob.patch(path, json={"content": "x", "embeds": None})).ok()["embeds"] == []
 
 
@@ -679,9 +679,9 @@ async def test_other_users_can_only_suppress_embeds(world: World) -> None:
     guild = await world.guild(None, bob, carol)
     message = await guild.send_message(bob, "x", embeds=[{"title": "t"}])
     path = f"/channels/{guild.general}/messages/{message['id']}"
-    (await carol.patch(path, json={"content": "y"})).refused(403, 50005)
-    (await carol.patch(path, json={"flags": 4})).refused(403, 50013)
-    (await guild.owner.patch(path, json={"flags": 4, "content": "y"})).refused(403, 50005)
+    (await carol.patch(path, json={"content": "y"})).rejected(403, 50005)
+    (await carol.patch(path, json={"flags": 4})).rejected(403, 50013)
+    (await guild.owner.patch(path, json={"flags": 4, "content": "y"})).rejected(403, 50005)
     hidden = (await guild.owner.patch(path, json={"flags": 4})).ok()
     assert (hidden["flags"], hidden["embeds"], hidden["edited_timestamp"]) == (4, [], None)
     restored = (await bob.patch(path, json={"flags": 0})).ok()
@@ -712,10 +712,10 @@ async def test_system_messages_cannot_be_edited_and_some_cannot_be_deleted(world
         return f"/channels/{guild.general}/messages/{int(made.id)}"
 
     joined = await system(7)
-    (await bob.patch(joined, json={"content": "x"})).refused(403, 50021)
+    (await bob.patch(joined, json={"content": "x"})).rejected(403, 50021)
     (await bob.delete(joined)).ok()
     for kind in (1, 4, 21):
-        (await guild.owner.delete(await system(kind))).refused(403, 50021)
+        (await guild.owner.delete(await system(kind))).rejected(403, 50021)
 
 
 # Deleting
@@ -740,7 +740,7 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     (await bot.delete(path(1))).ok()
     (await guild.owner.delete(path(2))).ok()
     (await guild.owner.delete(path(3))).ok()
-    (await guild.owner.delete(path(3))).refused(404, 10008)
+    (await guild.owner.delete(path(3))).rejected(404, 10008)
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
     assert [(entry["target_id"], entry["options"]) for entry in entries] == [
         (str(bob.id), {"channel_id": str(guild.general), "count": "2"})
@@ -750,7 +750,7 @@ async def test_a_deletion_is_published_and_audited_for_users_deleting_others_mes
     entries = (await guild.owner.get(f"/guilds/{guild.id}/audit-logs?action_type=72")).ok()["audit_log_entries"]
     assert len(entries) == 2
     mine = await guild.send_message(guild.owner)
-    (await bob.delete(f"/channels/{guild.general}/messages/{mine['id']}")).refused(403, 50013)
+    (await bob.delete(f"/channels/{guild.general}/messages/{mine['id']}")).rejected(403, 50013)
 
 
 async def test_bulk_delete_publishes_one_event(world: World) -> None:
@@ -762,11 +762,11 @@ async def test_bulk_delete_publishes_one_event(world: World) -> None:
     old = await guild.send_message(bob, "old")
     world.clock.advance(14 * 86_400_000 + 1)
     ids = [(await guild.send_message(bob, str(number)))["id"] for number in range(3)]
-    (await bob.post(f"{path}/bulk-delete", json={"messages": ids})).refused(403, 50013)
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [ids[0], ids[0]]})).refused(400, 50016)
+    (await bob.post(f"{path}/bulk-delete", json={"messages": ids})).rejected(403, 50013)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [ids[0], ids[0]]})).rejected(400, 50016)
     many = [str(int(ids[0]) + number) for number in range(101)]
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": many})).refused(400, 50016)
-    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids, old["id"]]})).refused(400, 50034)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": many})).rejected(400, 50016)
+    (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids, old["id"]]})).rejected(400, 50034)
     unknown = str(int(ids[2]) + 1)
     (await guild.owner.post(f"{path}/bulk-delete", json={"messages": [*ids[:2], unknown]})).ok()
     assert (await session.next("MESSAGE_DELETE_BULK"))["ids"] == ids[:2]
@@ -802,12 +802,12 @@ async def test_an_announcement_is_published_once(world: World) -> None:
     guild = await world.guild(None, bob)
     message = await guild.send_message(bob, "news")
     path = f"/channels/{guild.general}/messages/{message['id']}/crosspost"
-    (await bob.post(path)).refused(400, 50024)
+    (await bob.post(path)).rejected(400, 50024)
     await set_type(world, guild.general, 5)
     assert (await bob.post(path)).ok()["flags"] == MessageFlags.CROSSPOSTED
-    (await bob.post(path)).refused(400, 40033)
+    (await bob.post(path)).rejected(400, 40033)
     other = await guild.send_message(guild.owner, "news")
-    (await bob.post(f"/channels/{guild.general}/messages/{other['id']}/crosspost")).refused(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/messages/{other['id']}/crosspost")).rejected(403, 50013)
 
 
 async def test_a_direct_message_is_delivered_with_its_content(world: World) -> None:
@@ -823,17 +823,17 @@ async def test_a_direct_message_is_delivered_with_its_content(world: World) -> N
     assert "guild_id" not in event
     assert "member" not in event
     reply = (await bot.post(f"/channels/{channel}/messages", json={"content": "yes"})).ok()
-    (await bob.delete(f"/channels/{channel}/messages/{reply['id']}")).refused(400, 50003)
-    (await guild.owner.get(f"/channels/{channel}/messages")).refused(403, 50001)
+    (await bob.delete(f"/channels/{channel}/messages/{reply['id']}")).rejected(400, 50003)
+    (await guild.owner.get(f"/channels/{channel}/messages")).rejected(403, 50001)
 
 
 async def test_a_bot_cannot_message_strangers_or_bots(world: World) -> None:
     guild = await world.guild()
     bot, other, stranger = await world.bot(guild), await world.bot(guild), await world.user()
     channel = await private_channel(world, bot, stranger)
-    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50278)
+    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50278)
     channel = await private_channel(world, bot, other)
-    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).refused(403, 50007)
+    (await bot.post(f"/channels/{channel}/messages", json={"content": "hi"})).rejected(403, 50007)
 
 
 # Functions that other slices use
@@ -883,13 +883,13 @@ async def test_messages_in_an_archived_or_locked_thread_cannot_change(world: Wor
     message = await guild.send_message(bob)
     path = f"/channels/{guild.general}/messages"
     await world.write(lambda call: call.tx.run("UPDATE channels SET archived = 1 WHERE id = ?", guild.general))
-    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 50083)
-    (await bob.delete(f"{path}/{message['id']}")).refused(400, 50083)
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).rejected(400, 50083)
+    (await bob.delete(f"{path}/{message['id']}")).rejected(400, 50083)
     await world.write(
         lambda call: call.tx.run("UPDATE channels SET archived = 0, locked = 1 WHERE id = ?", guild.general)
     )
-    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).refused(400, 160005)
-    (await bob.post(path, json={"content": "x"})).refused(400, 160005)
+    (await bob.patch(f"{path}/{message['id']}", json={"content": "x"})).rejected(400, 160005)
+    (await bob.post(path, json={"content": "x"})).rejected(400, 160005)
     (await guild.owner.post(path, json={"content": "x"})).ok()
 
 

@@ -128,7 +128,7 @@ async def test_pinning_requires_read_message_history(world: World) -> None:
     (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
     for route in (NEW, OLD):
-        (await bot.put(route.format(channel=guild.general, message=message["id"]))).refused(403, 50013)
+        (await bot.put(route.format(channel=guild.general, message=message["id"]))).rejected(403, 50013)
     assert (await bot.get(f"/channels/{guild.general}/messages/pins")).ok() == {"items": [], "has_more": False}
     assert (await bot.get(f"/channels/{guild.general}/pins")).ok() == []
     assert (await bot.delete(NEW.format(channel=guild.general, message=message["id"]))).status == 204
@@ -138,11 +138,11 @@ async def test_only_user_messages_of_the_channel_can_be_pinned(world: World) -> 
     guild = await world.guild()
     message = await guild.send_message(guild.owner)
     other = await guild.channel("other")
-    (await guild.owner.put(NEW.format(channel=other, message=message["id"]))).refused(404, 10008)
-    (await guild.owner.put(NEW.format(channel=1, message=message["id"]))).refused(404, 10003)
+    (await guild.owner.put(NEW.format(channel=other, message=message["id"]))).rejected(404, 10008)
+    (await guild.owner.put(NEW.format(channel=1, message=message["id"]))).rejected(404, 10003)
     (await guild.owner.put(NEW.format(channel=guild.general, message=message["id"]))).ok()
     notice = (await guild.owner.get(f"/channels/{guild.general}/messages", params={"limit": "1"})).ok()[0]
-    (await guild.owner.put(NEW.format(channel=guild.general, message=notice["id"]))).refused(403, 50021)
+    (await guild.owner.put(NEW.format(channel=guild.general, message=notice["id"]))).rejected(403, 50021)
 
 
 async def test_pins_are_paged_by_pin_time(world: World) -> None:
@@ -178,7 +178,7 @@ async def test_a_channel_has_at_most_250_pins_and_the_old_route_lists_50(world: 
         )
 
     await world.write(fill)
-    (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).refused(400, 30003)
+    (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).rejected(400, 30003)
     assert len((await guild.owner.get(f"/channels/{guild.general}/pins")).ok()) == 50
     assert (await guild.owner.delete(OLD.format(channel=guild.general, message=250))).status == 204
     assert (await guild.owner.put(OLD.format(channel=guild.general, message=message["id"]))).status == 204
@@ -209,9 +209,9 @@ async def test_pins_in_an_archived_or_locked_thread_cannot_change(world: World) 
     url = NEW.format(channel=thread, message=message["id"])
     assert (await bot.put(url)).status == 204
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
-    (await bot.delete(url)).refused(400, 160005)
+    (await bot.delete(url)).rejected(400, 160005)
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
-    (await guild.owner.delete(url)).refused(400, 50083)
+    (await guild.owner.delete(url)).rejected(400, 50083)
 
 
 async def test_deleting_a_pinned_message_publishes_no_pins_update(world: World) -> None:

@@ -116,21 +116,21 @@ async def test_a_vote_requires_an_existing_answer_of_a_poll(world: World) -> Non
     assert (await bob.put(path, json={"answer_ids": ["x"]})).errors("answer_ids.0") == ["NUMBER_TYPE_COERCE"]
     assert (await bob.put(path, json={})).errors("answer_ids") == ["BASE_TYPE_REQUIRED"]
     assert (await bob.put(path, json={"answer_ids": [1] * 11})).errors("answer_ids") == ["BASE_TYPE_BAD_LENGTH"]
-    (await bob.put(poll_path(guild.general, message, "answers/@me"), json={"answer_ids": [1]})).refused(400, 520000)
-    (await bob.put(f"/channels/{guild.general}/polls/1/answers/@me", json={"answer_ids": []})).refused(404, 10008)
+    (await bob.put(poll_path(guild.general, message, "answers/@me"), json={"answer_ids": [1]})).rejected(400, 520000)
+    (await bob.put(f"/channels/{guild.general}/polls/1/answers/@me", json={"answer_ids": []})).rejected(404, 10008)
 
 
 async def test_voting_requires_a_user_who_can_read_the_channel(world: World) -> None:
     guild, bob, carol, poll = await guild_with_poll(world)
     bot = await world.bot(guild, permissions=Permissions.ADMINISTRATOR)
     path = poll_path(guild.general, poll, "answers/@me")
-    (await bot.put(path, json={"answer_ids": [1]})).refused(403, 20001)
-    (await (await world.user()).put(path, json={"answer_ids": [1]})).refused(403, 50001)
+    (await bot.put(path, json={"answer_ids": [1]})).rejected(403, 20001)
+    (await (await world.user()).put(path, json={"answer_ids": [1]})).rejected(403, 50001)
     await guild.overwrite(guild.general, carol.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await carol.put(path, json={"answer_ids": [1]})).refused(403, 50013)
+    (await carol.put(path, json={"answer_ids": [1]})).rejected(403, 50013)
     until = {"communication_disabled_until": "2026-11-19T00:00:00+00:00"}
     (await guild.owner.patch(f"/guilds/{guild.id}/members/{bob.id}", json=until)).ok()
-    (await bob.put(path, json={"answer_ids": [1]})).refused(403, 50013)
+    (await bob.put(path, json={"answer_ids": [1]})).rejected(403, 50013)
 
 
 async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
@@ -151,10 +151,10 @@ async def test_voters_of_an_answer_are_listed_by_id(world: World) -> None:
     assert (await bot.get(f"{path}?limit=101")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await bot.get(poll_path(guild.general, poll, "answers/9"))).errors("answer_id") == ["BASE_TYPE_CHOICES"]
     message = await guild.send_message(bob)
-    (await bot.get(poll_path(guild.general, message, "answers/1"))).refused(404, 10008)
-    (await (await world.user()).get(path)).refused(403, 50001)
+    (await bot.get(poll_path(guild.general, message, "answers/1"))).rejected(404, 10008)
+    (await (await world.user()).get(path)).rejected(403, 50001)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await bot.get(path)).refused(403, 50013)
+    (await bot.get(path)).rejected(403, 50013)
 
 
 def result_fields(message: Any) -> dict[str, str]:
@@ -192,9 +192,9 @@ async def test_a_poll_expires_and_posts_its_result(world: World) -> None:
         "victor_answer_text": "that",
     }
     path = poll_path(guild.general, poll, "answers/@me")
-    (await carol.put(path, json={"answer_ids": [1]})).refused(400, 520001)
+    (await carol.put(path, json={"answer_ids": [1]})).rejected(400, 520001)
     assert await counts(carol, guild.general, poll) == {2: (1, True)}
-    (await bob.post(poll_path(guild.general, poll, "expire"))).refused(400, 520001)
+    (await bob.post(poll_path(guild.general, poll, "expire"))).rejected(400, 520001)
 
 
 async def test_the_author_ends_a_poll_early(world: World) -> None:
@@ -204,7 +204,7 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
     for voter, answer in ((bob, 1), (carol, 2)):
         await vote(voter, guild.general, poll, answer)
     session = await bot.connect()
-    (await bob.post(poll_path(guild.general, poll, "expire"))).refused(403, 50005)
+    (await bob.post(poll_path(guild.general, poll, "expire"))).rejected(403, 50005)
     world.clock.advance(1000)
 
     ended = (await bot.post(poll_path(guild.general, poll, "expire"))).ok()
@@ -221,9 +221,9 @@ async def test_the_author_ends_a_poll_early(world: World) -> None:
 async def test_only_a_poll_can_be_ended(world: World) -> None:
     guild, bob, _, poll = await guild_with_poll(world)
     message = await guild.send_message(bob)
-    (await bob.post(poll_path(guild.general, message, "expire"))).refused(400, 520006)
-    (await bob.post(f"/channels/{guild.general}/polls/1/expire")).refused(404, 10008)
-    (await (await world.user()).post(poll_path(guild.general, poll, "expire"))).refused(403, 50001)
+    (await bob.post(poll_path(guild.general, message, "expire"))).rejected(400, 520006)
+    (await bob.post(f"/channels/{guild.general}/polls/1/expire")).rejected(404, 10008)
+    (await (await world.user()).post(poll_path(guild.general, poll, "expire"))).rejected(403, 50001)
 
 
 async def test_a_poll_without_votes_has_no_winner(world: World) -> None:
@@ -260,8 +260,8 @@ async def test_answers_accept_emoji_that_the_author_can_use(world: World) -> Non
 
     media = (await post_poll({"id": emoji["id"]})).ok()["poll"]["answers"][0]["poll_media"]
     assert media["emoji"] == {"id": emoji["id"], "name": "party"}
-    (await post_poll({"id": "5"})).refused(400, 520004)
-    (await post_poll({"name": "party"})).refused(400, 520004)
+    (await post_poll({"id": "5"})).rejected(400, 520004)
+    (await post_poll({"name": "party"})).rejected(400, 520004)
 
 
 async def test_polls_work_in_direct_messages(world: World) -> None:
@@ -298,7 +298,7 @@ async def test_a_poll_expires_in_an_archived_thread_without_unarchiving_it(world
     thread = (await guild.owner.post(path, json={"name": "talk", "type": 11, "auto_archive_duration": 60})).ok()
     poll = await create_poll(guild.owner, int(thread["id"]), duration=2)
     await world.clock.run_for(90 * 60_000)
-    (await bob.put(poll_path(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).refused(400, 50083)
+    (await bob.put(poll_path(int(thread["id"]), poll, "answers/@me"), json={"answer_ids": [1]})).rejected(400, 50083)
     await world.clock.run_for(HOUR_MS)
 
     assert (await bob.get(f"/channels/{thread['id']}")).ok()["thread_metadata"]["archived"]

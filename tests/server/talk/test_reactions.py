@@ -121,9 +121,9 @@ async def test_unknown_emoji_messages_and_channels_are_rejected(world: World) ->
             ("DELETE", guild.owner.id),
         ):
             response = await guild.owner.request(method, path(guild.general, message["id"], emoji, user))
-            response.refused(404, 10014)
-    (await guild.owner.put(path(guild.general, 1, FIRE, "@me"))).refused(404, 10008)
-    (await guild.owner.put(path(1, message["id"], FIRE, "@me"))).refused(404, 10003)
+            response.rejected(404, 10014)
+    (await guild.owner.put(path(guild.general, 1, FIRE, "@me"))).rejected(404, 10008)
+    (await guild.owner.put(path(1, message["id"], FIRE, "@me"))).rejected(404, 10003)
 
 
 async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) -> None:
@@ -134,11 +134,11 @@ async def test_only_the_first_to_use_an_emoji_needs_add_reactions(world: World) 
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY)
 
     await react(bob, guild.general, message["id"])
-    (await bob.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 50013)
+    (await bob.put(path(guild.general, message["id"], "👍", "@me"))).rejected(403, 50013)
 
     await set_everyone_permissions(guild, Permissions.VIEW_CHANNEL | Permissions.ADD_REACTIONS)
-    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
-    (await bob.get(path(guild.general, message["id"], FIRE))).refused(403, 50013)
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
+    (await bob.get(path(guild.general, message["id"], FIRE))).rejected(403, 50013)
 
 
 async def test_a_timed_out_member_cannot_react(world: World) -> None:
@@ -151,7 +151,7 @@ async def test_a_timed_out_member_cannot_react(world: World) -> None:
             "UPDATE members SET timed_out_until_ms = ? WHERE user_id = ?", call.now + 60_000, bob.id
         )
     )
-    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).refused(403, 50013)
+    (await bob.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(403, 50013)
 
 
 async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> None:
@@ -160,7 +160,7 @@ async def test_a_message_has_at_most_twenty_different_emoji(world: World) -> Non
     message = await guild.send_message(guild.owner)
     for number in range(20):
         await react(guild.owner, guild.general, message["id"], chr(0x1F600 + number))
-    (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).refused(400, 30010)
+    (await guild.owner.put(path(guild.general, message["id"], FIRE, "@me"))).rejected(400, 30010)
     await react(bob, guild.general, message["id"], chr(0x1F600))
 
 
@@ -219,8 +219,8 @@ async def test_a_moderator_removes_reactions_of_others(world: World) -> None:
     for emoji in (FIRE, "👍", "👎"):
         await react(bob, guild.general, message["id"], emoji)
     for target in (bob.id, ""):
-        (await bot.delete(path(guild.general, message["id"], FIRE, target))).refused(403, 50013)
-    (await bot.delete(path(guild.general, message["id"]))).refused(403, 50013)
+        (await bot.delete(path(guild.general, message["id"], FIRE, target))).rejected(403, 50013)
+    (await bot.delete(path(guild.general, message["id"]))).rejected(403, 50013)
     await guild.allow_permissions(bot, Permissions.MANAGE_MESSAGES)
     session = await bot.connect()
 
@@ -260,9 +260,9 @@ async def test_reactions_in_direct_messages_reach_both_participants(world: World
     assert event["user_id"] == str(alice.id)
     assert "guild_id" not in event
     assert "member" not in event
-    (await bot.delete(path(channel, message["id"]))).refused(400, 50003)
-    (await bot.delete(path(channel, message["id"], FIRE, alice.id))).refused(400, 50003)
-    (await (await world.user()).put(path(channel, message["id"], FIRE, "@me"))).refused(403, 50001)
+    (await bot.delete(path(channel, message["id"]))).rejected(400, 50003)
+    (await bot.delete(path(channel, message["id"], FIRE, alice.id))).rejected(400, 50003)
+    (await (await world.user()).put(path(channel, message["id"], FIRE, "@me"))).rejected(403, 50001)
 
 
 async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> None:
@@ -273,9 +273,9 @@ async def test_reactions_in_an_archived_thread_cannot_change(world: World) -> No
     await react(guild.owner, thread, message["id"])
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
 
-    (await guild.owner.put(path(thread, message["id"], "👍", "@me"))).refused(400, 50083)
-    (await guild.owner.delete(path(thread, message["id"], FIRE, "@me"))).refused(400, 50083)
-    (await guild.owner.delete(path(thread, message["id"]))).refused(400, 50083)
+    (await guild.owner.put(path(thread, message["id"], "👍", "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"], FIRE, "@me"))).rejected(400, 50083)
+    (await guild.owner.delete(path(thread, message["id"]))).rejected(400, 50083)
 
 
 async def test_reactions_are_deleted_with_their_message(world: World) -> None:
@@ -296,8 +296,8 @@ async def test_premium_users_add_burst_reactions_that_are_counted_separately(wor
     guild = await world.guild(None, bob, carol)
     message = await guild.send_message(bob)
     burst = path(guild.general, message["id"], FIRE, "@me") + "?type=1"
-    (await bob.put(burst)).refused(403, 90002)
-    (await (await world.bot(guild)).put(burst)).refused(403, 90002)
+    (await bob.put(burst)).rejected(403, 90002)
+    (await (await world.bot(guild)).put(burst)).rejected(403, 90002)
     assert (await bob.put(burst.replace("=1", "=2"))).errors("type") == ["BASE_TYPE_CHOICES"]
 
     await world.give_premium(bob)
@@ -328,7 +328,7 @@ async def test_a_user_blocked_by_the_author_cannot_react(world: World) -> None:
         assert (await alice.put(f"/users/@me/relationships/{other.id}", json={"type": 2})).status == 204
 
     for other in (bob, bot):
-        (await other.put(path(guild.general, message["id"], "👍", "@me"))).refused(403, 90001)
+        (await other.put(path(guild.general, message["id"], "👍", "@me"))).rejected(403, 90001)
     # An earlier reaction can still be removed, and the block does not affect the blocker.
     assert (await bob.delete(path(guild.general, message["id"], FIRE, "@me"))).status == 204
     await react(alice, guild.general, bob_message["id"])

@@ -55,11 +55,11 @@ async def test_only_users_can_ack_visible_channels(world: World) -> None:
     await guild.overwrite(hidden, guild.id, deny=Permissions.VIEW_CHANNEL, kind=0)
     player = await (await game(world)).player(bob)
 
-    (await bob.post(path(hidden, 1))).refused(403, 50001)
-    (await bob.post(path(12345, 1))).refused(404, 10003)
-    (await (await world.user()).post(path(guild.general, 1))).refused(403, 50001)
-    (await bot.post(path(guild.general, 1))).refused(403, 20001)
-    (await player.post(path(guild.general, 1))).refused(401, 0)
+    (await bob.post(path(hidden, 1))).rejected(403, 50001)
+    (await bob.post(path(12345, 1))).rejected(404, 10003)
+    (await (await world.user()).post(path(guild.general, 1))).rejected(403, 50001)
+    (await bot.post(path(guild.general, 1))).rejected(403, 20001)
+    (await player.post(path(guild.general, 1))).rejected(401, 0)
     assert (await bob.post(path(guild.general, 1), json={"manual": "yes"})).errors("manual")
     assert await read_states(bob) == {}
 

@@ -46,7 +46,7 @@ async def indexed_guild(world: World, *members: Actor) -> Guild:
 
 async def build_index(world: World, guild: Guild) -> None:
     """Build the index of a guild."""
-    (await guild.owner.get(search_path(guild))).refused(202, 110000)
+    (await guild.owner.get(search_path(guild))).rejected(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()
 
@@ -121,7 +121,7 @@ async def test_the_first_search_of_a_guild_starts_indexing(world: World) -> None
     guild = await world.guild()
     await guild.send_message(guild.owner, "hello there")
 
-    error = (await guild.owner.get(search_path(guild, content="hello"))).refused(202, 110000)
+    error = (await guild.owner.get(search_path(guild, content="hello"))).rejected(202, 110000)
     assert error == {
         "message": "Index not yet available. Try again later",
         "code": 110000,
@@ -482,11 +482,11 @@ async def test_private_threads_are_searched_by_their_members_and_moderators(worl
 async def test_searching_requires_a_member_who_can_read_a_channel(world: World) -> None:
     bob = await world.user()
     guild = await indexed_guild(world, bob)
-    (await (await world.user()).get(search_path(guild))).refused(403, 50001)
-    (await bob.get("/guilds/1/messages/search")).refused(404, 10004)
+    (await (await world.user()).get(search_path(guild))).rejected(403, 50001)
+    (await bob.get("/guilds/1/messages/search")).rejected(404, 10004)
     bits = str(int(Permissions.VIEW_CHANNEL))
     (await guild.owner.patch(f"/guilds/{guild.id}/roles/{guild.id}", json={"permissions": bits})).ok()
-    (await bob.get(search_path(guild))).refused(403, 50001)
+    (await bob.get(search_path(guild))).rejected(403, 50001)
     await guild.overwrite(guild.general, bob.id, allow=Permissions.READ_MESSAGE_HISTORY)
     (await bob.get(search_path(guild))).ok()
 
@@ -494,7 +494,7 @@ async def test_searching_requires_a_member_who_can_read_a_channel(world: World) 
 async def test_bots_require_the_message_content_intent(world: World) -> None:
     guild = await indexed_guild(world)
     await guild.send_message(guild.owner, "hello")
-    (await (await world.bot(guild, flags=0)).get(search_path(guild))).refused(403, 50001)
+    (await (await world.bot(guild, flags=0)).get(search_path(guild))).rejected(403, 50001)
     assert await texts(await world.bot(guild), guild) == ["hello"]
 
 
@@ -503,7 +503,7 @@ async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
     world.clock.set(changes.MESSAGE_SEARCH.at_ms - 60_000)
     guild = await indexed_guild(world)
     bot = await world.bot(guild)
-    (await bot.get(search_path(guild))).refused(403, 20001)
+    (await bot.get(search_path(guild))).rejected(403, 20001)
     await search(guild.owner, guild)
     world.clock.set(changes.MESSAGE_SEARCH.at_ms)
     await search(bot, guild)
@@ -601,18 +601,18 @@ async def test_thread_search_requires_a_readable_channel_with_threads(world: Wor
     bob = await world.user()
     guild = await world.guild(None, bob)
     path = f"/channels/{guild.general}/threads/search"
-    (await bob.get(path)).refused(202, 110000)
+    (await bob.get(path)).rejected(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()
     assert (await bob.get(path)).ok() == {"threads": [], "members": [], "has_more": False, "total_results": 0}
     voice = await guild.channel("voice", type=2)
-    (await bob.get(f"/channels/{voice}/threads/search")).refused(400, 50024)
+    (await bob.get(f"/channels/{voice}/threads/search")).rejected(400, 50024)
     private = (await bob.post("/users/@me/channels", json={"recipient_id": str(guild.owner.id)})).ok()["id"]
-    (await bob.get(f"/channels/{private}/threads/search")).refused(400, 50003)
-    (await bob.get("/channels/1/threads/search")).refused(404, 10003)
-    (await (await world.user()).get(path)).refused(403, 50001)
+    (await bob.get(f"/channels/{private}/threads/search")).rejected(400, 50003)
+    (await bob.get("/channels/1/threads/search")).rejected(404, 10003)
+    (await (await world.user()).get(path)).rejected(403, 50001)
     await guild.overwrite(guild.general, bob.id, deny=Permissions.READ_MESSAGE_HISTORY)
-    (await bob.get(path)).refused(403, 50013)
+    (await bob.get(path)).rejected(403, 50013)
     assert (await guild.owner.get(f"{path}?limit=26")).errors("limit") == ["NUMBER_TYPE_MAX"]
     assert (await guild.owner.get(f"{path}?tag_setting=all")).errors("tag_setting") == ["BASE_TYPE_CHOICES"]
     assert (await guild.owner.get(f"{path}?name={'x' * 101}")).errors("name") == ["BASE_TYPE_MAX_LENGTH"]

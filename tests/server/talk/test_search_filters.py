@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from hubbub.protocol import wire as protocol_wire
+from hubbub.protocol import codec
 from hubbub.protocol.resources import search as wire
 from hubbub.protocol.resources.embeds import Embed, EmbedMedia, EmbedProvider
 from hubbub.server.transports.cdn import default_avatar
@@ -42,7 +42,7 @@ class MessageBoard:
     async def embed(self, name: str, embed: Embed) -> None:
         """Create a message with an embed that only the server can create, not a client (decisions/0045)."""
         message = int(await self.say(name))
-        text = protocol_wire.encode([embed]).decode()
+        text = codec.encode([embed]).decode()
         sql = "UPDATE messages SET embeds = ? WHERE channel_id = ? AND id = ?"
         await self.world.write(lambda call: call.tx.run(sql, text, self.guild.general, message))
 
@@ -98,7 +98,7 @@ async def create_messages(world: World, bob: Actor) -> tuple[MessageBoard, dict[
     board.ids["forwarded"] = board.ids.pop("")
     await board.say("elsewhere", channel=other)
     await board.say("in the dark", channel=nsfw)
-    (await board.owner.get(f"/guilds/{guild.id}/messages/search")).refused(202, 110000)
+    (await board.owner.get(f"/guilds/{guild.id}/messages/search")).rejected(202, 110000)
     assert world.app.worker is not None
     await world.app.worker.run_due()
     return board, {"bot": bot.id, "role": role, "other": other, "first": int(first)}

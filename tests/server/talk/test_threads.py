@@ -6,7 +6,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -66,7 +66,7 @@ async def test_a_thread_started_from_a_message_takes_its_id(world: World) -> Non
     assert (await guild.last_audit_entry(110))["target_id"] == message["id"]
 
     again = await guild.owner.post(f"/channels/{guild.general}/messages/{message['id']}/threads", json={"name": "x"})
-    again.refused(400, 160004)
+    again.rejected(400, 160004)
     fetched = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert fetched["thread"]["id"] == message["id"]
 
@@ -88,15 +88,15 @@ async def test_starting_a_thread_requires_channel_message_and_permission(world: 
     voice = await guild.channel("voice", type=2)
     message = await guild.send_message(guild.owner)
     path = f"/channels/{guild.general}/messages"
-    (await bob.post(f"{path}/1/threads", json={"name": "x"})).refused(404, 10008)
-    (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).refused(400, 50024)
+    (await bob.post(f"{path}/1/threads", json={"name": "x"})).rejected(404, 10008)
+    (await bob.post(f"/channels/{voice}/threads", json={"name": "x"})).rejected(400, 50024)
     inner = await create_thread(guild.owner, guild.general)
-    (await bob.post(f"/channels/{inner}/threads", json={"name": "x"})).refused(400, 50024)
+    (await bob.post(f"/channels/{inner}/threads", json={"name": "x"})).rejected(400, 50024)
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": ""})).errors("name")
     (await bob.post(f"{path}/{message['id']}/threads", json={"name": " "})).errors("name")
     await guild.overwrite(guild.general, bob.id, deny=Permissions.CREATE_PUBLIC_THREADS)
-    (await bob.post(f"{path}/{message['id']}/threads", json={"name": "x"})).refused(403, 50013)
-    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC})).refused(403, 50013)
+    (await bob.post(f"{path}/{message['id']}/threads", json={"name": "x"})).rejected(403, 50013)
+    (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": PUBLIC})).rejected(403, 50013)
     (await bob.post(f"/channels/{guild.general}/threads", json={"name": "x"})).ok()
     response = await bob.post(f"/channels/{guild.general}/threads", json={"name": "x", "type": 10})
     assert response.errors("type") == ["BASE_TYPE_CHOICES"]
@@ -108,7 +108,7 @@ async def test_a_system_message_cannot_start_a_thread(world: World) -> None:
     event = (await guild.owner.get(f"/channels/{guild.general}/messages")).ok()[0]
     assert event["type"] == 18
     response = await guild.owner.post(f"/channels/{guild.general}/messages/{event['id']}/threads", json={"name": "x"})
-    response.refused(403, 50021)
+    response.rejected(403, 50021)
 
 
 async def test_a_thread_without_a_message_is_private_by_default(world: World) -> None:
@@ -142,7 +142,7 @@ async def test_private_thread_events_reach_only_members_and_moderators(world: Wo
     assert (await moderator.next("MESSAGE_CREATE"))["content"] == "psst"
     await stranger.none_of("THREAD_CREATE", "MESSAGE_CREATE", "THREAD_MEMBERS_UPDATE")
     bob = await guild.member()
-    (await bob.get(f"/channels/{thread_id}")).refused(403, 50001)
+    (await bob.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
 
 @pytest.mark.dated(changes.PERMISSION_SPLITS)
@@ -154,7 +154,7 @@ async def test_slowmode_limits_thread_creation_by_users(world: World) -> None:
     await create_thread(bob, guild.general)
     path = f"/channels/{guild.general}/threads"
     rejected = await bob.post(path, json={"name": "x", "type": PUBLIC})
-    assert rejected.refused(429, 20016)["retry_after"] == 30
+    assert rejected.rejected(429, 20016)["retry_after"] == 30
     for _ in range(2):
         await create_thread(bot, guild.general)
     world.clock.advance(30_000)
@@ -173,7 +173,7 @@ async def test_a_guild_has_at_most_one_thousand_active_threads(world: World) -> 
             channels.insert(call.tx, row)
 
     await world.write(fill)
-    (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "x"})).refused(400, 160006)
+    (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "x"})).rejected(400, 160006)
 
 
 # Forums
@@ -221,18 +221,18 @@ async def test_a_forum_post_requires_content_permission_and_tag(world: World) ->
     tag = (await get_channel(guild, forum))["available_tags"][0]["id"]
     path = f"/channels/{forum}/threads"
     assert (await bob.post(path, json={"name": "x"})).errors("message") == ["BASE_TYPE_REQUIRED"]
-    (await create_post(bob, forum)).refused(400, 40066)
-    (await create_post(bob, forum, applied_tags=[tag])).refused(403, 50013)
-    (await create_post(bob, forum, applied_tags=["1"])).refused(404, 10087)
+    (await create_post(bob, forum)).rejected(400, 40066)
+    (await create_post(bob, forum, applied_tags=[tag])).rejected(403, 50013)
+    (await create_post(bob, forum, applied_tags=["1"])).rejected(404, 10087)
     (await create_post(bob, forum, applied_tags=["1"] * 6)).errors("applied_tags")
-    (await create_post(guild.owner, forum)).refused(400, 40067)
+    (await create_post(guild.owner, forum)).rejected(400, 40067)
     (await guild.owner.patch(f"/channels/{forum}", json={"available_tags": [{"name": "free"}]})).ok()
-    (await create_post(bob, forum)).refused(400, 40067)
+    (await create_post(bob, forum)).rejected(400, 40067)
     (await guild.owner.patch(f"/channels/{forum}", json={"flags": 0})).ok()
-    (await create_post(bob, forum, message={})).refused(400, 50006)
+    (await create_post(bob, forum, message={})).rejected(400, 50006)
     (await create_post(bob, forum)).ok()
     await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES)
-    (await create_post(bob, forum)).refused(403, 50013)
+    (await create_post(bob, forum)).rejected(403, 50013)
     await guild.overwrite(forum, bob.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
     (await create_post(bob, forum)).ok()
 
@@ -242,11 +242,11 @@ async def test_a_forum_pins_one_post_and_archiving_unpins_it(world: World) -> No
     forum = await guild.channel("ideas", type=FORUM)
     one, two = [(await create_post(guild.owner, forum)).ok()["id"] for _ in range(2)]
     assert (await guild.owner.patch(f"/channels/{one}", json={"flags": 2})).ok()["flags"] == 2
-    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).refused(400, 30047)
+    (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).rejected(400, 30047)
     assert (await guild.owner.patch(f"/channels/{one}", json={"archived": True})).ok()["flags"] == 0
     (await guild.owner.patch(f"/channels/{two}", json={"flags": 2})).ok()
     plain = await create_thread(guild.owner, guild.general)
-    (await guild.owner.patch(f"/channels/{plain}", json={"flags": 2})).refused(400, 50024)
+    (await guild.owner.patch(f"/channels/{plain}", json={"flags": 2})).rejected(400, 50024)
 
 
 # Messages
@@ -288,7 +288,7 @@ async def test_a_message_unarchives_a_thread_unless_it_is_locked(world: World) -
         str(guild.id),
     )
     (await guild.owner.patch(f"/channels/{thread_id}", json={"archived": True, "locked": True})).ok()
-    (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).refused(400, 160005)
+    (await bob.post(f"/channels/{thread_id}/messages", json={"content": "x"})).rejected(400, 160005)
     await guild.send_message(guild.owner, channel=thread_id)
     assert (await get_channel(guild, thread_id))["thread_metadata"]["archived"] is False
 
@@ -323,15 +323,15 @@ async def test_a_member_joins_and_leaves_a_thread(world: World) -> None:
 
     assert (await bot.delete(f"{path}/@me")).status == 204
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(bot.id)]
-    (await bot.get(f"{path}/{bot.id}")).refused(404, 10007)
-    (await bot.put(f"/channels/{guild.general}/thread-members/@me")).refused(400, 50024)
+    (await bot.get(f"{path}/{bot.id}")).rejected(404, 10007)
+    (await bot.put(f"/channels/{guild.general}/thread-members/@me")).rejected(400, 50024)
 
 
 async def test_an_app_lists_thread_members_only_with_the_intent(world: World) -> None:
     guild = await world.guild()
     bot = await world.bot(guild, flags=0)
     thread_id = await create_thread(guild.owner, guild.general)
-    (await bot.get(f"/channels/{thread_id}/thread-members")).refused(403, 50001)
+    (await bot.get(f"/channels/{thread_id}/thread-members")).rejected(403, 50001)
 
 
 async def test_other_members_are_added_and_removed(world: World) -> None:
@@ -345,25 +345,25 @@ async def test_other_members_are_added_and_removed(world: World) -> None:
     event = await session.next("MESSAGE_CREATE")
     assert (event["type"], [user["id"] for user in event["mentions"]]) == (1, [str(carol.id)])
     (await carol.get(f"/channels/{thread_id}")).ok()
-    (await carol.delete(f"{path}/{bob.id}")).refused(403, 50013)
-    (await bob.put(f"{path}/1")).refused(404, 10013)
+    (await carol.delete(f"{path}/{bob.id}")).rejected(403, 50013)
+    (await bob.put(f"{path}/1")).rejected(404, 10013)
     stranger = await world.user()
-    (await bob.put(f"{path}/{stranger.id}")).refused(404, 10007)
+    (await bob.put(f"{path}/{stranger.id}")).rejected(404, 10007)
 
     (await bob.delete(f"{path}/{carol.id}")).ok()
     assert (await session.next("THREAD_MEMBERS_UPDATE"))["removed_member_ids"] == [str(carol.id)]
     assert (await session.next("MESSAGE_CREATE"))["type"] == 2
-    (await bob.delete(f"{path}/{carol.id}")).refused(404, 10007)
-    (await carol.get(f"/channels/{thread_id}")).refused(403, 50001)
+    (await bob.delete(f"{path}/{carol.id}")).rejected(404, 10007)
+    (await carol.get(f"/channels/{thread_id}")).rejected(403, 50001)
 
 
 async def test_a_private_thread_can_disallow_invitations(world: World) -> None:
     guild = await world.guild()
     bob, carol = await guild.member(), await guild.member()
     thread_id = await create_thread(bob, guild.general, PRIVATE, invitable=False)
-    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).refused(403, 50013)
+    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(403, 50013)
     (await guild.owner.patch(f"/channels/{thread_id}", json={"invitable": True, "locked": True})).ok()
-    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).refused(400, 160005)
+    (await bob.put(f"/channels/{thread_id}/thread-members/{carol.id}")).rejected(400, 160005)
     (await guild.owner.put(f"/channels/{thread_id}/thread-members/{carol.id}")).ok()
 
 
@@ -379,7 +379,7 @@ async def test_private_channels_have_no_threads(world: World) -> None:
         ("GET", f"thread-members/{alice.id}", None),
         ("GET", "threads/archived/public", None),
     ):
-        (await alice.request(method, f"/channels/{direct}/{path}", json=body)).refused(400, 50003)
+        (await alice.request(method, f"/channels/{direct}/{path}", json=body)).rejected(400, 50003)
 
 
 async def test_members_of_an_archived_thread_cannot_change(world: World) -> None:
@@ -394,7 +394,7 @@ async def test_members_of_an_archived_thread_cannot_change(world: World) -> None
         await guild.owner.put(f"{path}/{bob.id}"),
         await guild.owner.delete(f"{path}/{bob.id}"),
     ):
-        response.refused(400, 50083)
+        response.rejected(400, 50083)
 
 
 async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
@@ -402,7 +402,7 @@ async def test_a_thread_has_at_most_one_thousand_members(world: World) -> None:
     bob = await guild.member()
     thread_id = await create_thread(guild.owner, guild.general)
     await world.write(lambda call: call.tx.run("UPDATE channels SET member_count = 1000 WHERE id = ?", thread_id))
-    (await bob.put(f"/channels/{thread_id}/thread-members/@me")).refused(400, 30033)
+    (await bob.put(f"/channels/{thread_id}/thread-members/@me")).rejected(400, 30033)
     assert (await get_channel(guild, thread_id))["member_count"] == 50
 
 
@@ -432,15 +432,15 @@ async def test_the_creator_updates_some_fields_and_moderators_all(world: World) 
     assert (event["type"], event["content"], event["channel_id"]) == (4, "Other Words", str(thread_id))
     entry = await guild.last_audit_entry(111)
     assert {"key": "name", "old_value": "talk", "new_value": "Other Words"} in entry["changes"]
-    (await bob.patch(path, json={"locked": True})).refused(403, 50013)
-    (await bob.patch(path, json={"applied_tags": []})).refused(403, 50013)
-    (await bob.patch(path, json={"rate_limit_per_user": 5})).refused(403, 50013)
-    (await carol.patch(path, json={"name": "x"})).refused(403, 50013)
-    (await carol.patch(path, json={"archived": True})).refused(403, 50013)
+    (await bob.patch(path, json={"locked": True})).rejected(403, 50013)
+    (await bob.patch(path, json={"applied_tags": []})).rejected(403, 50013)
+    (await bob.patch(path, json={"rate_limit_per_user": 5})).rejected(403, 50013)
+    (await carol.patch(path, json={"name": "x"})).rejected(403, 50013)
+    (await carol.patch(path, json={"archived": True})).rejected(403, 50013)
     await guild.allow_permissions(carol, Permissions.MANAGE_THREADS)
     edited = (await carol.patch(path, json={"locked": True, "rate_limit_per_user": 5})).ok()
     assert (edited["thread_metadata"]["locked"], edited["rate_limit_per_user"]) == (True, 5)
-    (await bob.patch(path, json={"name": "x"})).refused(400, 160005)
+    (await bob.patch(path, json={"name": "x"})).rejected(400, 160005)
 
 
 async def test_an_archived_thread_must_be_unarchived_before_other_changes(world: World) -> None:
@@ -450,14 +450,14 @@ async def test_an_archived_thread_must_be_unarchived_before_other_changes(world:
     path = f"/channels/{thread_id}"
     world.clock.advance(1000)
     (await bob.patch(path, json={"archived": True})).ok()
-    (await bob.patch(path, json={"name": "x"})).refused(400, 50083)
-    (await guild.owner.patch(path, json={"locked": True})).refused(400, 50083)
+    (await bob.patch(path, json={"name": "x"})).rejected(400, 50083)
+    (await guild.owner.patch(path, json={"locked": True})).rejected(400, 50083)
     assert (await carol.patch(path, json={"archived": False})).ok()["thread_metadata"]["archived"] is False
     (await bob.patch(path, json={"archived": True})).ok()
     assert (await bob.patch(path, json={"archived": False, "name": "x"})).ok()["name"] == "x"
     await guild.overwrite(guild.general, carol.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
     (await bob.patch(path, json={"archived": True})).ok()
-    (await carol.patch(path, json={"archived": False})).refused(403, 50013)
+    (await carol.patch(path, json={"archived": False})).rejected(403, 50013)
 
 
 async def test_an_inactive_thread_is_archived_automatically(world: World) -> None:
@@ -496,7 +496,7 @@ async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
     bob = await guild.member()
     thread_id = await create_thread(bob, guild.general)
     session = await (await world.bot(guild)).connect()
-    (await bob.delete(f"/channels/{thread_id}")).refused(403, 50013)
+    (await bob.delete(f"/channels/{thread_id}")).rejected(403, 50013)
     response = await guild.owner.delete(f"/channels/{thread_id}")
     assert (response.status, response.ok()["id"]) == (200, str(thread_id))
     assert await session.next("THREAD_DELETE") == {
@@ -506,7 +506,7 @@ async def test_deleting_a_thread_deletes_its_messages(world: World) -> None:
         "type": PUBLIC,
     }
     assert (await guild.last_audit_entry(112))["target_id"] == str(thread_id)
-    (await guild.owner.get(f"/channels/{thread_id}")).refused(404, 10003)
+    (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
 
 
 async def test_threads_are_deleted_with_their_channel_and_guild(world: World) -> None:
@@ -514,11 +514,11 @@ async def test_threads_are_deleted_with_their_channel_and_guild(world: World) ->
     channel = await guild.channel("gone")
     thread_id, other = await create_thread(guild.owner, channel), await create_thread(guild.owner, guild.general)
     (await guild.owner.delete(f"/channels/{channel}")).ok()
-    (await guild.owner.get(f"/channels/{thread_id}")).refused(404, 10003)
+    (await guild.owner.get(f"/channels/{thread_id}")).rejected(404, 10003)
     count_sql = "SELECT COUNT(*) FROM thread_members"
     assert await world.write(lambda call: call.tx.value(count_sql)) == 1
     (await guild.owner.delete(f"/guilds/{guild.id}")).ok()
-    (await guild.owner.get(f"/channels/{other}")).refused(404, 10003)
+    (await guild.owner.get(f"/channels/{other}")).rejected(404, 10003)
     assert await world.write(lambda call: call.tx.value(count_sql)) == 0
 
 
@@ -552,7 +552,7 @@ async def test_private_archived_threads_are_listed_for_moderators_and_members(wo
         (await bob.patch(f"/channels/{each}", json={"archived": True})).ok()
         thread_ids.append(str(each))
     path = f"/channels/{guild.general}"
-    (await bob.get(f"{path}/threads/archived/private")).refused(403, 50013)
+    (await bob.get(f"{path}/threads/archived/private")).rejected(403, 50013)
     listed = (await guild.owner.get(f"{path}/threads/archived/private")).ok()
     assert {each["id"] for each in listed["threads"]} == set(thread_ids)
     own_page = (await bob.get(f"{path}/users/@me/threads/archived/private?limit=2")).ok()
@@ -604,7 +604,7 @@ async def test_threads_have_no_permission_overwrites(world: World, kind: int) ->
     guild = await world.guild()
     thread_id = await create_thread(guild.owner, guild.general, kind)
     path = f"/channels/{thread_id}/permissions/{guild.id}"
-    (await guild.owner.put(path, json={"type": 0})).refused(400, 50024)
+    (await guild.owner.put(path, json={"type": 0})).rejected(400, 50024)
 
 
 async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) -> None:
@@ -615,14 +615,14 @@ async def test_a_timed_out_member_cannot_join_or_change_threads(world: World) ->
         await create_thread(bob, guild.general, PRIVATE),
     )
     (await bob.put(f"/channels/{own_thread}/thread-members/{eve.id}")).ok()
-    until = wire.timestamp(world.clock.now_ms() + MINUTE_MS)
+    until = codec.timestamp(world.clock.now_ms() + MINUTE_MS)
     path = f"/guilds/{guild.id}/members/{bob.id}"
     (await guild.owner.patch(path, json={"communication_disabled_until": until})).ok()
 
-    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).refused(403, 50013)
-    (await bob.put(f"/channels/{other_thread}/thread-members/{bob.id}")).refused(403, 50013)
-    (await bob.patch(f"/channels/{own_thread}", json={"name": "mine"})).refused(403, 50013)
-    (await bob.delete(f"/channels/{own_thread}/thread-members/{eve.id}")).refused(403, 50013)
+    (await bob.put(f"/channels/{other_thread}/thread-members/@me")).rejected(403, 50013)
+    (await bob.put(f"/channels/{other_thread}/thread-members/{bob.id}")).rejected(403, 50013)
+    (await bob.patch(f"/channels/{own_thread}", json={"name": "mine"})).rejected(403, 50013)
+    (await bob.delete(f"/channels/{own_thread}/thread-members/{eve.id}")).rejected(403, 50013)
     (await bob.get(f"/channels/{other_thread}/messages")).ok()
     (await bob.delete(f"/channels/{own_thread}/thread-members/@me")).ok()
 
@@ -636,7 +636,7 @@ async def test_a_history_cannot_be_read_before_its_thread(world: World) -> None:
     thread_id = int((await create_post(guild.owner, forum)).ok()["id"])
     path = f"/channels/{thread_id}/messages"
 
-    (await guild.owner.get(f"{path}?before={thread_id - 1}")).refused(400, 50085)
+    (await guild.owner.get(f"{path}?before={thread_id - 1}")).rejected(400, 50085)
     # The first message of a post has the thread's id, so paging back ends there.
     assert (await guild.owner.get(f"{path}?before={thread_id}")).ok() == []
     assert len((await guild.owner.get(f"{path}?before={thread_id + 1}")).ok()) == 1

@@ -29,12 +29,12 @@ async def test_typing_requires_permission_to_send_messages(world: World) -> None
     guild = await world.guild()
     bot = await world.bot(guild)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES)
-    (await bot.post(f"/channels/{guild.general}/typing")).refused(403, 50013)
+    (await bot.post(f"/channels/{guild.general}/typing")).rejected(403, 50013)
     await guild.overwrite(guild.general, bot.id, deny=Permissions.VIEW_CHANNEL)
-    (await bot.post(f"/channels/{guild.general}/typing")).refused(403, 50001)
-    (await bot.post("/channels/1/typing")).refused(404, 10003)
+    (await bot.post(f"/channels/{guild.general}/typing")).rejected(403, 50001)
+    (await bot.post("/channels/1/typing")).rejected(404, 10003)
     category = await guild.channel("category", type=4)
-    (await bot.post(f"/channels/{category}/typing")).refused(400, 50008)
+    (await bot.post(f"/channels/{category}/typing")).rejected(400, 50008)
 
 
 async def test_typing_in_threads_requires_their_own_permission(world: World) -> None:
@@ -45,7 +45,7 @@ async def test_typing_in_threads_requires_their_own_permission(world: World) -> 
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES)
     assert (await bot.post(f"/channels/{thread}/typing")).status == 204
     await guild.overwrite(guild.general, bot.id, deny=Permissions.SEND_MESSAGES_IN_THREADS)
-    (await bot.post(f"/channels/{thread}/typing")).refused(403, 50013)
+    (await bot.post(f"/channels/{thread}/typing")).rejected(403, 50013)
 
 
 async def test_typing_in_a_private_thread_is_sent_only_to_its_members(world: World) -> None:

@@ -132,8 +132,8 @@ async def test_webhooks_of_hidden_channels_are_not_listed(world: World) -> None:
     await guild.overwrite(secret, bob.id, deny=Permissions.VIEW_CHANNEL)
 
     assert (await bob.get(f"/guilds/{guild.id}/webhooks")).ok() == []
-    (await bob.get(f"/webhooks/{hook.id}")).refused(403, 50001)
-    (await bob.get(f"/channels/{secret}/webhooks")).refused(403, 50001)
+    (await bob.get(f"/webhooks/{hook.id}")).rejected(403, 50001)
+    (await bob.get(f"/channels/{secret}/webhooks")).rejected(403, 50001)
 
 
 @pytest.mark.parametrize("standing", ["outsider", "member", "manager"])
@@ -157,7 +157,7 @@ async def test_managing_webhooks_requires_manage_webhooks(world: World, standing
         if standing == "manager":
             response.ok()
         else:
-            response.refused(403, 50001 if standing == "outsider" else 50013)
+            response.rejected(403, 50001 if standing == "outsider" else 50013)
 
 
 async def test_unknown_webhooks_tokens_and_channels_are_rejected(world: World) -> None:
@@ -165,13 +165,13 @@ async def test_unknown_webhooks_tokens_and_channels_are_rejected(world: World) -
     hook = await create_webhook(world, guild.owner, guild.general)
 
     for method in ("GET", "PATCH", "DELETE"):
-        (await guild.owner.request(method, "/webhooks/1", json={})).refused(404, 10015)
-        (await world.request(method, "/webhooks/1/token", json={})).refused(404, 10015)
-        (await world.request(method, f"/webhooks/{hook.id}/{'x' * 68}", json={})).refused(401, 50027)
-    (await world.request("POST", f"/webhooks/{hook.id}/x", json={"content": "a"})).refused(401, 50027)
-    (await world.request("POST", "/webhooks/1/x", json={"content": "a"})).refused(404, 10015)
-    (await guild.owner.post("/channels/1/webhooks", json={"name": "a"})).refused(404, 10003)
-    (await guild.owner.get("/guilds/1/webhooks")).refused(404, 10004)
+        (await guild.owner.request(method, "/webhooks/1", json={})).rejected(404, 10015)
+        (await world.request(method, "/webhooks/1/token", json={})).rejected(404, 10015)
+        (await world.request(method, f"/webhooks/{hook.id}/{'x' * 68}", json={})).rejected(401, 50027)
+    (await world.request("POST", f"/webhooks/{hook.id}/x", json={"content": "a"})).rejected(401, 50027)
+    (await world.request("POST", "/webhooks/1/x", json={"content": "a"})).rejected(404, 10015)
+    (await guild.owner.post("/channels/1/webhooks", json={"name": "a"})).rejected(404, 10003)
+    (await guild.owner.get("/guilds/1/webhooks")).rejected(404, 10004)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ async def test_a_webhook_requires_a_name_and_a_valid_avatar(world: World) -> Non
     path = f"/channels/{guild.general}/webhooks"
 
     assert (await guild.owner.post(path, json={})).errors("name") == ["BASE_TYPE_REQUIRED"]
-    (await guild.owner.post(path, json={"name": "a", "avatar": "data:image/png;base64,AAAA"})).refused(400, 50035)
+    (await guild.owner.post(path, json={"name": "a", "avatar": "data:image/png;base64,AAAA"})).rejected(400, 50035)
 
 
 async def test_categories_and_threads_have_no_webhooks(world: World) -> None:
@@ -210,7 +210,7 @@ async def test_categories_and_threads_have_no_webhooks(world: World) -> None:
     thread = (await guild.owner.post(f"/channels/{guild.general}/threads", json={"name": "t", "type": 11})).ok()["id"]
 
     for channel in (category, thread):
-        (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "a"})).refused(400, 50024)
+        (await guild.owner.post(f"/channels/{channel}/webhooks", json={"name": "a"})).rejected(400, 50024)
 
 
 async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) -> None:
@@ -220,16 +220,16 @@ async def test_a_channel_has_at_most_15_webhooks_and_a_guild_1000(world: World) 
         await create_webhook(world, guild.owner, guild.general)
     other_hook = await create_webhook(world, guild.owner, other)
 
-    (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "a"})).refused(400, 30007)
+    (await guild.owner.post(f"/channels/{guild.general}/webhooks", json={"name": "a"})).rejected(400, 30007)
     move = {"channel_id": str(guild.general)}
-    (await guild.owner.patch(f"/webhooks/{other_hook.id}", json=move)).refused(400, 30007)
+    (await guild.owner.patch(f"/webhooks/{other_hook.id}", json=move)).rejected(400, 30007)
 
     def fill(call: Any) -> None:
         for number in range(1, wire.WEBHOOKS_PER_GUILD_MAX - 15):
             store.insert(call.tx, WebhookRow(number, 1, guild.id, 1, None, "a"))
 
     await world.write(fill)
-    (await guild.owner.post(f"/channels/{other}/webhooks", json={"name": "a"})).refused(400, 30058)
+    (await guild.owner.post(f"/channels/{other}/webhooks", json={"name": "a"})).rejected(400, 30058)
 
 
 async def test_a_webhook_is_renamed_and_moved(world: World) -> None:
@@ -265,9 +265,9 @@ async def test_moving_a_webhook_requires_manage_webhooks_in_the_target(world: Wo
     hook = await create_webhook(world, guild.owner, guild.general)
     await guild.overwrite(guild.general, bob.id, allow=MANAGE)
 
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(other)})).refused(403, 50013)
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(foreign.general)})).refused(404, 10003)
-    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": "1"})).refused(404, 10003)
+    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(other)})).rejected(403, 50013)
+    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": str(foreign.general)})).rejected(404, 10003)
+    (await bob.patch(f"/webhooks/{hook.id}", json={"channel_id": "1"})).rejected(404, 10003)
 
 
 async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None:
@@ -281,7 +281,7 @@ async def test_a_deleted_webhook_can_no_longer_be_executed(world: World) -> None
     await session.next("WEBHOOKS_UPDATE")
     (entry,) = await audit_entries(guild, 52)
     assert {change["key"]: change["old_value"] for change in entry["changes"]}["name"] == "hook"
-    (await hook.execute("again")).refused(404, 10015)
+    (await hook.execute("again")).rejected(404, 10015)
     stored = (await guild.owner.get(f"/channels/{guild.general}/messages/{message['id']}")).ok()
     assert stored["author"] == message["author"]
 
@@ -306,7 +306,7 @@ async def test_a_token_alone_reads_renames_and_deletes(world: World) -> None:
     assert (await world.request("DELETE", hook.path)).status == 204
     await session.next("WEBHOOKS_UPDATE")
     assert len(await audit_entries(guild, 52)) == 1
-    (await world.request("GET", hook.path)).refused(404, 10015)
+    (await world.request("GET", hook.path)).rejected(404, 10015)
 
 
 async def test_a_webhook_created_by_a_bot_belongs_to_its_application(world: World) -> None:
@@ -323,7 +323,7 @@ async def test_a_webhook_created_by_a_bot_belongs_to_its_application(world: Worl
     # Its own application sees it even without the permission.
     await guild.overwrite(guild.general, bot.id, deny=MANAGE)
     assert (await bot.get(f"/webhooks/{hook.id}")).ok()["token"] == hook.shown["token"]
-    (await bot.delete(f"/webhooks/{hook.id}")).refused(403, 50013)
+    (await bot.delete(f"/webhooks/{hook.id}")).rejected(403, 50013)
 
 
 async def test_webhooks_are_deleted_with_their_channel(world: World) -> None:
@@ -333,7 +333,7 @@ async def test_webhooks_are_deleted_with_their_channel(world: World) -> None:
 
     (await guild.owner.delete(f"/channels/{other}")).ok()
 
-    (await world.request("GET", hook.path)).refused(404, 10015)
+    (await world.request("GET", hook.path)).rejected(404, 10015)
     assert (await guild.owner.get(f"/guilds/{guild.id}/webhooks")).ok() == []
 
 
@@ -343,7 +343,7 @@ async def test_webhooks_are_deleted_with_their_guild(world: World) -> None:
 
     assert (await guild.owner.delete(f"/guilds/{guild.id}")).status == 204
 
-    (await hook.execute("hi")).refused(404, 10015)
+    (await hook.execute("hi")).rejected(404, 10015)
 
 
 async def test_webhook_tokens_are_not_stored(world: World) -> None:
@@ -428,8 +428,8 @@ async def test_empty_and_oversized_webhook_messages_are_rejected(world: World) -
     guild = await world.guild()
     hook = await create_webhook(world, guild.owner, guild.general)
 
-    (await hook.execute()).refused(400, 50006)
-    (await hook.execute("  ")).refused(400, 50006)
+    (await hook.execute()).rejected(400, 50006)
+    (await hook.execute("  ")).rejected(400, 50006)
     assert (await hook.execute("a" * 2001)).errors("content") == ["BASE_TYPE_MAX_LENGTH"]
     assert (await hook.execute(embeds=[{}])).errors("embeds.0.description") == ["BASE_TYPE_REQUIRED"]
 
@@ -483,7 +483,7 @@ async def test_a_webhook_creates_a_poll(world: World) -> None:
 
     assert message["poll"]["question"]["text"] == "tea?"
     change = await world.request("PATCH", f"{hook.path}/messages/{message['id']}", json={"content": "a"})
-    change.refused(400, 520003)
+    change.rejected(400, 520003)
 
 
 async def test_webhooks_without_an_application_send_only_non_interactive_components(world: World) -> None:
@@ -512,7 +512,7 @@ async def test_webhooks_without_an_application_send_only_non_interactive_compone
             "PATCH", path, json={"components": [{"type": 1, "components": [{"type": kind}]}]}
         )
         assert response.errors("components.0.components.0.type") == ["NUMBER_TYPE_COERCE"], kind
-    (await hook.execute(None, "", components=[text], flags=V2)).refused(400, 50006)
+    (await hook.execute(None, "", components=[text], flags=V2)).rejected(400, 50006)
 
 
 async def test_an_applications_webhook_sends_any_component(world: World) -> None:
@@ -572,7 +572,7 @@ async def test_the_file_size_limit_of_webhooks_changes_by_date(world: World) -> 
     for moment, limit in ((-1, 25), (0, 10)):
         world.clock.set(changes.WEBHOOK_UPLOAD_10MIB.at_ms + moment)
         (await upload(world, f"{hook.path}?wait=true", limit << 20)).ok()
-        (await upload(world, f"{hook.path}?wait=true", (limit << 20) + 1)).refused(413, 50045)
+        (await upload(world, f"{hook.path}?wait=true", (limit << 20) + 1)).rejected(413, 50045)
 
 
 # Threads
@@ -603,12 +603,12 @@ async def test_a_webhook_message_unarchives_its_thread(world: World) -> None:
     assert (await session.next("MESSAGE_CREATE"))["id"] == message["id"]
     members = (await guild.owner.get(f"/channels/{thread}/thread-members")).ok()
     assert [each["user_id"] for each in members] == [str(guild.owner.id)]
-    (await other_hook.execute("hi", f"thread_id={thread}")).refused(404, 10003)
-    (await hook.execute("hi", f"thread_id={other}")).refused(404, 10003)
-    (await hook.execute("hi", "thread_id=1")).refused(404, 10003)
-    (await hook.execute("hi", thread_name="post")).refused(400, 220003)
+    (await other_hook.execute("hi", f"thread_id={thread}")).rejected(404, 10003)
+    (await hook.execute("hi", f"thread_id={other}")).rejected(404, 10003)
+    (await hook.execute("hi", "thread_id=1")).rejected(404, 10003)
+    (await hook.execute("hi", thread_name="post")).rejected(400, 220003)
     (await guild.owner.patch(f"/channels/{thread}", json={"locked": True})).ok()
-    (await hook.execute("hi", f"thread_id={thread}")).refused(400, 160005)
+    (await hook.execute("hi", f"thread_id={thread}")).rejected(400, 160005)
 
 
 async def test_a_webhook_creates_a_forum_post(world: World) -> None:
@@ -630,13 +630,13 @@ async def test_a_webhook_creates_a_forum_post(world: World) -> None:
     assert [each["id"] for each in (await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"]] == [
         message["id"]
     ]
-    (await hook.execute("a")).refused(400, 220001)
-    (await hook.execute("a", f"thread_id={message['channel_id']}", thread_name="b")).refused(400, 220002)
-    (await hook.execute("a", thread_name="b", applied_tags=["1"])).refused(404, 10087)
-    (await hook.execute("a", thread_name="b", applied_tags=tags[1:])).refused(403, 50013)
+    (await hook.execute("a")).rejected(400, 220001)
+    (await hook.execute("a", f"thread_id={message['channel_id']}", thread_name="b")).rejected(400, 220002)
+    (await hook.execute("a", thread_name="b", applied_tags=["1"])).rejected(404, 10087)
+    (await hook.execute("a", thread_name="b", applied_tags=tags[1:])).rejected(403, 50013)
     assert (await hook.execute("a", thread_name="  ")).errors("thread_name") == ["BASE_TYPE_BAD_LENGTH"]
     # A forum post is not created when its first message is rejected.
-    (await hook.execute(" ", thread_name="empty")).refused(400, 50006)
+    (await hook.execute(" ", thread_name="empty")).rejected(400, 50006)
     assert len((await guild.owner.get(f"/guilds/{guild.id}/threads/active")).ok()["threads"]) == 1
 
 
@@ -658,12 +658,12 @@ async def test_a_webhook_reads_edits_and_deletes_its_messages(world: World) -> N
     event = await session.next("MESSAGE_UPDATE")
     assert (event["content"], event["webhook_id"]) == ("@everyone", str(hook.id))
     assert "member" not in event
-    (await world.request("PATCH", path, json={"content": None})).refused(400, 50006)
+    (await world.request("PATCH", path, json={"content": None})).rejected(400, 50006)
     assert (await world.request("PATCH", path, json={"content": "a" * 2001})).errors("content")
     assert (await world.request("DELETE", path)).status == 204
     assert (await session.next("MESSAGE_DELETE"))["id"] == message["id"]
     for method in ("GET", "PATCH", "DELETE"):
-        (await world.request(method, path, json={"content": "a"})).refused(404, 10008)
+        (await world.request(method, path, json={"content": "a"})).rejected(404, 10008)
     assert await audit_entries(guild, 72) == []
 
 
@@ -678,11 +678,11 @@ async def test_a_webhook_cannot_access_messages_of_others(world: World) -> None:
     for message_id in (webhook_message["id"], user_message["id"]):
         for method in ("GET", "PATCH", "DELETE"):
             response = await world.request(method, f"{other.path}/messages/{message_id}", json={"content": "a"})
-            response.refused(404, 10008)
-    (await world.request("GET", f"/webhooks/{one.id}/x/messages/{webhook_message['id']}")).refused(401, 50027)
+            response.rejected(404, 10008)
+    (await world.request("GET", f"/webhooks/{one.id}/x/messages/{webhook_message['id']}")).rejected(401, 50027)
     # The creator of a webhook cannot edit its messages either.
     path = f"/channels/{guild.general}/messages/{webhook_message['id']}"
-    (await guild.owner.patch(path, json={"content": "a"})).refused(403, 50005)
+    (await guild.owner.patch(path, json={"content": "a"})).rejected(403, 50005)
     assert (await guild.owner.delete(path)).status == 204
     (entry,) = await audit_entries(guild, 72)
     assert entry["target_id"] == str(one.id)
@@ -695,13 +695,13 @@ async def test_messages_in_threads_require_the_thread_id(world: World) -> None:
     message = await hook.say("hi", f"wait=true&thread_id={thread}")
     path = f"{hook.path}/messages/{message['id']}"
 
-    (await world.request("GET", path)).refused(404, 10008)
+    (await world.request("GET", path)).rejected(404, 10008)
     assert (await world.request("GET", f"{path}?thread_id={thread}")).ok()["id"] == message["id"]
     (await world.request("PATCH", f"{path}?thread_id={thread}", json={"content": "b"})).ok()
-    (await world.request("GET", f"{path}?thread_id=1")).refused(404, 10003)
+    (await world.request("GET", f"{path}?thread_id=1")).rejected(404, 10003)
     (await guild.owner.patch(f"/channels/{thread}", json={"archived": True})).ok()
-    (await world.request("PATCH", f"{path}?thread_id={thread}", json={"content": "c"})).refused(400, 50083)
-    (await world.request("DELETE", f"{path}?thread_id={thread}")).refused(400, 50083)
+    (await world.request("PATCH", f"{path}?thread_id={thread}", json={"content": "c"})).rejected(400, 50083)
+    (await world.request("DELETE", f"{path}?thread_id={thread}")).rejected(400, 50083)
 
 
 async def test_components_of_an_edit_require_with_components(world: World) -> None:
@@ -842,8 +842,8 @@ async def test_invalid_slack_messages_are_rejected(world: World) -> None:
     hook = await create_webhook(world, guild.owner, guild.general)
     path = f"{hook.path}/slack"
 
-    (await world.request("POST", path, json={})).refused(400, 50006)
-    (await world.request("POST", f"/webhooks/{hook.id}/x/slack", json={"text": "a"})).refused(401, 50027)
+    (await world.request("POST", path, json={})).rejected(400, 50006)
+    (await world.request("POST", f"/webhooks/{hook.id}/x/slack", json={"text": "a"})).rejected(401, 50027)
     response = await world.request("POST", path, json={"attachments": [{"text": "a"}] * 11})
     assert response.errors("attachments") == ["BASE_TYPE_BAD_LENGTH"]
     response = await world.request("POST", path, json={"attachments": [{"text": "a", "color": "#zz"}]})
@@ -1044,11 +1044,11 @@ async def test_other_github_events_are_ignored(world: World) -> None:
     unknown = {"X-GitHub-Event": "security_advisory"}
     for body_variant in ({"action": "published"}, {"sender": GITHUB_USER, "release": "v1", "member": []}, []):
         assert (await world.request("POST", f"{hook.path}/github", json=body_variant, headers=unknown)).status == 204
-    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json=[], headers=unknown)).refused(401, 50027)
+    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json=[], headers=unknown)).rejected(401, 50027)
     push = await world.request("POST", f"{hook.path}/github", json={"commits": 5}, headers={"X-GitHub-Event": "push"})
     assert push.errors("sender") == ["BASE_TYPE_REQUIRED"]
     assert (await guild.owner.get(f"/channels/{guild.general}/messages")).ok() == []
-    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json={"sender": GITHUB_USER})).refused(401, 50027)
+    (await world.request("POST", f"/webhooks/{hook.id}/x/github", json={"sender": GITHUB_USER})).rejected(401, 50027)
     assert (await world.request("POST", f"{hook.path}/github", json={})).errors("sender") == ["BASE_TYPE_REQUIRED"]
 
 
@@ -1095,7 +1095,7 @@ async def test_a_channel_follows_announcements(world: World) -> None:
     assert entry["target_id"] == str(webhook_id)
     # Following twice returns the same webhook.
     assert await follow(world, source, channel, target) == webhook_id
-    (await world.request("GET", f"/webhooks/{webhook_id}/None")).refused(401, 50027)
+    (await world.request("GET", f"/webhooks/{webhook_id}/None")).rejected(401, 50027)
 
 
 async def test_following_requires_permissions_and_matching_channels(world: World) -> None:
@@ -1104,22 +1104,22 @@ async def test_following_requires_permissions_and_matching_channels(world: World
     target = await world.guild(None, bob)
     path = f"/channels/{channel}/followers"
 
-    (await target.owner.post(path, json={"webhook_channel_id": str(target.general)})).refused(403, 50001)
-    (await source.owner.post(path, json={"webhook_channel_id": str(target.general)})).refused(403, 50001)
-    (await source.owner.post(path, json={"webhook_channel_id": "1"})).refused(404, 10003)
+    (await target.owner.post(path, json={"webhook_channel_id": str(target.general)})).rejected(403, 50001)
+    (await source.owner.post(path, json={"webhook_channel_id": str(target.general)})).rejected(403, 50001)
+    (await source.owner.post(path, json={"webhook_channel_id": "1"})).rejected(404, 10003)
     assert (await source.owner.post(path, json={})).errors("webhook_channel_id") == ["BASE_TYPE_REQUIRED"]
     body = {"webhook_channel_id": str(channel)}
-    (await source.owner.post(path, json=body)).refused(400, 50024)
-    (await source.owner.post(f"/channels/{source.general}/followers", json=body)).refused(400, 50024)
+    (await source.owner.post(path, json=body)).rejected(400, 50024)
+    (await source.owner.post(f"/channels/{source.general}/followers", json=body)).rejected(400, 50024)
     voice = await source.channel("voice", type=2)
-    (await source.owner.post(path, json={"webhook_channel_id": str(voice)})).refused(400, 50024)
+    (await source.owner.post(path, json={"webhook_channel_id": str(voice)})).rejected(400, 50024)
     from hubbub.server.places import members
 
     await world.write(lambda call: members.add(call, source.id, bob.id), actor=source.owner.id)
-    (await bob.post(path, json={"webhook_channel_id": str(target.general)})).refused(403, 50013)
+    (await bob.post(path, json={"webhook_channel_id": str(target.general)})).rejected(403, 50013)
     for _ in range(15):
         await create_webhook(world, source.owner, source.general)
-    (await source.owner.post(path, json={"webhook_channel_id": str(source.general)})).refused(400, 30007)
+    (await source.owner.post(path, json={"webhook_channel_id": str(source.general)})).rejected(400, 30007)
 
 
 async def test_a_crosspost_is_copied_updated_and_marked_as_deleted(world: World) -> None:

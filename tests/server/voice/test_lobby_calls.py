@@ -17,7 +17,7 @@ from tests.game import Game, Player, game
 from tests.server.voice.caller import opus
 from tests.server.voice.conftest import ENDPOINT
 from tests.server.voice.lobby_caller import LobbyCaller, lobby_of
-from tests.server.voice.test_encrypted import Member
+from tests.server.voice.test_end_to_end_encryption import Member
 from tests.server.voice.test_resume import last_seq, resume_payload
 from tests.server.voice.test_tickets import cut, lost, refused
 from tests.world import World

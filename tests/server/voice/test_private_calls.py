@@ -16,7 +16,7 @@ from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.conftest import ENDPOINT
 from tests.server.voice.private_caller import PrivateCaller, direct
-from tests.server.voice.test_encrypted import Member
+from tests.server.voice.test_end_to_end_encryption import Member
 from tests.server.voice.test_tickets import cut, lost, refused
 from tests.world import Actor, Guild, World, befriend
 
@@ -292,9 +292,9 @@ async def test_calls_that_are_not_allowed_are_ignored(
         await caller.session.none_of(*EVENTS, "MESSAGE_CREATE")
     answer = await alice.actor.get(f"/channels/{channel}/call")
     if case == "unknown":
-        answer.refused(404, 10003)
+        answer.rejected(404, 10003)
     elif case in ("not a recipient", "guild channel"):
-        answer.refused(403, 50001)
+        answer.rejected(403, 50001)
     else:
         assert answer.ok() == {"ringable": False}
 
@@ -307,7 +307,7 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
     await session.send(4, {"guild_id": None, "channel_id": str(conversation), "self_mute": False, "self_deaf": False})
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
-        (await bot.request(method, f"/channels/{conversation}/call{path}")).refused(403, 20001)
+        (await bot.request(method, f"/channels/{conversation}/call{path}")).rejected(403, 20001)
     app = await game(world)
     player = await world.bearer(alice.actor, app.id, "sdk.social_layer voice")
     game_session = await player.connect(SDK_INTENTS)
@@ -329,12 +329,12 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     alice, bob, channel = friends
     ring, stop = f"/channels/{channel}/call/ring", f"/channels/{channel}/call/stop-ringing"
     # There is no call yet, and then the ringing user is not in it.
-    (await alice.actor.post(ring)).refused(404, 10065)
+    (await alice.actor.post(ring)).rejected(404, 10065)
     await alice.get_ticket(channel)
-    (await bob.actor.post(ring)).refused(404, 10065)
-    (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).refused(404, 10065)
+    (await bob.actor.post(ring)).rejected(404, 10065)
+    (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).rejected(404, 10065)
     for recipients in ([str(alice.actor.id)], ["4711"]):
-        (await alice.actor.post(ring, json={"recipients": recipients})).refused(400, 50033)
+        (await alice.actor.post(ring, json={"recipients": recipients})).rejected(400, 50033)
     for path in (ring, stop):
         assert (await alice.actor.post(path, json={"recipients": ["x"]})).errors("recipients.0") == [
             "NUMBER_TYPE_COERCE"
@@ -343,13 +343,13 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
         assert (await alice.actor.post(path, json={"recipients": [str(each) for each in range(1, 12)]})).errors(
             "recipients"
         )
-        (await (await world.user()).post(path)).refused(403, 50001)
-        (await alice.actor.post(path.replace(str(channel), "4711"))).refused(404, 10003)
-        (await guild.owner.post(path.replace(str(channel), str(guild.channels["Lounge"])))).refused(400, 50024)
-    (await guild.owner.get(f"/channels/{guild.channels['Lounge']}/call")).refused(400, 50024)
+        (await (await world.user()).post(path)).rejected(403, 50001)
+        (await alice.actor.post(path.replace(str(channel), "4711"))).rejected(404, 10003)
+        (await guild.owner.post(path.replace(str(channel), str(guild.channels["Lounge"])))).rejected(400, 50024)
+    (await guild.owner.get(f"/channels/{guild.channels['Lounge']}/call")).rejected(400, 50024)
     # The users end their friendship during the call.
     (await bob.actor.delete(f"/users/@me/relationships/{alice.actor.id}")).ok()
-    (await alice.actor.post(ring)).refused(403, 50007)
+    (await alice.actor.post(ring)).rejected(403, 50007)
 
     # In a group DM a blocked user is silently not rung, so that the block stays hidden.
     (one, two, _), group_id = group

@@ -138,8 +138,8 @@ async def _invite(
     }
     if content:
         body["content"] = content
-    for wait_s in RETRY_DELAYS_SECONDS:
-        await asyncio.sleep(wait_s)
+    for wait_seconds in RETRY_DELAYS_SECONDS:
+        await asyncio.sleep(wait_seconds)
         try:
             await context.account.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
             return

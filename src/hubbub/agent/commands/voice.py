@@ -101,12 +101,12 @@ async def select_voice_channel(
             "navigate": boolean,
         },
     )
-    state, timeout_s = context.account.state, args.get("timeout", SELECT_TIMEOUT_SECONDS)
+    state, timeout_seconds = context.account.state, args.get("timeout", SELECT_TIMEOUT_SECONDS)
     before = state.voice_channel()
     if "channel_id" not in args:
         if before is not None:
             await context.join_voice(None, before.get("guild_id"))
-            await _wait_for_channel(context, None, timeout_s)
+            await _wait_for_channel(context, None, timeout_seconds)
         return None
     channel = find_channel(context, connection, args["channel_id"])
     if channel["type"] not in VOICE_TYPES:
@@ -115,14 +115,16 @@ async def select_voice_channel(
         raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
     if before is None or before["id"] != channel["id"]:
         await context.join_voice(channel)
-        await _wait_for_channel(context, channel["id"], timeout_s)
+        await _wait_for_channel(context, channel["id"], timeout_seconds)
     return await channel_view(context, connection, channel)
 
 
-async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeout_s: float) -> None:
+async def _wait_for_channel(context: AgentContext, channel_id: str | None, timeout_seconds: float) -> None:
     """Wait until the user is in a voice channel; the platform does not report a rejected move, so this times out."""
     account = context.account
-    if not await account.wait_until(lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_s):
+    if not await account.wait_until(
+        lambda: (account.state.voice_channel() or {}).get("id") == channel_id, timeout_seconds
+    ):
         raise RpcError(RpcErrorCode.SELECT_CHANNEL_TIMED_OUT, "The platform did not move the user in time")
 
 

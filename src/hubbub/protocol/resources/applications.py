@@ -29,7 +29,7 @@ Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 def wire_flags(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
     """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
-    return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.active(now) else UNSET
+    return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.is_active(now) else UNSET
 
 
 class InstallParams(Struct, kw_only=True):

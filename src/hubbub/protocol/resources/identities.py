@@ -60,7 +60,7 @@ class ProvisionalToken(Struct, kw_only=True):
     Refreshing is deprecated: request a token with a fresh credential instead."""
     scopes: list[str]
     """Granted scopes as a list."""
-    expires_at_s: int
+    expires_at_seconds: int
     """Time at which the access token expires, in Unix seconds."""
 
 

@@ -85,11 +85,11 @@ class AudioEngine:
         """Remove the stream of a call; the thread then closes its socket."""
         stream.is_removed = True
 
-    def join(self, timeout_s: float = JOIN_TIMEOUT_SECONDS) -> None:
+    def join(self, timeout_seconds: float = JOIN_TIMEOUT_SECONDS) -> None:
         """Wait until the thread ends, which it does once all streams are removed."""
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout_s)
+            thread.join(timeout_seconds)
 
     # Thread
 

@@ -187,7 +187,7 @@ class VoiceConnection:
                 how = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
             if failures and not self._was_accepted and code not in STALE_CLOSE_CODES:
                 await self._platform.ping(self._state)
-            await asyncio.sleep(_backoff_s(failures))
+            await asyncio.sleep(_backoff_seconds(failures))
             failures += 1
             if how is StartMode.REJOIN:
                 await self._wait_for_session(deadline, code)
@@ -216,9 +216,9 @@ class VoiceConnection:
                 raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
             await self._wait_for_update(CHECK_INTERVAL_SECONDS)
 
-    async def _wait_for_update(self, timeout_s: float) -> None:
+    async def _wait_for_update(self, timeout_seconds: float) -> None:
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(timeout_s):
+            async with asyncio.timeout(timeout_seconds):
                 await self._state.updated.wait()
         self._state.updated.clear()
 
@@ -453,7 +453,7 @@ class VoiceConnection:
             self._log(f"A task of the call raised an unexpected exception: {error!r}")
 
 
-def _backoff_s(failures: int) -> float:
+def _backoff_seconds(failures: int) -> float:
     """Return the delay before a retry: 0 for the first, then growing exponentially with jitter."""
     if failures == 0:
         return 0.0

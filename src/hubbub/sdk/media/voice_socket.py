@@ -121,8 +121,8 @@ class VoiceSocket:
         if self._socket is not None:
             await self._socket.close(code=code)
 
-    async def _heartbeat(self, interval_s: float) -> None:
-        await asyncio.sleep(interval_s * random.random())
+    async def _heartbeat(self, interval_seconds: float) -> None:
+        await asyncio.sleep(interval_seconds * random.random())
         while True:
             if self._unacknowledged >= 2:
                 assert self._socket is not None
@@ -130,7 +130,7 @@ class VoiceSocket:
                 return
             self._unacknowledged += 1
             await self.send(VoiceOpcode.HEARTBEAT, {"t": time.monotonic_ns() // 1_000_000, "seq_ack": self.seq})
-            await asyncio.sleep(interval_s)
+            await asyncio.sleep(interval_seconds)
 
 
 def decode_voice_payload(data: bytes | str, kind: type[T]) -> T:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import GuildFeature, PremiumType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import LATEST_MS, ApplicationId, GuildId, UserId
@@ -43,7 +43,7 @@ GUILD_CONTROLLED_FEATURES: Final = frozenset(
 """Features that reflect the settings of the guild's own pages."""
 
 ADMIN_PROCESS = 31
-"""The process number of the id factory; servers use 0, so ids created beside a running server are unique."""
+"""The process number of the ID factory; servers use 0, so IDs created beside a running server are unique."""
 
 
 class AdminError(Exception):
@@ -248,7 +248,7 @@ def ban_user(config: Config, arguments: argparse.Namespace) -> int:
         row = _require_user(call, arguments.username)
         ends_ms = None if arguments.until is None else _parse_future_time(call, arguments.until)
         accounts.ban(call, row.id, ends_ms=ends_ms, reason=arguments.reason)
-        ends = "permanently" if ends_ms is None else f"until {wire.timestamp(ends_ms)}"
+        ends = "permanently" if ends_ms is None else f"until {codec.timestamp(ends_ms)}"
         return [f"Banned {row.username} {ends}; all tokens are revoked and all games are left."]
 
     return _perform(config, action)
@@ -290,7 +290,7 @@ def _parse_future_time(call: Call, text: str) -> int:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise AdminError(f"{text} is not a time such as 2026-12-01T00:00:00Z") from None
-    ms = wire.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
+    ms = codec.milliseconds(time if time.tzinfo is not None else time.replace(tzinfo=UTC))
     if not call.now < ms <= LATEST_MS:
         raise AdminError(f"{text} is not in the future")
     return ms

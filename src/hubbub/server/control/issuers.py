@@ -15,7 +15,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey
 from msgspec import Meta
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class CreateCredential(msgspec.Struct, kw_only=True):
     """A request for a player's credential."""
 
     user_id: Annotated[str, Meta(min_length=1, max_length=1024)]
-    """The provider's id of the player."""
+    """The provider's ID of the player."""
     name: Annotated[str, Meta(max_length=128)] | None = None
     client_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
     """The client that the credential is for; by default the one that the demo world configures."""
@@ -229,4 +229,4 @@ def _require_provider(provider: str) -> EmulatedProvider:
 
 
 def _json(document: dict[str, Any]) -> web.Response:
-    return web.Response(body=wire.encode(document), content_type="application/json")
+    return web.Response(body=codec.encode(document), content_type="application/json")

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from aiohttp import web
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS, UserId, parse_wide
 from hubbub.server import worlds
@@ -108,7 +108,7 @@ class Control:
             encoded = (
                 responses.EncodedResponse(204, None, "")
                 if result is None
-                else responses.EncodedResponse(200, wire.encode(result))
+                else responses.EncodedResponse(200, codec.encode(result))
             )
         except ApiError as error:
             encoded = responses.encode_error(error, headers)
@@ -144,12 +144,12 @@ class Control:
 
     async def _get_clock(self, _: web.Request) -> bodies.ClockState:
         now_ms = self.clock.now_ms()
-        return bodies.ClockState(now=wire.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
+        return bodies.ClockState(now=codec.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
 
     async def _set_clock(self, request: web.Request) -> bodies.ClockState:
         body: bodies.SetClock = await self._body(request, bodies.SetClock)
         async with self._lock:
-            await self.clock.run_until(_check_time("now", wire.milliseconds(body.now)))
+            await self.clock.run_until(_check_time("now", codec.milliseconds(body.now)))
             return await self._get_clock(request)
 
     async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
@@ -169,7 +169,7 @@ class Control:
     # Worlds and users
 
     async def _load_world(self, request: web.Request) -> ReadyDocument:
-        """Load a world file, as TOML or JSON; `?seed=` determines its ids and tokens."""
+        """Load a world file, as TOML or JSON; `?seed=` determines its IDs and tokens."""
         data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
         media_type = request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
         if media_type == responses.JSON:
@@ -222,7 +222,7 @@ class Control:
     async def _ban_user(self, request: web.Request) -> None:
         body: bodies.BanUser = await self._body(request, bodies.BanUser)
         user_id = _snowflake("user_id", request.match_info["user_id"])
-        ends_ms = None if body.until is None else _check_time("until", wire.milliseconds(body.until))
+        ends_ms = None if body.until is None else _check_time("until", codec.milliseconds(body.until))
         await self._write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
 
     async def _unban_user(self, request: web.Request) -> None:
@@ -280,7 +280,7 @@ class Control:
 
     async def _create_fork(self, request: web.Request) -> bodies.Fork:
         body: bodies.CreateFork = await self._body(request, bodies.CreateFork)
-        now_ms = None if body.now is None else _check_time("now", wire.milliseconds(body.now))
+        now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
             return await self.snapshots.fork(body, now_ms)
 
@@ -376,7 +376,7 @@ class Control:
 
 
 def _check_time(path: str, ms: int) -> int:
-    """Return a time that ids can represent; raise if it is out of range."""
+    """Return a time that IDs can represent; raise if it is out of range."""
     if not EPOCH_MS <= ms <= LATEST_MS:
         raise errors.invalid(path, "CLOCK_OUT_OF_RANGE", "The time must be between 2015-01-01 and 2084-01-01.")
     return ms

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.server.app import App
 from hubbub.server.control.bodies import CreateFork, Fork, ForkState, SnapshotState
 from hubbub.server.core.clock import ControlledClock
@@ -135,7 +135,7 @@ class Snapshots:
     def _state(self, snapshot_id: str) -> SnapshotState:
         snapshot = self._snapshots[snapshot_id]
         size = len(snapshot.image) + sum(len(data) for data, _ in snapshot.files.values())
-        return SnapshotState(id=snapshot_id, at=wire.timestamp(snapshot.now_ms), bytes=size)
+        return SnapshotState(id=snapshot_id, at=codec.timestamp(snapshot.now_ms), bytes=size)
 
     async def _take(self) -> WorldSnapshot:
         app, clock = self._app, self._control.clock

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import AuditLogEntryId, GuildId, Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import audit_log
@@ -29,7 +29,7 @@ def record(
 
     `user_id` names another user who took the action; the caller's reason then does not apply."""
     reason = call.reason if user_id is None else None
-    if user_id is None and call.find_actor is not None:
+    if user_id is None and call.actor_or_none is not None:
         user_id = call.user_id
     entry = audit_log.GuildAuditLogEntry(
         id=call.new_id(AuditLogEntryId),
@@ -50,8 +50,8 @@ def record(
         entry.user_id,
         target_id,
         entry.action_type,
-        None if entry.changes is UNSET else wire.encode(entry.changes).decode(),
-        None if entry.options is UNSET else wire.encode(entry.options).decode(),
+        None if entry.changes is UNSET else codec.encode(entry.changes).decode(),
+        None if entry.options is UNSET else codec.encode(entry.options).decode(),
         reason,
     )
     # Spec, spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
@@ -86,4 +86,4 @@ def _value(model: Any, key: str) -> Any:
     value = UNSET if model is None else getattr(model, key, UNSET)
     if value is None:
         return UNSET
-    return msgspec.to_builtins(value, enc_hook=wire.encode_hook) if isinstance(value, list | msgspec.Struct) else value
+    return msgspec.to_builtins(value, enc_hook=codec.encode_hook) if isinstance(value, list | msgspec.Struct) else value

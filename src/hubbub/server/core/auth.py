@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.server.core.call import Actor
@@ -41,7 +41,7 @@ def _b64(data: bytes) -> str:
 
 
 def generate_token(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
-    """Return a new token: base64 of the user id, its timestamp and random bytes. Client libraries parse the user id."""
+    """Return a new token: base64 of the user ID, its timestamp and random bytes. Client libraries parse the user ID."""
     seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
     return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
 
@@ -213,7 +213,7 @@ class Authenticator:
     def handle_dispatch(self, dispatch: Dispatch) -> None:
         """Drop a user's cached tokens on ACTOR_CHANGED."""
         if dispatch.event == ACTOR_CHANGED.name:
-            change = wire.decode(dispatch.body, ActorChanged)
+            change = codec.decode(dispatch.body, ActorChanged)
             self._invalidations += 1
             for digest in self._hashes.pop(change.user_id, ()):
                 self._cached.pop(digest, None)

@@ -89,7 +89,7 @@ class _OrderedClient(Client):
 
 
 def _encode_id(value: object) -> int:
-    """Encode an id as a plain integer (msgspec hook)."""
+    """Encode an ID as a plain integer (msgspec hook)."""
     if isinstance(value, int):
         return int(value)
     raise NotImplementedError(f"no encoding for {type(value)!r}")

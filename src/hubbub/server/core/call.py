@@ -134,13 +134,13 @@ class Call:
         return self._actor
 
     @property
-    def find_actor(self) -> Actor | None:
+    def actor_or_none(self) -> Actor | None:
         """The caller, or None for a request without a token."""
         return self._actor
 
     @property
     def user_id(self) -> UserId:
-        """The caller's user id."""
+        """The caller's user ID."""
         return self.actor.user_id
 
     def acting_as(self, actor: Actor) -> "Call":
@@ -163,5 +163,5 @@ class Call:
             listener(self, signal)
 
     def new_id(self, kind: type[S]) -> S:
-        """Return a new id with the current timestamp."""
+        """Return a new ID with the current timestamp."""
         return self.ids.new(kind)

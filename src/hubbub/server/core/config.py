@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
 from hubbub.server.core.logs import Secrets
 
@@ -254,14 +254,14 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A folder, file://..., memory:// or s3://bucket/prefix?...; by default `files` in the data folder."""
     roles: frozenset[Role] = frozenset(ROLES)
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
-    """The number of this process among all that share a database; it makes ids unique."""
+    """The number of this process among all that share a database; it makes IDs unique."""
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
     """Connection types that are hidden from 10 July 2026; those of the new scheme always are (spec/dated-changes.md#2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
     approval_caps: Literal["off", "real", "report"] = "off"
     """Limits per two hours for applications that are not approved for the social layer (spec/sdk.md#16)."""
     seed: int | None = None
-    """Makes the ids and tokens of a world reproducible."""
+    """Makes the IDs and tokens of a world reproducible."""
     world: str | None = None
     """The path of a world file."""
     now: datetime | None = None
@@ -301,7 +301,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def activity_origins(self) -> str | None:
-        """The origins of activities, with `*` for the application id; None without a proxy.
+        """The origins of activities, with `*` for the application ID; None without a proxy.
 
         Scheme and port are those of `public_url`. The value fits into a Content-Security-Policy."""
         if self.activities.proxy_host is None:
@@ -318,7 +318,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def now_ms(self) -> int | None:
         """`now` in Unix milliseconds."""
-        return None if self.now is None else wire.milliseconds(self.now)
+        return None if self.now is None else codec.milliseconds(self.now)
 
 
 def _keys() -> dict[str, Any]:
@@ -483,7 +483,7 @@ def _is_invalid(key: str, value: Any) -> bool:
         # Asterisks alone would match every text.
         return not all(word.strip("* ") for word in value)
     if key == "now":
-        return not EPOCH_MS <= wire.milliseconds(value) <= LATEST_MS
+        return not EPOCH_MS <= codec.milliseconds(value) <= LATEST_MS
     if key == "files_url":
         scheme = str(value).partition(":")[0] if "://" in str(value) else ""
         return scheme not in _FILE_SCHEMES

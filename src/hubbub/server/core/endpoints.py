@@ -16,7 +16,7 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from hubbub.protocol import errors, resources, wire
+from hubbub.protocol import codec, errors, resources
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import Snowflake, WideInt, parse_wide
 from hubbub.protocol.images import ImageData, data_uri_length_max
@@ -40,7 +40,7 @@ class Endpoint:
 
     operation: Operation[Any, Any]
     name: str
-    """The documented operation id."""
+    """The documented operation ID."""
     tag: str
     """The name of the slice."""
     function: Callable[..., Any]
@@ -241,7 +241,7 @@ def _converter(kind: Any) -> Converter:
 
     def convert(text: str) -> Any:
         try:
-            return wire.convert(text, kind, strict=False)
+            return codec.convert(text, kind, strict=False)
         except msgspec.ValidationError:
             raise ValueError(errors.not_number(text)[1]) from None
 
@@ -345,8 +345,8 @@ def _walk(
             return found
     if not segment:
         return None
-    # Literal segments come first (`@me`, `bulk-delete`), then ids, then free text. Text that is not a number matches an
-    # id only as a last resort, so that the error can explain what is wrong with it.
+    # Literal segments come first (`@me`, `bulk-delete`), then IDs, then free text. Text that is not a number matches an
+    # ID only as a last resort, so that the error can explain what is wrong with it.
     candidates = (node.snowflake, node.text) if segment.isdecimal() else (node.text, node.snowflake)
     for child in candidates:
         if child is None or (child is node.snowflake and segment[0] == "@"):
@@ -361,7 +361,7 @@ def _walk(
 
 @functools.cache
 def operation_names() -> dict[Operation[Any, Any], str]:
-    """Return the documented id of every operation that the protocol declares."""
+    """Return the documented ID of every operation that the protocol declares."""
     names: dict[Operation[Any, Any], str] = {}
     for found in pkgutil.iter_modules(resources.__path__, f"{resources.__name__}."):
         for name, operation in operations_of(importlib.import_module(found.name)):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 
 BROADCAST_SUBJECT: Final = "crowd"
@@ -40,7 +40,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     session_id: str | None = None
     """Only this session of the listed users."""
     voice_session_id: str = ""
-    """Only the session of the listed users that voice states show under this id."""
+    """Only the session of the listed users that voice states show under this ID."""
     shard_guild_id: int | None = None
     """Outside a guild: only sessions of the shard that this guild belongs to, instead of shard 0."""
     application_id: int | None = None
@@ -95,7 +95,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     refresh: str = ""
     """What the gateway must reload before delivery: `guild`, `channels`, `member`, `threads` or an empty string."""
     subject_id: int = 0
-    """The id that `refresh` refers to: the channel, or the member's user."""
+    """The ID that `refresh` refers to: the channel, or the member's user."""
 
     def body_without_intent(self, user_id: int) -> bytes:
         """Return the body for a user without the message content intent."""
@@ -135,17 +135,17 @@ def dispatch(
     intents = event.intents if in_guild or event.dm_intents is None else event.dm_intents
     return Dispatch(
         event=event.name,
-        body=payload if isinstance(payload, bytes) else wire.encode(payload),
+        body=payload if isinstance(payload, bytes) else codec.encode(payload),
         audience=audience,
         stamp=stamp,
         intents=intents,
-        redacted=None if redacted is None else wire.encode(redacted),
+        redacted=None if redacted is None else codec.encode(redacted),
         unredacted_for=unredacted_for,
-        partial_bodies=tuple((users, wire.encode(body)) for users, body in partial_payloads)
+        partial_bodies=tuple((users, codec.encode(body)) for users, body in partial_payloads)
         if partial_payloads
         else (),
         scope=event.scope,
-        oauth2_bodies={family: wire.encode(body) for family, body in oauth2_payloads.items()}
+        oauth2_bodies={family: codec.encode(body) for family, body in oauth2_payloads.items()}
         if oauth2_payloads
         else {},
         refresh=refresh,

@@ -114,7 +114,7 @@ class Faults:
         return waiting
 
     def remove(self, fault_id: str) -> bool:
-        """Remove a fault. Return False if there is none with this id."""
+        """Remove a fault. Return False if there is none with this ID."""
         for waiting in list(self):
             if waiting.id == fault_id:
                 self._drop(waiting)

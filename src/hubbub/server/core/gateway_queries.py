@@ -22,7 +22,7 @@ class ChannelState(msgspec.Struct, kw_only=True):
     type: int
     parent_id: int | None
     overwrites: dict[int, tuple[int, int]]
-    """Role or user id to (allow, deny) bits."""
+    """Role or user ID to (allow, deny) bits."""
     body: bytes
     """The encoded channel object."""
     obfuscated_body: bytes
@@ -35,7 +35,7 @@ class GuildState(msgspec.Struct, kw_only=True):
     id: int
     owner_id: int
     roles: dict[int, int]
-    """Role id to permission bits; the @everyone role has the guild's id."""
+    """Role ID to permission bits; the @everyone role has the guild's ID."""
     channels: dict[int, ChannelState]
     member_count: int
     shared_fields: dict[str, Any]
@@ -106,7 +106,7 @@ class GuildReader(Protocol):
         ...
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """Return the ids of the guilds that a user is in."""
+        """Return the IDs of the guilds that a user is in."""
         ...
 
     def guild_count(self, tx: Tx, user_id: int) -> int:
@@ -114,11 +114,11 @@ class GuildReader(Protocol):
         ...
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return guild names by id; deleted guilds are left out."""
+        """Return guild names by ID; deleted guilds are left out."""
         ...
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """Return (family id, friend's user id) of a user's friends; family 0 is the platform itself."""
+        """Return (family ID, friend's user ID) of a user's friends; family 0 is the platform itself."""
         ...
 
     def families(self, tx: Tx, user_id: int) -> set[int]:

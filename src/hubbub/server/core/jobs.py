@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.clock import Clock, Timer
 from hubbub.server.core.store import Database, StoreUnavailable, Tx, placeholders
 
@@ -59,7 +59,7 @@ class Job:
 
     def decode(self, kind: type[T]) -> T:
         """Decode the payload as a model."""
-        return wire.decode(self.payload, kind)
+        return codec.decode(self.payload, kind)
 
     @property
     def owner(self) -> str:
@@ -118,7 +118,7 @@ def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") 
             key,
             due_ms,
             due_ms,
-            wire.encode(payload).decode(),
+            codec.encode(payload).decode(),
         )
     )
 
@@ -193,7 +193,7 @@ class _SlotPool:
     def __init__(self, kinds: Iterable[str], slots_max: int, owner_slots_max: int) -> None:
         self.kinds = tuple(kinds)
         self.jobs: dict[int, Job] = {}
-        """Running jobs by id."""
+        """Running jobs by ID."""
         self._slots_max = slots_max
         self._owner_slots_max = owner_slots_max
 

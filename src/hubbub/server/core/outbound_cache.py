@@ -1,7 +1,7 @@
 """Cache of remote documents: discovery documents and keys of identity providers.
 
 Concurrent requests for a document share one fetch, and each document is parsed once. A forced refresh is rate limited,
-so that a stream of forged tokens with unknown key ids cannot be used to send traffic to third parties.
+so that a stream of forged tokens with unknown key IDs cannot be used to send traffic to third parties.
 """
 
 import asyncio

@@ -150,7 +150,7 @@ class OutboundClient:
         response_bytes_max: int = RESPONSE_BYTES_MAX,
     ) -> None:
         self._allow_private = allow_private
-        self._timeout_s = timeout_seconds
+        self._timeout_seconds = timeout_seconds
         self._answer_max = response_bytes_max
         self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
@@ -186,7 +186,7 @@ class OutboundClient:
         target = self.check(url)
         try:
             async with (
-                asyncio.timeout(self._timeout_s if timeout_seconds is None else timeout_seconds),
+                asyncio.timeout(self._timeout_seconds if timeout_seconds is None else timeout_seconds),
                 self._client().request(method, target, headers=headers, data=body, allow_redirects=False) as response,
             ):
                 data = await _read(response, self._answer_max)

@@ -124,12 +124,12 @@ class PostgresTx(Tx):
         super().__init__()
         self._cursor = cursor
         self.transaction_id: int | None = None
-        """The transaction id, or None until it is requested."""
+        """The transaction ID, or None until it is requested."""
         self._snapshot: PostgresSnapshot | None = None
 
     @property
     def stamp(self) -> int:
-        """The transaction id; the first access assigns it."""
+        """The transaction ID; the first access assigns it."""
         if self.transaction_id is None:
             self.transaction_id = int(self.value("SELECT pg_current_xact_id()::text"))
         return self.transaction_id
@@ -406,7 +406,7 @@ class PostgresDatabase(Database):
             _end(connection)
 
     def _resolve_lost_commit(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> FinishedUnit:
-        """Ask the server for the outcome of a commit whose connection was lost; unknown without a transaction id."""
+        """Ask the server for the outcome of a commit whose connection was lost; unknown without a transaction ID."""
         if lost.tx.transaction_id is not None:
             try:
                 # A separate connection: those of the pool may be as broken as the lost one.

@@ -69,9 +69,9 @@ class Presences:
     def __init__(self) -> None:
         self._by_user: dict[int, Presence] = {}
         self._in_games: dict[tuple[int, int], Presence] = {}
-        """Presences by user id and family id."""
+        """Presences by user ID and family ID."""
         self._by_session: dict[int, dict[str, SessionPresence]] = {}
-        """Session presences by user id and session id, in the order of their last updates."""
+        """Session presences by user ID and session ID, in the order of their last updates."""
 
     def find(self, user_id: int, *, family_id: int = PLATFORM_VIEW) -> Presence | None:
         """Return a user's presence, in general or in a family's games; None if offline or invisible."""
@@ -140,7 +140,7 @@ class Presences:
         return next(found, None)
 
     def update(self, session: SessionPresence) -> frozenset[int]:
-        """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family ids."""
+        """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family IDs."""
         sessions = self._by_session.setdefault(session.user_id, {})
         # The latest update is last.
         before = sessions.pop(session.session_id, None)

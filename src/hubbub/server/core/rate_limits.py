@@ -42,7 +42,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """The rate limit of one operation, computed at startup."""
 
     bucket: str
-    """The opaque id in `X-RateLimit-Bucket`; it does not reveal the major parameter."""
+    """The opaque ID in `X-RateLimit-Bucket`; it does not reveal the major parameter."""
     calls: int
     window_ms: int
     name: str
@@ -50,12 +50,12 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     major: tuple[int, ...] = ()
     """The positions of the path parameters that separate buckets."""
     age_buckets: tuple[tuple[int, str], ...] = ()
-    """(minimum age in ms, bucket) for older targets, by the creation time of the path's last id; oldest first."""
+    """(minimum age in ms, bucket) for older targets, by the creation time of the path's last ID; oldest first."""
     code: int = 0
     message: str = ""
 
     def find_bucket(self, values: Sequence[str], now: int) -> str:
-        """Return the bucket of a request to this path; malformed ids are rejected later by validation."""
+        """Return the bucket of a request to this path; malformed IDs are rejected later by validation."""
         if self.age_buckets and values[-1].isascii() and values[-1].isdecimal():
             age_ms = now - Snowflake(values[-1]).created_ms
             for age_min_ms, bucket in self.age_buckets:

@@ -59,13 +59,13 @@ ReadyPart = Callable[[Call], dict[str, Any]]
 """Returns the fields that a slice adds to READY for `call.actor`."""
 
 FindAsset = Callable[[Tx, int], str | bytes | None]
-"""Finds the file of a CDN asset by id: a key in the file store, the bytes of a bundled file, or None."""
+"""Finds the file of a CDN asset by ID: a key in the file store, the bytes of a bundled file, or None."""
 
 GuildPart = Callable[[Call, GuildView], dict[str, Any]]
 """Returns the fields that a slice adds to GUILD_CREATE for one viewer."""
 
 Guard = Callable[[Call, int, int], object]
-"""Raises unless the caller has the permission bits (third argument) in the channel or guild with the given id."""
+"""Raises unless the caller has the permission bits (third argument) in the channel or guild with the given ID."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,14 +84,14 @@ class Slice:
     ready: ReadyPart | None = None
     guild: GuildPart | None = None
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
-    """CDN assets that are served by id, by the first segment of their URL."""
+    """CDN assets that are served by ID, by the first segment of their URL."""
     session_began: Callable[[Call, int, str], None] | None = None
-    """Called in a write transaction with user id and session id, before READY of an OAuth2 session is read."""
+    """Called in a write transaction with user ID and session ID, before READY of an OAuth2 session is read."""
     session_ended: Callable[[Call, int, str], None] | None = None
-    """Called in a write transaction with user id and session id after a gateway session ended and cannot be resumed."""
+    """Called in a write transaction with user ID and session ID after a gateway session ended and cannot be resumed."""
 
     stored_sessions: Callable[[Tx, int], list[tuple[int, str]]] | None = None
-    """Returns (user id, session id) of sessions with state stored before the given time in Unix milliseconds.
+    """Returns (user ID, session ID) of sessions with state stored before the given time in Unix milliseconds.
 
     Used to clean up after a crash of all nodes, when no node reported the end of its sessions."""
 

@@ -1,10 +1,10 @@
-"""Generation of unique, time-ordered ids.
+"""Generation of unique, time-ordered IDs.
 
-An id takes the first millisecond at or after the clock's time that still has a free counter, and the next counter in
+An ID takes the first millisecond at or after the clock's time that still has a free counter, and the next counter in
 it. A busy (or frozen) millisecond therefore borrows from the following ones, and no caller waits. When the wall clock
-is corrected backwards, ids stay in the last millisecond used. When a controlled clock is deliberately set back, ids
-follow it, because dated rules and pagination derive the time from the id; the remembered counters keep them distinct
-from ids created there before.
+is corrected backwards, IDs stay in the last millisecond used. When a controlled clock is deliberately set back, IDs
+follow it, because dated rules and pagination derive the time from the ID; the remembered counters keep them distinct
+from IDs created there before.
 """
 
 import threading
@@ -16,14 +16,14 @@ from hubbub.server.core.clock import Clock, ControlledClock
 S = TypeVar("S", bound=Snowflake)
 
 IDS_PER_MS_MAX: Final = 1 << 12
-"""Number of ids per millisecond and process."""
+"""Number of IDs per millisecond and process."""
 
 REMEMBERED_MS_MAX: Final = 1 << 16
 """Number of milliseconds whose counters are remembered individually; older ones are merged into one range."""
 
 
 class SnowflakeFactory:
-    """Creates the ids of one process; `worker` and `process` (0 to 31) distinguish the processes."""
+    """Creates the IDs of one process; `worker` and `process` (0 to 31) distinguish the processes."""
 
     def __init__(self, clock: Clock, worker: int = 0, process: int = 0, *, remembered: int | None = None) -> None:
         if not (0 <= worker < 32 and 0 <= process < 32):
@@ -42,7 +42,7 @@ class SnowflakeFactory:
         self._last_ms = -1
 
     def new(self, kind: type[S]) -> S:
-        """Return a new id with the current timestamp."""
+        """Return a new ID with the current timestamp."""
         with self._lock:
             current_ms = max(0, self._clock.now_ms() - EPOCH_MS)
             if self._clock.set_backs != self._set_backs:
@@ -61,7 +61,7 @@ class SnowflakeFactory:
             return kind(ms << 22 | self._low | counter)
 
     def continue_from(self, other: "SnowflakeFactory") -> None:
-        """Never repeat an id of the other factory: for a fork, whose clock starts at or before the other's."""
+        """Never repeat an ID of the other factory: for a fork, whose clock starts at or before the other's."""
         with other._lock:
             self._used = dict(other._used)
             self._forgotten = other._forgotten

@@ -39,12 +39,12 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     """A user's permission to connect to a voice server."""
 
     server_id: Snowflake
-    """The id of the guild, lobby or private channel."""
+    """The ID of the guild, lobby or private channel."""
     user_id: UserId
     channel_id: Snowflake
     """The guild channel of the call; for a lobby or private channel the same as `server_id`."""
     session_id: str
-    """The session id as voice states show it."""
+    """The session ID as voice states show it."""
     token_hash: bytes
     server: str | None
     """The endpoint of the voice server that the ticket is valid for; None if it is not bound to one."""
@@ -90,5 +90,5 @@ class VoiceTickets(Protocol):
 
 
 def session_id(gateway_session_id: str) -> str:
-    """Return the session id shown in voice states, which cannot be used to resume the gateway session."""
+    """Return the session ID shown in voice states, which cannot be used to resume the gateway session."""
     return hashlib.sha256(f"voice {gateway_session_id}".encode()).hexdigest()[:32]

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 from hubbub.protocol import errors, releases
+from hubbub.protocol.codec import timestamp
 from hubbub.protocol.resources import releases as wire
-from hubbub.protocol.wire import timestamp
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice, handles
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, guilds, members, roles, soundboard
@@ -43,8 +43,8 @@ def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) 
         type=row.type,
         parent_id=row.parent_id,
         overwrites={each.target_id: (each.allow, each.deny) for each in overwrites},
-        body=wire.encode(channels.channel(row, overwrites)),
-        obfuscated_body=wire.encode(channels.obfuscated(row)),
+        body=codec.encode(channels.channel(row, overwrites)),
+        obfuscated_body=codec.encode(channels.obfuscated(row)),
     )
 
 
@@ -58,12 +58,12 @@ def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, Memb
             roles=role_ids.get(user_id, ()),
             timed_out_until_ms=row.timed_out_until_ms,
             restricted=access.is_restricted(row.pending, row.flags),
-            joined_at=wire.timestamp(row.joined_ms),
+            joined_at=codec.timestamp(row.joined_ms),
         )
         for user_id, row in rows.items()
     }
 
 
 def guild_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the ids of the guilds of a user."""
+    """Return the IDs of the guilds of a user."""
     return guilds.ids_of_user(tx, user_id)

@@ -6,8 +6,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId, Timestamp
 from hubbub.protocol.resources import incident_actions as wire
@@ -29,7 +28,7 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
         raise errors.UNKNOWN_GUILD()
     known = IncidentsData(invites_disabled_until=None, dms_disabled_until=None)
     if before.incidents is not None:
-        known = json.decode(before.incidents, IncidentsData)
+        known = codec.decode(before.incidents, IncidentsData)
     form = FormErrors()
     after = IncidentsData(
         invites_disabled_until=_until(
@@ -39,7 +38,7 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
     )
     form.raise_if_any()
     off = after.invites_disabled_until is not None or after.dms_disabled_until is not None
-    guilds.change(call, before, before._replace(incidents=json.encode(after).decode() if off else None))
+    guilds.change(call, before, before._replace(incidents=codec.encode(after).decode() if off else None))
     return after
 
 
@@ -49,14 +48,14 @@ def _until(
     """Return the end of an incident action, or None if it is not active or already past (decisions/0021)."""
     if wanted is UNSET:
         # Stored timestamps have the format of wire.timestamp, so comparing the text compares the time.
-        return known if known is not None and known > json.timestamp(call.now) else None
+        return known if known is not None and known > codec.timestamp(call.now) else None
     if wanted is None:
         return None
-    ms = json.milliseconds(wanted)
+    ms = codec.milliseconds(wanted)
     if ms > call.now + wire.INCIDENT_HOURS_MAX * HOUR_MS:
         form.add(field, "INCIDENT_TOO_LONG", f"Must be at most {wire.INCIDENT_HOURS_MAX} hours in the future.")
         return None
-    return json.timestamp(ms) if ms > call.now else None
+    return codec.timestamp(ms) if ms > call.now else None
 
 
 SLICE = Slice(name="incident_actions", modules=(sys.modules[__name__],))

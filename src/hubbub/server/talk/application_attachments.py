@@ -26,7 +26,7 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
         raise errors.invalid("file", *errors.required())
     stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
     cdn_urls.get_key(call.tx)
-    # The URL contains the application id in place of a channel id (decisions/0025).
+    # The URL contains the application ID in place of a channel ID (decisions/0025).
     shown = attachments.AttachmentSigner(call).attachment(application_id, stored)
     shown.ephemeral = True
     shown.description = UNSET

@@ -16,15 +16,15 @@ def trigger_typing_indicator(call: Call, channel_id: ChannelId) -> None:
     """Trigger the typing indicator in a channel.
 
     The caller must be able to send messages in the channel."""
-    here = access.channel(call, channel_id)
-    messages.require_send(call, here)
-    payload = wire.TypingStarted(channel_id=here.channel.id, user_id=call.user_id, timestamp=call.now // 1000)
-    if here.guild is not None:
-        payload.guild_id = here.guild_id
-        member = members.find_views(call.tx, here.guild_id, [call.user_id]).get(call.user_id)
+    channel_access = access.channel(call, channel_id)
+    messages.require_send(call, channel_access)
+    payload = wire.TypingStarted(channel_id=channel_access.channel.id, user_id=call.user_id, timestamp=call.now // 1000)
+    if channel_access.guild is not None:
+        payload.guild_id = channel_access.guild_id
+        member = members.find_views(call.tx, channel_access.guild_id, [call.user_id]).get(call.user_id)
         if member is not None:
             payload.member = member
-    call.tx.emit(wire.TYPING_START, payload, messages.audience(call, here.channel))
+    call.tx.emit(wire.TYPING_START, payload, messages.audience(call, channel_access.channel))
 
 
 SLICE = Slice(name="typing", modules=(sys.modules[__name__],))

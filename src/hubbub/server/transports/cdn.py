@@ -1,4 +1,4 @@
-"""The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by id, and default
+"""The CDN: attachments at signed URLs, images at URLs with their hash, emoji, stickers and sounds by ID, and default
 avatars.
 
 Images are converted to the size and type that the URL requests; each result is made once and stored.
@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.images import IMAGE_SIDE_MAX, detect_image_type
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
@@ -26,7 +26,7 @@ from hubbub.server.core.images import ImageConverter, InvalidImageError
 from hubbub.server.transports import media_proxy
 from hubbub.server.transports.media_proxy import MediaProxy
 
-# spec/http.md#1.12: kinds of images whose URL consists of an owner id and a hash.
+# spec/http.md#1.12: kinds of images whose URL consists of an owner ID and a hash.
 HASHED_IMAGE_KINDS: Final = (
     "icons",
     "splashes",
@@ -75,7 +75,7 @@ _SECURITY_HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
 }
 _CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
-# The file of an id never changes, but it may be deleted.
+# The file of an ID never changes, but it may be deleted.
 _CACHE_FOR_A_DAY: Final = "public, max-age=86400"
 
 FindKey = Callable[[], Awaitable[bytes | None]]
@@ -385,7 +385,7 @@ def error_response(status: int) -> web.Response:
     """Return the platform's error response for a status without a JSON error code."""
     return web.Response(
         status=status,
-        body=wire.encode({"message": f"{status}: {HTTPStatus(status).phrase}", "code": 0}),
+        body=codec.encode({"message": f"{status}: {HTTPStatus(status).phrase}", "code": 0}),
         headers={"Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"},
     )
 

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.scopes import SCOPES
@@ -70,7 +70,7 @@ class DiscoveryEndpoint:
     """Serves the discovery document."""
 
     def __init__(self, config: Config) -> None:
-        self._body = json.encode(document(config))
+        self._body = codec.encode(document(config))
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount on the application."""

@@ -76,16 +76,16 @@ class OpenSocket:
     def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
         """Start the close handshake and return at once; abort the connection if the client does not answer.
 
-        `after_s` is a delay in seconds during which the client may close the connection itself.
+        `after_seconds` is a delay in seconds during which the client may close the connection itself.
         """
         if self.close_task is None:
             self.code, self.reason = code, reason
             self.close_task = asyncio.get_running_loop().create_task(self._close(code, reason, delay_seconds))
 
-    async def _close(self, code: int, reason: str, after_s: float) -> None:
+    async def _close(self, code: int, reason: str, after_seconds: float) -> None:
         try:
-            if after_s:
-                await asyncio.sleep(after_s)
+            if after_seconds:
+                await asyncio.sleep(after_seconds)
             async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                 await self._socket.close(code=code, message=reason.encode())
         except TimeoutError:

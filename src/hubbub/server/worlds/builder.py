@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import OverwriteType, Scope, SkuType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags, SkuFlags
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from hubbub.server.app import App
 
 WORLD_CREATED_MS: Final = 1_704_067_200_000
-"""2024-01-01T00:00:00Z, the creation time of all worlds, so that ids and tokens, which contain a time, never change."""
+"""2024-01-01T00:00:00Z, the creation time of all worlds, so that IDs and tokens, which contain a time, never change."""
 
 DAY_MS: Final = 86_400_000
 
@@ -75,7 +75,7 @@ class BuiltApplication(msgspec.Struct, kw_only=True):
 
 
 class BuiltGuild(msgspec.Struct, kw_only=True):
-    """A guild with the ids of its channels and roles, by name."""
+    """A guild with the IDs of its channels and roles, by name."""
 
     id: GuildId
     channels: dict[str, ChannelId] = {}
@@ -107,7 +107,7 @@ class BuiltWorld(msgspec.Struct, kw_only=True):
 
 
 class Seed:
-    """The source of a world's ids and secrets."""
+    """The source of a world's IDs and secrets."""
 
     def __init__(self, number: int) -> None:
         self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
@@ -119,7 +119,7 @@ class Seed:
         return found[:count]
 
     def new_id(self, kind: type[S], *names: str) -> S:
-        """Return the id of the object with this name."""
+        """Return the ID of the object with this name."""
         number = int.from_bytes(self._bytes(f"id {kind.__name__} {names!r}", 16), "big")
         time, low = divmod(number, 1 << 22)
         ms = WORLD_CREATED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + time % DAY_MS
@@ -138,7 +138,7 @@ async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
 
 async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld:
     """Build the initial world, or return the objects of the same world if the store already contains it."""
-    fingerprint = hashlib.sha256(wire.encode([seed, world])).hexdigest()
+    fingerprint = hashlib.sha256(codec.encode([seed, world])).hexdigest()
 
     def step(tx: Tx) -> BuiltWorld | None:
         found = tx.value("SELECT value FROM meta WHERE name = 'world'")
@@ -354,7 +354,7 @@ class _Builder:
                 name=bot,
                 permissions=schema.parse_permissions(guild.bots[bot].permissions or (), ()),
                 managed=1,
-                tags=wire.encode(RoleTags(bot_id=self._user_id(bot))).decode(),
+                tags=codec.encode(RoleTags(bot_id=self._user_id(bot))).decode(),
             )
             for bot in bot_roles
         ]

@@ -101,7 +101,7 @@ class WorldProvider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """An identity provider of an application."""
 
     clients: Annotated[list[ClientId], Meta(min_length=1)]
-    """The client ids that a token may be issued for."""
+    """The client IDs that a token may be issued for."""
     issuer: str | None = None
     """The URL of the issuer, or `built-in`; OIDC only."""
 

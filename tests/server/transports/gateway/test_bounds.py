@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.presence import SetPresence
@@ -165,7 +165,7 @@ async def test_pending_presence_changes_are_replaced_by_later_ones(monkeypatch: 
     published: list[tuple[str, str]] = []
 
     def record(dispatch: Dispatch) -> None:
-        body = wire.decode(dispatch.body, dict)
+        body = codec.decode(dispatch.body, dict)
         published.append((body["user"]["id"], body["status"]))
 
     bus.subscribe("guild.1", record)

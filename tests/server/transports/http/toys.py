@@ -160,7 +160,7 @@ def _echo(call: Call, seen: Any = None) -> Echo:
             }
             for file in call.files
         ],
-        user_id=None if call.find_actor is None else call.find_actor.user_id,
+        user_id=None if call.actor_or_none is None else call.actor_or_none.user_id,
         version=call.api_version,
     )
 

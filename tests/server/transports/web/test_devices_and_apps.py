@@ -83,7 +83,7 @@ async def test_a_removed_application_loses_access(world: World) -> None:
 
     assert "Access revoked." in done.text
     assert "No connected apps" in done.text
-    (await client.bearer(mary, token).get("/users/@me")).refused(401, 0)
+    (await client.bearer(mary, token).get("/users/@me")).rejected(401, 0)
     again = await browser.submit(page, "Remove Orchard")
     assert again.status == 200
 

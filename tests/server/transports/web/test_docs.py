@@ -22,8 +22,7 @@ import pytest
 from yarl import URL
 
 from hubbub import protocol
-from hubbub.protocol import changes, enums, errors, flags, intents, operation, voice
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, enums, errors, flags, intents, operation, voice
 from hubbub.protocol.permissions import Permissions
 from hubbub.server import ready, worlds
 from hubbub.server.app import App
@@ -257,7 +256,7 @@ async def demo() -> AsyncIterator[tuple[World, dict[str, str]]]:
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     built = await worlds.load_initial(app, worlds.demo(), 0)
-    document = json.decode(json.encode(ready.build_document(app.config, built)), dict[str, Any])
+    document = codec.decode(codec.encode(ready.build_document(app.config, built)), dict[str, Any])
     values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}
     async with aiohttp.ClientSession() as client:
         yield World(app, client), values

@@ -45,7 +45,7 @@ async def test_a_user_logs_in_and_out(world: World) -> None:
 
     assert "You have been logged out." in out.text
     assert "hubbub_session" not in browser.cookies
-    (await world.request("GET", "/users/@me", headers={"Authorization": token})).refused(401, 0)
+    (await world.request("GET", "/users/@me", headers={"Authorization": token})).rejected(401, 0)
     await browser.log_in("mary")
     assert browser.cookies["hubbub_session"] != token
 

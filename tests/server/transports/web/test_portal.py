@@ -172,7 +172,7 @@ async def test_a_token_is_shown_once_and_logs_a_bot_in(world: World) -> None:
     second = page.body.partition('aria-labelledby="secret-1">')[2].partition("</code>")[0]
     assert second not in (first, "")
     assert secrets_of(page)
-    (await bot.get("/users/@me")).refused(401, 0)
+    (await bot.get("/users/@me")).rejected(401, 0)
     bot.token = second
     await bot.connect(1)
 

@@ -268,7 +268,7 @@ CREATE TABLE device_codes (
     scopes TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'pending',
     user_id BIGINT,
-    interval_s INTEGER NOT NULL,
+    interval_seconds INTEGER NOT NULL,
     polled_ms BIGINT NOT NULL DEFAULT 0,
     expires_ms BIGINT NOT NULL
 );

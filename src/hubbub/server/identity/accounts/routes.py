@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.resources import accounts as wire
 from hubbub.server.core.async_operation import AsyncOperation
@@ -21,24 +20,24 @@ T = TypeVar("T")
 
 
 @handles(wire.AUTH_REGISTER)
-async def auth_register(work: AsyncOperation, body: wire.Register) -> wire.SessionToken:
+async def auth_register(operation: AsyncOperation, body: wire.Register) -> wire.SessionToken:
     """Register an account and sign it in."""
-    if not await work.read(lambda call: call.config.registration):
+    if not await operation.read(lambda call: call.config.registration):
         raise errors.FORBIDDEN(message="Registration is disabled on this server.")
     # Validate the name before the expensive hash; `actions.create` validates it again inside the transaction.
     users.require_username(body.username)
-    password_hash = await work.run_in_thread(passwords.hash_password, body.password)
+    password_hash = await operation.run_in_thread(passwords.hash_password, body.password)
 
     def register(call: Call) -> wire.SessionToken:
         row = actions.create(call, body.username, email=body.email, global_name=body.global_name)
         actions.set_password(call, row.id, password_hash)
         return wire.SessionToken(user_id=row.id, token=actions.sign_in(call, row.id))
 
-    return await work.write(register)
+    return await operation.write(register)
 
 
 @handles(wire.AUTH_LOGIN)
-async def auth_login(work: AsyncOperation, body: wire.Login) -> wire.LoginResult:
+async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginResult:
     """Log in with a username or email address.
 
     If the account has an authenticator, the response contains an MFA ticket instead of a token."""
@@ -48,8 +47,8 @@ async def auth_login(work: AsyncOperation, body: wire.Login) -> wire.LoginResult
         throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
         return store.find_login(call.tx, login)
 
-    known = await work.write(begin)
-    if not await work.run_in_thread(passwords.verify, known[1] if known else None, body.password) or known is None:
+    known = await operation.write(begin)
+    if not await operation.run_in_thread(passwords.verify, known[1] if known else None, body.password) or known is None:
         form = errors.FormErrors()
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
@@ -65,11 +64,11 @@ async def auth_login(work: AsyncOperation, body: wire.Login) -> wire.LoginResult
             )
         return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
 
-    return await work.write(finish)
+    return await operation.write(finish)
 
 
 @handles(wire.AUTH_LOGIN_WITH_TOTP)
-async def auth_login_with_totp(work: AsyncOperation, body: wire.LoginWithCode) -> wire.SessionToken:
+async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCode) -> wire.SessionToken:
     """Complete a login with an MFA code."""
     ticket = hash_token(body.ticket)
 
@@ -80,7 +79,7 @@ async def auth_login_with_totp(work: AsyncOperation, body: wire.LoginWithCode) -
         throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
         return user_id
 
-    user_id = await work.write(begin)
+    user_id = await operation.write(begin)
 
     def finish(call: Call) -> wire.SessionToken:
         if not actions.consume_code(call, user_id, body.code):
@@ -91,7 +90,7 @@ async def auth_login_with_totp(work: AsyncOperation, body: wire.LoginWithCode) -
         actions.require_not_banned(call, user_id)
         return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
 
-    return await work.write(finish)
+    return await operation.write(finish)
 
 
 @handles(wire.AUTH_LOGOUT)
@@ -109,7 +108,7 @@ def list_auth_sessions(call: Call) -> list[wire.AccountSession]:
     return [
         wire.AccountSession(
             id=Snowflake(row.token_id),
-            created_at=json.timestamp(row.created_ms),
+            created_at=codec.timestamp(row.created_ms),
             current=row.token_id == call.actor.token_id,
             ip=row.ip,
             user_agent=row.user_agent or None,
@@ -135,26 +134,28 @@ def delete_other_auth_sessions(call: Call) -> None:
 
 
 @handles(wire.CHANGE_PASSWORD)
-async def change_password(work: AsyncOperation, body: wire.ChangePassword) -> None:
+async def change_password(operation: AsyncOperation, body: wire.ChangePassword) -> None:
     """Change the password of the current user.
 
     All other sessions of the user end."""
-    user_id = await _require_password(work, body.password)
-    password_hash = await work.run_in_thread(passwords.hash_password, body.new_password)
-    await work.write(lambda call: actions.change_password(call, user_id, password_hash))
+    user_id = await _require_password(operation, body.password)
+    password_hash = await operation.run_in_thread(passwords.hash_password, body.new_password)
+    await operation.write(lambda call: actions.change_password(call, user_id, password_hash))
 
 
-async def _require_password(work: AsyncOperation, password: str) -> UserId:
-    """Return the caller's id if the password is theirs: a stolen token alone must not be enough."""
+async def _require_password(operation: AsyncOperation, password: str) -> UserId:
+    """Return the caller's ID if the password is theirs: a stolen token alone must not be enough."""
 
     def begin(call: Call) -> tuple[UserId, str | None]:
         throttle.record_attempt(call, throttle.for_user(call.user_id), throttle.for_ip(call.ip))
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
-    user_id, stored_hash = await work.write(begin)
-    if not await work.run_in_thread(passwords.verify, stored_hash, password):
+    user_id, stored_hash = await operation.write(begin)
+    if not await operation.run_in_thread(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
-    await work.write(lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip)))
+    await operation.write(
+        lambda call: throttle.record_success(call, throttle.for_user(user_id), throttle.for_ip(call.ip))
+    )
     return user_id
 
 
@@ -162,14 +163,14 @@ async def _require_password(work: AsyncOperation, password: str) -> UserId:
 
 
 @handles(wire.ENABLE_TOTP)
-async def enable_totp(work: AsyncOperation, body: wire.EnableTotp) -> wire.BackupCodes:
+async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.BackupCodes:
     """Enable two-factor authentication.
 
     Returns the backup codes. Every later login requires a code."""
     secret = totp.clean_secret(body.secret)
     if secret is None:
         raise errors.invalid("secret", *errors.regex())
-    await _require_password(work, body.password)
+    await _require_password(operation, body.password)
 
     def enable(call: Call) -> wire.BackupCodes:
         row = _me(call)
@@ -180,16 +181,16 @@ async def enable_totp(work: AsyncOperation, body: wire.EnableTotp) -> wire.Backu
             raise _wrong_code()
         return wire.BackupCodes(backup_codes=actions.enable_totp(call, row, secret, step))
 
-    return await work.write(enable)
+    return await operation.write(enable)
 
 
 @handles(wire.DISABLE_TOTP)
-async def disable_totp(work: AsyncOperation, body: wire.DisableTotp) -> None:
+async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> None:
     """Disable two-factor authentication.
 
     Requires the password and a current code."""
-    user_id = await _require_password(work, body.password)
-    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+    user_id = await _require_password(operation, body.password)
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def disable(call: Call) -> None:
         if not actions.consume_code(call, user_id, body.code):
@@ -197,17 +198,17 @@ async def disable_totp(work: AsyncOperation, body: wire.DisableTotp) -> None:
         throttle.record_success(call, throttle.for_mfa(user_id))
         actions.disable_totp(call, _me(call))
 
-    await work.write(disable)
+    await operation.write(disable)
 
 
 # Deletion and data export
 
 
 @handles(wire.DELETE_ACCOUNT)
-async def delete_account(work: AsyncOperation, body: wire.DeleteAccount) -> None:
+async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) -> None:
     """Delete the account of the current user permanently."""
-    user_id = await _require_password(work, body.password)
-    await work.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
+    user_id = await _require_password(operation, body.password)
+    await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def delete(call: Call) -> None:
         if store.find_authenticator(call.tx, user_id) is not None:
@@ -218,7 +219,7 @@ async def delete_account(work: AsyncOperation, body: wire.DeleteAccount) -> None
         throttle.record_success(call, throttle.for_mfa(user_id))
         actions.delete(call, user_id)
 
-    await work.write(delete)
+    await operation.write(delete)
 
 
 @handles(wire.HARVEST)
@@ -228,14 +229,14 @@ def harvest(call: Call) -> wire.Harvest:
     signal = users.DataExportRequested(row.id, {})
     call.notify(signal)
     return wire.Harvest(
-        created_at=json.timestamp(Snowflake(row.id).created_ms),
+        created_at=codec.timestamp(Snowflake(row.id).created_ms),
         user=users.my_user(row, call.actor),
         sessions=list_auth_sessions(call),
         records=signal.records,
     )
 
 
-async def with_mfa(work: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
+async def with_mfa(operation: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
     """Run `step` in a write after verifying the caller's MFA code, if they have an authenticator.
 
     Use it for actions that a token alone must not allow. Each code is accepted once."""
@@ -248,7 +249,7 @@ async def with_mfa(work: AsyncOperation, code: str | UnsetType, step: Callable[[
         throttle.record_attempt(call, throttle.for_mfa(call.user_id))
         return True
 
-    code_required = await work.write(begin)
+    code_required = await operation.write(begin)
 
     def finish(call: Call) -> T:
         if code_required:
@@ -258,7 +259,7 @@ async def with_mfa(work: AsyncOperation, code: str | UnsetType, step: Callable[[
             throttle.record_success(call, throttle.for_mfa(call.user_id))
         return step(call)
 
-    return await work.write(finish)
+    return await operation.write(finish)
 
 
 def _me(call: Call) -> UserRow:

@@ -6,8 +6,7 @@ import secrets
 import msgspec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
@@ -52,7 +51,7 @@ def create(
     redirect_uris: list[str] | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> CreatedApplication:
-    """Create an application and, unless `bot` is False, a bot user with the same id."""
+    """Create an application and, unless `bot` is False, a bot user with the same ID."""
     application_id = application_id or call.new_id(ApplicationId)
     signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
     client_secret = entropy(24).hex()
@@ -68,9 +67,9 @@ def create(
         bot_public=1,
         bot_require_code_grant=0,
         verify_key=signing_key.public_key().public_bytes_raw().hex(),
-        redirect_uris=json.encode(require_redirects(redirect_uris or [], application_id)).decode(),
+        redirect_uris=codec.encode(require_redirects(redirect_uris or [], application_id)).decode(),
         tags="[]",
-        integration_types_config=json.encode(DEFAULT_INTEGRATION_TYPES).decode(),
+        integration_types_config=codec.encode(DEFAULT_INTEGRATION_TYPES).decode(),
         settings="{}",
     )
     store.insert(
@@ -153,4 +152,4 @@ def change(call: Call, row: ApplicationRow) -> None:
 
 def change_settings(call: Call, row: ApplicationRow, settings: ApplicationSettings) -> None:
     """Store settings of an application that the platform itself changed."""
-    store.update(call.tx, row._replace(settings=json.encode(settings).decode()))
+    store.update(call.tx, row._replace(settings=codec.encode(settings).decode()))

@@ -6,8 +6,7 @@ from typing import Any
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import InteractionType
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -31,7 +30,7 @@ class EndpointSigner(msgspec.Struct, frozen=True):
 
 
 async def require_verified_endpoints(
-    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
+    operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
 ) -> None:
     """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail."""
     named = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
@@ -44,18 +43,18 @@ async def require_verified_endpoints(
             rules.require_url(name, url)
         return _signer(call, row.id)
 
-    signer = await work.read(load)
+    signer = await operation.read(load)
     form = errors.FormErrors()
     for name, url in named.items():
-        if not await ENDPOINT_CHECKS[name](work.outbound, url, signer):
+        if not await ENDPOINT_CHECKS[name](operation.outbound, url, signer):
             form.add(name, *_unverified(name))
     form.raise_if_any()
 
 
-async def require_event_endpoint(work: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
+async def require_event_endpoint(operation: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
     """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
-    signer = await work.read(lambda call: _signer(call, find(call)))
-    if not await accepts_events(work.outbound, url, signer):
+    signer = await operation.read(lambda call: _signer(call, find(call)))
+    if not await accepts_events(operation.outbound, url, signer):
         raise errors.invalid(name, *_unverified(name))
 
 
@@ -72,7 +71,7 @@ def _unverified(name: str) -> tuple[str, str]:
 
 async def accepts_events(outside: OutboundClient, url: str, signer: EndpointSigner) -> bool:
     """Return whether a URL can be used as an application's `event_webhooks_url`."""
-    ping = json.encode(WebhookPing(application_id=signer.application_id))
+    ping = codec.encode(WebhookPing(application_id=signer.application_id))
     return await payload_signatures.verifies_signatures(
         outside, url, signer.key, signer.now, ping, lambda response: response.status == 204
     )
@@ -86,7 +85,7 @@ async def accepts_interactions(outside: OutboundClient, url: str, signer: Endpoi
 
 def interactions_ping(application_id: int, now: int) -> bytes:
     """Build a PING interaction."""
-    return json.encode(
+    return codec.encode(
         {
             "version": 1,
             "id": Snowflake.at(now),
@@ -104,7 +103,7 @@ def interactions_ping(application_id: int, now: int) -> bytes:
 
 def _is_pong(response: OutboundResponse) -> bool:
     try:
-        return response.status == 200 and json.decode(response.body, dict[str, Any]).get("type") == 1
+        return response.status == 200 and codec.decode(response.body, dict[str, Any]).get("type") == 1
     except msgspec.DecodeError:
         return False
 

@@ -52,7 +52,7 @@ def require_redirects(uris: list[str], application_id: int) -> list[str]:
     if len(uris) > REDIRECT_URIS_MAX:
         form.add("redirect_uris", *errors.max_length(REDIRECT_URIS_MAX))
     for index, uri in enumerate(uris):
-        # Custom schemes with the platform's prefix belong to the application whose id they contain.
+        # Custom schemes with the platform's prefix belong to the application whose ID they contain.
         foreign = uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-") and uri != standard_redirect(application_id)
         if foreign or not is_valid_redirect(uri):
             form.add(("redirect_uris", index), *INVALID_REDIRECT)

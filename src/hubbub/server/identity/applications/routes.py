@@ -5,8 +5,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import applications as wire
@@ -57,19 +56,19 @@ def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcAp
 
 
 @handles(wire.UPDATE_MY_APPLICATION)
-async def update_my_application(work: AsyncOperation, body: wire.UpdateApplication) -> wire.Application:
+async def update_my_application(operation: AsyncOperation, body: wire.UpdateApplication) -> wire.Application:
     """Update the current application."""
-    return await _update(work, _require_current, body)
+    return await _update(operation, _require_current, body)
 
 
 @handles(wire.UPDATE_APPLICATION)
 async def update_application(
-    work: AsyncOperation, application_id: ApplicationId, body: wire.ManageApplication
+    operation: AsyncOperation, application_id: ApplicationId, body: wire.ManageApplication
 ) -> wire.Application:
     """Update an application.
 
     Requires the application's bot or its owner."""
-    return await _update(work, lambda call: rules.require_manager(call, application_id), body)
+    return await _update(operation, lambda call: rules.require_manager(call, application_id), body)
 
 
 def _require_current(call: Call) -> ApplicationRow:
@@ -96,10 +95,10 @@ _DIRECT_FIELDS = (
 
 
 async def _update(
-    work: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
+    operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
 ) -> wire.Application:
-    await endpoints.require_verified_endpoints(work, find, body)
-    return await work.write(lambda call: _change(call, find(call), body))
+    await endpoints.require_verified_endpoints(operation, find, body)
+    return await operation.write(lambda call: _change(call, find(call), body))
 
 
 def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
@@ -117,7 +116,7 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     owned = call.actor.kind == "user"
     if owned and isinstance(body, wire.ManageApplication):
         row = _manage(call, row, settings, body)
-    row = row._replace(settings=json.encode(settings).decode())
+    row = row._replace(settings=codec.encode(settings).decode())
     if body.description is not UNSET:
         text = body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
         row = row._replace(description=text or "")
@@ -126,12 +125,12 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     if body.cover_image is not UNSET:
         row = row._replace(cover_image=body.cover_image.hash if body.cover_image else None)
     if body.tags is not UNSET:
-        row = row._replace(tags=json.encode(body.tags or []).decode())
+        row = row._replace(tags=codec.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
         wanted = body.integration_types_config or {}
         rules.require_contexts(wanted)
         supported: dict[str, Any] = {key: value or {} for key, value in wanted.items()}
-        row = row._replace(integration_types_config=json.encode(supported).decode())
+        row = row._replace(integration_types_config=codec.encode(supported).decode())
     if body.flags is not UNSET and body.flags is not None:
         before = row.flags
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
@@ -160,7 +159,7 @@ def _manage(
         row = row._replace(bot_require_code_grant=int(body.bot_require_code_grant))
     if body.redirect_uris is not UNSET:
         uris = redirects.require_redirects(body.redirect_uris or [], row.id)
-        row = row._replace(redirect_uris=json.encode(uris).decode())
+        row = row._replace(redirect_uris=codec.encode(uris).decode())
     if body.rpc_origins is not UNSET:
         settings.rpc_origins = rules.require_origins(body.rpc_origins or [])
     if body.channel_obfuscation is not UNSET:

@@ -44,7 +44,7 @@ class ApplicationSize(NamedTuple):
 
 def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
     """Count the users (before 10 June 2026: guilds) that the application's bot can reach."""
-    if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+    if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now):
         return ApplicationSize(
             "users", store.reachable_users(call.tx, row.bot_id) if row.bot_id else 0, FREE_INTENT_USERS
         )

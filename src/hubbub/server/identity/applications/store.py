@@ -45,7 +45,7 @@ def find(tx: Tx, application_id: int) -> ApplicationRow | None:
 
 
 def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRow]:
-    """Return the existing applications among these ids, by id."""
+    """Return the existing applications among these IDs, by ID."""
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
@@ -65,7 +65,7 @@ def family_id(tx: Tx, application_id: int) -> ApplicationId:
 
 
 def family(tx: Tx, application_id: int) -> list[ApplicationId]:
-    """List the ids of a family, its head first."""
+    """List the IDs of a family, its head first."""
     head = family_id(tx, application_id)
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head)
     return [head, *(ApplicationId(row[0]) for row in rows)]

@@ -5,8 +5,7 @@ from typing import Final, Protocol
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import applications as wire
@@ -51,7 +50,7 @@ class HasSettings(Protocol):
 
 def settings(row: HasSettings) -> ApplicationSettings:
     """Decode the stored settings."""
-    return json.decode(row.settings, ApplicationSettings)
+    return codec.decode(row.settings, ApplicationSettings)
 
 
 def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -> wire.Application:
@@ -77,15 +76,15 @@ def application(tx: Tx, row: ApplicationRow, now: int, *, owned: bool = False) -
         privacy_policy_url=stored.privacy_policy_url or UNSET,
         custom_install_url=stored.custom_install_url or UNSET,
         install_params=stored.install_params or UNSET,
-        integration_types_config=json.decode(
+        integration_types_config=codec.decode(
             row.integration_types_config, dict[str, wire.IntegrationTypeConfiguration]
         ),
         max_participants=stored.max_participants,
         rpc_origins=stored.rpc_origins or UNSET,
-        tags=json.decode(row.tags, list[str]),
+        tags=codec.decode(row.tags, list[str]),
         owner=users.user(users_by_id[row.owner_id]),
         team=None,
-        redirect_uris=json.decode(row.redirect_uris, list[str]),
+        redirect_uris=codec.decode(row.redirect_uris, list[str]),
         interactions_endpoint_url=stored.interactions_endpoint_url,
         role_connections_verification_url=stored.role_connections_verification_url,
         approximate_guild_count=store.guild_count(tx, row.bot_id) if row.bot_id else 0,
@@ -104,7 +103,7 @@ def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
     """Build the application for the local agent."""
     flags, flags_new = wire.wire_flags(row.flags, now)
     # spec/dated-changes.md#3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
-    types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.active(now) else INITIAL_ACTIVITY_TYPES
+    types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.is_active(now) else INITIAL_ACTIVITY_TYPES
     return wire.RpcApplication(
         id=ApplicationId(row.id),
         name=row.name,

@@ -30,7 +30,7 @@ def add(
         if before is not None:
             publisher_scheme = before.publisher_scheme
         else:
-            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.active(call.now) else SCHEME_LEGACY
+            publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now) else SCHEME_LEGACY
     row = ConnectionRow(
         user_id=user_id,
         type=type,

@@ -18,11 +18,11 @@ def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) ->
     A publisher's new connections never are; its legacy connections are until the date in spec/dated-changes.md#2.7."""
     if row.type not in publisher_types:
         return True
-    return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.active(now)
+    return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.is_active(now)
 
 
 def require_connectable(call: Call, type: str, id: str) -> None:
-    """Require a known provider, a valid account id and fewer connections than the limit."""
+    """Require a known provider, a valid account ID and fewer connections than the limit."""
     if type not in _KNOWN and type not in call.config.publisher_connection_types:
         raise errors.UNKNOWN_PROVIDER()
     if not 1 <= len(id) <= wire.CONNECTION_ID_MAX:

@@ -48,7 +48,7 @@ def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRo
             starts_ms = max(starts_ms, before.ends_ms)
         applications.change(call, row._replace(flags=row.flags | granted))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
-        if changes.PRIVILEGED_INTENTS_BY_USERS.active(call.now):
+        if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(
                 EXPIRE_GRANT_JOB, [int(row.id), name], due_ms=ends_ms, key=f"{EXPIRE_GRANT_JOB}:{int(row.id)}:{name}"

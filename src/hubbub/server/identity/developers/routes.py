@@ -40,13 +40,13 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
 
 
 @handles(wire.DELETE_APPLICATION)
-async def delete_application(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> None:
+async def delete_application(operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> None:
     """Delete an application and everything that belongs to it.
 
     Requires an MFA code if the owner has two-factor authentication."""
-    await _require_owner(work, application_id)
+    await _require_owner(operation, application_id)
     await accounts.with_mfa(
-        work,
+        operation,
         body.code,
         lambda call: actions.delete(call, applications.require_manager(call, application_id)),
     )
@@ -62,30 +62,34 @@ def create_application_bot(call: Call, application_id: ApplicationId) -> Respons
 
 
 @handles(wire.RESET_BOT_TOKEN)
-async def reset_bot_token(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
+async def reset_bot_token(
+    operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation
+) -> Response:
     """Reset a bot token.
 
     The old token is revoked and its gateway sessions end."""
-    await _require_owner(work, application_id, bot=True)
+    await _require_owner(operation, application_id, bot=True)
 
     def reset(call: Call) -> str:
         return applications.reset_bot_token(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.BotToken(token=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
+    return Response(200, wire.BotToken(token=await accounts.with_mfa(operation, body.code, reset)), NO_STORE)
 
 
 @handles(wire.RESET_CLIENT_SECRET)
-async def reset_client_secret(work: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> Response:
+async def reset_client_secret(
+    operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation
+) -> Response:
     """Reset the client secret of an application."""
-    await _require_owner(work, application_id)
+    await _require_owner(operation, application_id)
 
     def reset(call: Call) -> str:
         return applications.reset_client_secret(call, applications.require_manager(call, application_id))
 
-    return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(work, body.code, reset)), NO_STORE)
+    return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(operation, body.code, reset)), NO_STORE)
 
 
-async def _require_owner(work: AsyncOperation, application_id: ApplicationId, *, bot: bool = False) -> None:
+async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, bot: bool = False) -> None:
     """Reject other callers before a code is requested and consumed."""
 
     def check(call: Call) -> None:
@@ -93,7 +97,7 @@ async def _require_owner(work: AsyncOperation, application_id: ApplicationId, *,
         if bot and row.bot_id is None:
             raise errors.APPLICATION_HAS_NO_BOT()
 
-    await work.read(check)
+    await operation.read(check)
 
 
 # Approvals

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import AssetId, Timestamp
 from hubbub.protocol.resources import developers as wire
 from hubbub.protocol.scopes import SCOPES, missing_approvals
@@ -109,4 +109,4 @@ def asset(row: AssetRow) -> wire.Asset:
 
 
 def _timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else json.timestamp(ms)
+    return None if ms is None else codec.timestamp(ms)

@@ -47,18 +47,18 @@ def insert(tx: Tx, row: OAuth2SessionRow) -> None:
 
 
 def delete(tx: Tx, session_id: str) -> int | None:
-    """Delete a session. Return the id of its application, or None if there was no such session."""
+    """Delete a session. Return the ID of its application, or None if there was no such session."""
     row = tx.one("DELETE FROM game_sessions WHERE session_id = ? RETURNING application_id", session_id)
     return None if row is None else int(row[0])
 
 
 def all_sessions(tx: Tx) -> list[tuple[int, str]]:
-    """List all sessions as (user id, session id)."""
+    """List all sessions as (user ID, session ID)."""
     return [(row[0], row[1]) for row in tx.all("SELECT user_id, session_id FROM game_sessions")]
 
 
 def list_started_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
-    """List the sessions that started before a time, as (user id, session id)."""
+    """List the sessions that started before a time, as (user ID, session ID)."""
     rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
     return [(row[0], row[1]) for row in rows]
 

@@ -5,8 +5,7 @@ import secrets
 from collections.abc import Iterable
 from typing import Final
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import ApplicationFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, Snowflake, UserId
@@ -142,7 +141,7 @@ def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: boo
         scope=" ".join(wire.PROVISIONAL_SCOPES),
         refresh_token=issued.refresh_token if isinstance(issued.refresh_token, str) else None,
         scopes=list(wire.PROVISIONAL_SCOPES),
-        expires_at_s=call.now // 1000 + issued.expires_in,
+        expires_at_seconds=call.now // 1000 + issued.expires_in,
     )
 
 
@@ -161,7 +160,7 @@ def update_profile(call: Call, row: IdentityRow, body: wire.UpdateIdentityProfil
     if body.username is None or isinstance(body.username, str):
         row = row._replace(username=body.username or None)
     if body.metadata is None or isinstance(body.metadata, dict):
-        row = row._replace(metadata=json.encode(body.metadata or {}).decode())
+        row = row._replace(metadata=codec.encode(body.metadata or {}).decode())
     store.update_profile(call.tx, row)
     _raise_profile_changed(call, row.family_id, row.user_id)
     return row

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.accounts import AccountBanned
@@ -55,7 +55,7 @@ def export_data(call: Call, signal: DataExportRequested) -> None:
             "provider_id": row.provider_id or None,
             "provider_issued_user_id": row.provider_user_id,
             "username": row.username,
-            "metadata": json.decode(row.metadata, dict[str, str]),
+            "metadata": codec.decode(row.metadata, dict[str, str]),
         }
         for family_id in store.list_families(call.tx, signal.user_id)
         for row in store.list_identities(call.tx, family_id, [signal.user_id])

@@ -29,11 +29,11 @@ Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
 
 
 @handles(wire.PARTNER_SDK_TOKEN)
-async def partner_sdk_token(work: AsyncOperation, body: wire.ExternalCredentials) -> Response:
+async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCredentials) -> Response:
     """Get a provisional account token.
 
     The external credential identifies the player; an account is created if there is none."""
-    verified = await _verify(work, body)
+    verified = await _verify(operation, body)
 
     def enter(call: Call) -> Issued:
         application = rules.require_client(call, body.client_id, body.client_secret)
@@ -42,11 +42,11 @@ async def partner_sdk_token(work: AsyncOperation, body: wire.ExternalCredentials
         refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
         return _issue(call, application, row, refresh=refresh)
 
-    return await _signed_response(work, await work.write(enter))
+    return await _signed_response(operation, await operation.write(enter))
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
-async def bot_partner_sdk_token(work: AsyncOperation, body: wire.CreateBotToken) -> Response:
+async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotToken) -> Response:
     """Get a provisional account token as a bot.
 
     The application's server identifies the player."""
@@ -61,16 +61,16 @@ async def bot_partner_sdk_token(work: AsyncOperation, body: wire.CreateBotToken)
             row = actions.find_or_create(call, application, verified)
         return _issue(call, application, row)
 
-    return await _signed_response(work, await work.write(enter))
+    return await _signed_response(operation, await operation.write(enter))
 
 
-async def _verify(work: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
+async def _verify(operation: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
     """Verify the external credential, after the client has authenticated."""
-    application = await work.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
+    application = await operation.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
         # One of our own tokens would renew itself forever; the application's server uses the bot endpoint instead.
         raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
-    return await identity_providers.verify(work, application.id, body.external_auth_type, body.external_auth_token)
+    return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 
 
 def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
@@ -87,9 +87,9 @@ def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bo
     return response, claims
 
 
-async def _signed_response(work: AsyncOperation, issued: Issued) -> Response:
+async def _signed_response(operation: AsyncOperation, issued: Issued) -> Response:
     response, claims = issued
-    response.id_token = await oauth2.sign(work, claims)
+    response.id_token = await oauth2.sign(operation, claims)
     return Response(200, response, NO_STORE)
 
 
@@ -97,18 +97,18 @@ async def _signed_response(work: AsyncOperation, issued: Issued) -> Response:
 
 
 @handles(wire.PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
-async def partner_sdk_unmerge_provisional_account(work: AsyncOperation, body: wire.ExternalCredentials) -> None:
+async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, body: wire.ExternalCredentials) -> None:
     """Unmerge a provisional account.
 
     Unlinks the full account that has the identity of the external credential."""
-    verified = await _verify(work, body)
+    verified = await _verify(operation, body)
 
     def leave(call: Call) -> None:
         application = rules.require_client(call, body.client_id, body.client_secret)
         identity = _require_known(actions.find_identity(call, application.family_id, verified))
         _unmerge(call, identity)
 
-    await work.write(leave)
+    await operation.write(leave)
 
 
 @handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
@@ -203,14 +203,14 @@ def _identity(call: Call, application_id: int, user_id: int, external_user_id: s
     application = applications.require_manager(call, application_id)
     found = store.list_identities(call.tx, application.family_id, [user_id])
     matching = [row for row in found if row.provider_user_id == external_user_id]
-    # Several providers may know the same id; the application's own identities come first.
+    # Several providers may know the same ID; the application's own identities come first.
     matching.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
     return _require_known(matching[0] if matching else None)
 
 
 @handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)
 def list_application_identities(call: Call, body: wire.ListApplicationIdentities) -> list[wire.ApplicationIdentity]:
-    """List the external ids of users.
+    """List the external IDs of users.
 
     Users unknown to the calling application are left out."""
     rows = store.list_identities(call.tx, call.actor.family_id or 0, body.user_ids)

@@ -91,7 +91,7 @@ def list_families(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """List (user id, family id) of these users' identities."""
+    """List (user ID, family ID) of these users' identities."""
     wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(wanted):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"
@@ -188,7 +188,7 @@ def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
 
 
 def token_holders(tx: Tx, application_id: int) -> dict[UserId, list[int]]:
-    """Return the access token ids of an application, by user id."""
+    """Return the access token IDs of an application, by user ID."""
     found: dict[UserId, list[int]] = {}
     sql = "SELECT user_id, id FROM tokens WHERE application_id = ? AND kind = 'bearer'"
     for user_id, token_id in tx.all(sql, application_id):

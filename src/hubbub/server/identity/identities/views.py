@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import identities as wire
 from hubbub.server.core.store import Tx
@@ -11,7 +11,7 @@ from hubbub.server.identity.identities.store import IdentityRow
 
 
 def external_id(row: IdentityRow) -> wire.ExternalId:
-    """Build the external id of an identity."""
+    """Build the external ID of an identity."""
     return wire.ExternalId(
         provider_type=row.provider_type,
         provider_id=row.provider_id or None,
@@ -22,7 +22,7 @@ def external_id(row: IdentityRow) -> wire.ExternalId:
 def identity_profile(row: IdentityRow) -> wire.IdentityProfile:
     """Build a profile for the application's server."""
     return wire.IdentityProfile(
-        username=row.username, metadata=json.decode(row.metadata, dict[str, str]), external_id=external_id(row)
+        username=row.username, metadata=codec.decode(row.metadata, dict[str, str]), external_id=external_id(row)
     )
 
 
@@ -36,7 +36,7 @@ def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplication
 
 
 def profiles(tx: Tx, family_id: int, user_ids: Iterable[int]) -> dict[str, list[wire.UserApplicationProfile]]:
-    """Return the profiles of users in one application family, by user id. Each user has at most one."""
+    """Return the profiles of users in one application family, by user ID. Each user has at most one."""
     found: dict[str, list[wire.UserApplicationProfile]] = {}
     for row in store.list_identities(tx, family_id, user_ids):
         found.setdefault(

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity.identity_providers import store
@@ -27,7 +27,7 @@ def save_provider(
     call: Call, application_id: int, type: str, settings: ProviderSettings, *, strict: bool
 ) -> ProviderRow:
     """Store a provider configuration. `strict` records that its issuers passed the rules."""
-    text = json.encode(settings).decode()
+    text = codec.encode(settings).decode()
     row = ProviderRow(application_id, type, text, STRICT_LEVEL if strict else 0, call.now)
     store.put(call.tx, row)
     return row
@@ -35,4 +35,4 @@ def save_provider(
 
 def settings(row: ProviderRow) -> ProviderSettings:
     """Decode the settings of a provider."""
-    return json.decode(row.settings, ProviderSettings)
+    return codec.decode(row.settings, ProviderSettings)

@@ -9,8 +9,7 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 from joserfc.util import urlsafe_b64decode
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.outbound_http import UnreachableError
@@ -64,13 +63,13 @@ def parse(text: str) -> ParsedToken:
     return ParsedToken(text, header, claims)
 
 
-async def require_signature(work: AsyncOperation, token: ParsedToken, keys_url: str, now: int) -> None:
+async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_url: str, now: int) -> None:
     """Require a valid signature of the provider.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
-    key = _find_key(await _keys(work, keys_url, now), token)
+    key = _find_key(await _keys(operation, keys_url, now), token)
     if key is None:
-        key = _find_key(await _keys(work, keys_url, now, again=True), token)
+        key = _find_key(await _keys(operation, keys_url, now, again=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
@@ -96,7 +95,7 @@ def require_current(token: ParsedToken, now: int) -> None:
 
 def read_keys(data: bytes) -> KeySet:
     """Parse a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
-    found = json.decode(data, dict[str, Any]).get("keys")
+    found = codec.decode(data, dict[str, Any]).get("keys")
     if not isinstance(found, list) or len(found) > KEYS_MAX:
         raise ValueError("no keys")
     usable = [key for key in found if isinstance(key, dict) and _is_usable(key)]
@@ -109,9 +108,9 @@ def read_keys(data: bytes) -> KeySet:
     return KeySet(imported)
 
 
-async def _keys(work: AsyncOperation, url: str, now: int, *, again: bool = False) -> KeySet:
+async def _keys(operation: AsyncOperation, url: str, now: int, *, again: bool = False) -> KeySet:
     try:
-        return await work.outbound.cache.get(url, read_keys, now, refresh=again)
+        return await operation.outbound.cache.get(url, read_keys, now, refresh=again)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
@@ -138,7 +137,7 @@ def _is_usable(key: dict[str, Any]) -> bool:
 
 def _decode(part: str) -> dict[str, Any]:
     try:
-        return json.decode(urlsafe_b64decode(part.encode("ascii")), dict[str, Any])
+        return codec.decode(urlsafe_b64decode(part.encode("ascii")), dict[str, Any])
     except (ValueError, binascii.Error):
         raise errors.INVALID_OIDC_TOKEN() from None
 

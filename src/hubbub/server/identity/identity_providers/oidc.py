@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import identity_providers as wire
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.outbound_http import UnreachableError
@@ -20,13 +19,13 @@ class Discovery(msgspec.Struct, frozen=True):
     id_token_signing_alg_values_supported: list[str]
 
 
-async def keys_url(work: AsyncOperation, issuer: str, now: int, *, strict: bool) -> str:
+async def keys_url(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> str:
     """Return the URL of an issuer's keys. Raises OIDC_DISCOVERY_UNREACHABLE if its discovery document is invalid."""
     if issuers.find_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
-        found = await work.outbound.cache.get(url, _read, now)
+        found = await operation.outbound.cache.get(url, _read, now)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
     if found.issuer != issuer or not set(wire.ALGORITHMS).intersection(found.id_token_signing_alg_values_supported):
@@ -37,17 +36,17 @@ async def keys_url(work: AsyncOperation, issuer: str, now: int, *, strict: bool)
     return found.jwks_uri
 
 
-async def require_issuer(work: AsyncOperation, issuer: str, now: int, *, strict: bool) -> None:
+async def require_issuer(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> None:
     """Require that an issuer and its keys can be fetched."""
-    url = await keys_url(work, issuer, now, strict=strict)
+    url = await keys_url(operation, issuer, now, strict=strict)
     try:
-        await work.outbound.cache.get(url, jwts.read_keys, now, refresh=True)
+        await operation.outbound.cache.get(url, jwts.read_keys, now, refresh=True)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
 def _read(data: bytes) -> Discovery:
-    found = json.decode(data, dict[str, Any])
+    found = codec.decode(data, dict[str, Any])
     algorithms = found.get("id_token_signing_alg_values_supported")
     issuer, keys = found.get("issuer"), found.get("jwks_uri")
     if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(keys, str):

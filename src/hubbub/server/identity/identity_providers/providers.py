@@ -6,8 +6,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.config import Config
@@ -27,7 +26,7 @@ class VerifiedIdentity(msgspec.Struct, frozen=True, kw_only=True):
     provider_id: str = ""
     """The issuer, for provider types with several issuers."""
     user_id: str
-    """The user id at the provider."""
+    """The user ID at the provider."""
     name: str | None = None
 
 
@@ -50,7 +49,7 @@ class Provider(Protocol):
         """The provider type as applications configure it."""
         ...
 
-    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Return the identity of the credential. Raises the error codes of spec/sdk.md#8.4."""
         ...
 
@@ -60,7 +59,7 @@ class Oidc:
 
     type = "OIDC"
 
-    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time, in this order."""
         token = jwts.parse(question.credential)
         settings = question.settings
@@ -71,8 +70,8 @@ class Oidc:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
         if not any(issuer_urls.get(client_id) == token.issuer for client_id in token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        keys_url = await oidc.keys_url(work, token.issuer, question.now, strict=question.strict)
-        await jwts.require_signature(work, token, keys_url, question.now)
+        keys_url = await oidc.keys_url(operation, token.issuer, question.now, strict=question.strict)
+        await jwts.require_signature(operation, token, keys_url, question.now)
         jwts.require_current(token, question.now)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
         stored = next(
@@ -98,10 +97,10 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
     keys: dict[str, str]
     """Issuer paths below the URL, with the path of each issuer's keys."""
     audience: str = "{}"
-    """Format of the audience claim; `{}` is the client id."""
+    """Format of the audience claim; `{}` is the client ID."""
     names: tuple[str, ...] = NAME_CLAIMS
 
-    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
         token = jwts.parse(question.credential)
         base = provider_url(question.config, self.config_name, self.default_url)
@@ -112,7 +111,7 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
         expected = {self.audience.format(client.id) for client in question.settings.clients}
         if expected.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
-        await jwts.require_signature(work, token, keys_url, question.now)
+        await jwts.require_signature(operation, token, keys_url, question.now)
         jwts.require_current(token, question.now)
         return VerifiedIdentity(provider_type=self.type, user_id=token.subject, name=_name(token.claims, self.names))
 
@@ -122,8 +121,8 @@ class Steam:
 
     type = "STEAM"
 
-    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
-        """Try each of the application's Steam app ids."""
+    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+        """Try each of the application's Steam app IDs."""
         base = provider_url(question.config, "steam", "https://partner.steam-api.com")
         key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
         if not key:
@@ -133,20 +132,20 @@ class Steam:
         for client in question.settings.clients:
             query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": REDIRECT_SCHEME_PREFIX}
             response = await _request(
-                work, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
+                operation, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
             )
             params = _inner(_inner(response, "response"), "params")
             steam_id = params.get("steamid")
             if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
                 return VerifiedIdentity(
-                    provider_type=self.type, user_id=steam_id, name=await self._persona(work, base, key, steam_id)
+                    provider_type=self.type, user_id=steam_id, name=await self._persona(operation, base, key, steam_id)
                 )
         raise InvalidCredential()
 
-    async def _persona(self, work: AsyncOperation, base: str, key: str, steam_id: str) -> str | None:
+    async def _persona(self, operation: AsyncOperation, base: str, key: str, steam_id: str) -> str | None:
         query = urlencode({"key": key, "steamids": steam_id})
         try:
-            response = await _request(work, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
+            response = await _request(operation, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
         except errors.ApiError:
             # The name is optional: without it the player can still sign in.
             return None
@@ -160,11 +159,11 @@ class EpicAccessToken:
 
     type = "EPIC_ONLINE_SERVICES"
 
-    async def verify(self, work: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
+    async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
         base = provider_url(question.config, "epic", EPIC_URL)
         body = urlencode({"token": question.credential}).encode()
-        token_info = await _request(work, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
+        token_info = await _request(operation, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
         account = token_info.get("account_id")
         if token_info.get("active") is not True or not isinstance(account, str) or not account:
             raise InvalidCredential()
@@ -222,14 +221,14 @@ def provider_url(config: Config, word: str, usual: str) -> str:
     return url.rstrip("/")
 
 
-async def _request(work: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+async def _request(operation: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
     try:
-        response: OutboundResponse = await work.outbound.request(method, url, headers=FORM_HEADERS, body=body)
+        response: OutboundResponse = await operation.outbound.request(method, url, headers=FORM_HEADERS, body=body)
         if response.status in (400, 401, 403, 404):
             raise InvalidCredential()
         if response.status != 200:
             raise UnreachableError(f"answered {response.status}")
-        return json.decode(response.body, dict[str, Any])
+        return codec.decode(response.body, dict[str, Any])
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None
 

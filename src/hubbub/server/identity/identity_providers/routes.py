@@ -28,18 +28,18 @@ def list_external_identity_provider_configurations(
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
 async def set_external_identity_provider_configuration(
-    work: AsyncOperation, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
+    operation: AsyncOperation, application_id: ApplicationId, type: str, body: wire.SetProviderConfiguration
 ) -> wire.ProviderConfiguration:
     """Set an identity provider of an application.
 
     An OIDC issuer must be reachable and valid when it is saved."""
-    config, now = await work.read(lambda call: _require(call, application_id, type))
-    strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.active(now)
+    config, now = await operation.read(lambda call: _require(call, application_id, type))
+    strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.is_active(now)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
     _require_distinct(settings)
     if type == "OIDC":
         for issuer in _require_issuers(settings, config, strict=strict):
-            await oidc.require_issuer(work, issuer, now, strict=strict)
+            await oidc.require_issuer(operation, issuer, now, strict=strict)
     elif settings.oidc_issuer_url or any(client.oidc_issuer_url for client in settings.clients):
         raise errors.invalid(
             "oidc_issuer_url", "OIDC_ISSUER_NOT_ALLOWED", "Only OIDC providers can have an issuer URL."
@@ -50,7 +50,7 @@ async def set_external_identity_provider_configuration(
         row = actions.save_provider(call, application_id, type, settings, strict=strict)
         return _configuration(call.config, row)
 
-    return await work.write(save)
+    return await operation.write(save)
 
 
 @handles(wire.DELETE_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)

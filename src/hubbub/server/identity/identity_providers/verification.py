@@ -17,14 +17,14 @@ class _Configuration(NamedTuple):
     now: int
 
 
-async def verify(work: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
+async def verify(operation: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
     """Return the identity of a credential. Raises the error codes of spec/sdk.md#8.4."""
     provider = PROVIDERS[auth_type]
 
     def load(call: Call) -> _Configuration:
         return _Configuration(store.find(call.tx, application_id, provider.type), call.config, call.now)
 
-    configured = await work.read(load)
+    configured = await operation.read(load)
     if configured.row is None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message=f"The application has no {provider.type} provider")
     # An issuer saved under looser rules keeps them until it is edited.
@@ -36,4 +36,4 @@ async def verify(work: AsyncOperation, application_id: int, auth_type: str, cred
         now=configured.now,
         strict=strict,
     )
-    return await provider.verify(work, question)
+    return await provider.verify(operation, question)

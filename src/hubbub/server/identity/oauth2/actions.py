@@ -252,7 +252,7 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
     scopes = granted if scope is None else parse_scopes(scope)
     if not expand_scopes(scopes) <= expand_scopes(granted):
         raise invalid_scope("The requested scope exceeds the granted scope")
-    # The new token keeps the id of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
+    # The new token keeps the ID of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
     store.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)

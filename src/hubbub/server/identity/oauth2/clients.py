@@ -18,7 +18,7 @@ from hubbub.server.identity.oauth2.oauth_errors import invalid_client, invalid_r
 
 
 def is_public(row: ApplicationRow) -> bool:
-    """Report whether the application may authenticate without a secret."""
+    """Return whether the application may authenticate without a secret."""
     return bool(row.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT)
 
 

@@ -124,7 +124,7 @@ def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
 
 
 def _lacks_secret(call: Call, body: wire.TokenRequest) -> bool:
-    """Report whether the client sent no secret."""
+    """Return whether the client sent no secret."""
     return "Authorization" not in call.headers and not body.client_secret
 
 
@@ -225,11 +225,11 @@ def _device_code(
         raise invalid_grant('Invalid "device_code" in request.')
     if row.expires_ms <= call.now:
         raise OAuthError(wire.EXPIRED_TOKEN, "The device code has expired")
-    if row.polled_ms and call.now < row.polled_ms + row.interval_s * 1000:
-        store.record_poll(call.tx, row, row.interval_s + wire.DEVICE_INTERVAL_SECONDS, call.now)
+    if row.polled_ms and call.now < row.polled_ms + row.interval_seconds * 1000:
+        store.record_poll(call.tx, row, row.interval_seconds + wire.DEVICE_INTERVAL_SECONDS, call.now)
         return OAuthError(wire.SLOW_DOWN, "Polling too frequently")
     if row.state == "pending":
-        store.record_poll(call.tx, row, row.interval_s, call.now)
+        store.record_poll(call.tx, row, row.interval_seconds, call.now)
         return OAuthError(wire.AUTHORIZATION_PENDING, "The user has not yet responded to the request")
     if not store.delete_device(call.tx, row):
         raise invalid_grant('Invalid "device_code" in request.')
@@ -326,7 +326,7 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
             scopes=" ".join(scopes),
             state="pending",
             user_id=None,
-            interval_s=wire.DEVICE_INTERVAL_SECONDS,
+            interval_seconds=wire.DEVICE_INTERVAL_SECONDS,
             polled_ms=0,
             expires_ms=call.now + wire.DEVICE_CODE_SECONDS * 1000,
         )

@@ -8,21 +8,23 @@ from hubbub.server.identity.oauth2 import keys, store
 from hubbub.server.identity.oauth2.store import KeyRow
 
 
-async def sign(work: AsyncOperation, claims: dict[str, Any]) -> str:
+async def sign(operation: AsyncOperation, claims: dict[str, Any]) -> str:
     """Sign claims as an ID token."""
-    key = await signing_key(work)
+    key = await signing_key(operation)
     if keys.algorithm_of(key.jwk) == keys.ES256:
         # Signing is faster than switching to another thread.
         return keys.sign(key.kid, key.jwk, claims)
-    return await work.run_in_thread(keys.sign, key.kid, key.jwk, claims)
+    return await operation.run_in_thread(keys.sign, key.kid, key.jwk, claims)
 
 
-async def signing_key(work: AsyncOperation) -> KeyRow:
+async def signing_key(operation: AsyncOperation) -> KeyRow:
     """Return the current signing key; it is created on first use."""
-    found, algorithm = await work.read(lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm))
+    found, algorithm = await operation.read(
+        lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm)
+    )
     if found is not None:
         return found
-    kid, jwk = await work.run_in_thread(keys.generate, algorithm)
+    kid, jwk = await operation.run_in_thread(keys.generate, algorithm)
 
     def store_key(call: Call) -> KeyRow:
         # Another request may have created a key in the meantime.
@@ -32,7 +34,7 @@ async def signing_key(work: AsyncOperation) -> KeyRow:
         store.insert_key(call.tx, row, keep_since_ms=call.now - keys.PUBLICATION_PERIOD_MS)
         return row
 
-    return await work.write(store_key)
+    return await operation.write(store_key)
 
 
 def _find_signing_key(call: Call) -> KeyRow | None:

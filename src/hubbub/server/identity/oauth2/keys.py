@@ -6,7 +6,7 @@ from typing import Any, Final
 from joserfc import jwt
 from joserfc.jwk import ECKey, RSAKey
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.resources import oauth2 as wire
 
 RS256: Final = "RS256"
@@ -22,7 +22,7 @@ PUBLICATION_PERIOD_MS: Final = SIGNING_PERIOD_MS + wire.ID_TOKEN_SECONDS * 1000 
 
 
 def generate(algorithm: str) -> tuple[str, str]:
-    """Generate a key; return its id and the key as JSON.
+    """Generate a key; return its ID and the key as JSON.
 
     An RS256 key takes a good part of a second."""
     key: RSAKey | ECKey
@@ -30,7 +30,7 @@ def generate(algorithm: str) -> tuple[str, str]:
         key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": algorithm})
     else:
         key = RSAKey.generate_key(RSA_KEY_BITS, parameters={"use": "sig", "alg": algorithm})
-    return key.thumbprint(), json.encode(key.as_dict(private=True)).decode()
+    return key.thumbprint(), codec.encode(key.as_dict(private=True)).decode()
 
 
 def algorithm_of(jwk: str) -> str:
@@ -57,5 +57,5 @@ def public(kid: str, jwk: str) -> wire.PublicKey:
 @functools.lru_cache(maxsize=8)
 def _loaded(jwk: str) -> RSAKey | ECKey:
     # Importing a private key validates its numbers, which costs as much as several signatures.
-    values = json.decode(jwk, dict[str, Any])
+    values = codec.decode(jwk, dict[str, Any])
     return ECKey.import_key(values) if values["kty"] == "EC" else RSAKey.import_key(values)

@@ -14,12 +14,12 @@ _PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 def is_custom(uri: str) -> bool:
-    """Report whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
+    """Return whether a redirect URI has a custom scheme; these need PKCE, since any program may register a scheme."""
     return urlsplit(uri).scheme not in ("http", "https")
 
 
 def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
-    """Report whether a request may use this redirect URI."""
+    """Return whether a request may use this redirect URI."""
     if not is_valid_redirect(uri):
         return False
     if uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-"):

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
@@ -66,31 +65,31 @@ def authorize_oauth2_application(
 
 
 @handles(wire.EXCHANGE_OAUTH2_TOKEN)
-async def exchange_oauth2_token(work: AsyncOperation, body: wire.TokenRequest) -> Response:
+async def exchange_oauth2_token(operation: AsyncOperation, body: wire.TokenRequest) -> Response:
     """Exchange a grant for OAuth2 tokens.
 
     Supports authorization codes, refresh tokens, device codes and client credentials."""
-    credential = await _credential(work, body)
-    outcome = await work.write(lambda call: grants.exchange(call, body, credential))
+    credential = await _credential(operation, body)
+    outcome = await operation.write(lambda call: grants.exchange(call, body, credential))
     if isinstance(outcome, OAuthError):
         raise outcome
     if outcome.claims is not None:
-        outcome.result.id_token = await id_token_signatures.sign(work, outcome.claims)
+        outcome.result.id_token = await id_token_signatures.sign(operation, outcome.claims)
     return Response(200, outcome.result, NO_STORE)
 
 
-async def _credential(work: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
+async def _credential(operation: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
     """Verify the external credential of a token request with its provider; None if there is none."""
     kind, token = body.external_auth_type, body.external_auth_token
     if kind is UNSET and token is UNSET:
         return None
-    client = await work.read(lambda call: grants.find_linking_client(call, body))
+    client = await operation.read(lambda call: grants.find_linking_client(call, body))
     if client is None or not isinstance(kind, str) or not isinstance(token, str):
         return None
     if kind not in identity_providers.PROVIDERS:
         return ExternalCredential(verified=None, token=token)
     try:
-        verified = await identity_providers.verify(work, client.id, kind, token)
+        verified = await identity_providers.verify(operation, client.id, kind, token)
     except errors.ApiError as error:
         if identity_providers.is_credential_error(error):
             raise identity_providers.InvalidCredential() from None
@@ -174,7 +173,7 @@ def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
     return wire.CurrentAuthorization(
         application=views.authorized_application(call.tx, row, call.now),
         scopes=views.granted_scopes(actor.scopes),
-        expires=json.timestamp(expires_ms),
+        expires=codec.timestamp(expires_ms),
         user=users.user(user) if user is not None else UNSET,
     )
 
@@ -192,12 +191,12 @@ def get_openid_connect_userinfo(call: Call) -> wire.UserInfo:
 
 
 @handles(wire.GET_PUBLIC_KEYS)
-async def get_public_keys(work: AsyncOperation) -> wire.PublicKeys:
+async def get_public_keys(operation: AsyncOperation) -> wire.PublicKeys:
     """Get the public keys that verify ID tokens.
 
     The first key is created on the first request."""
-    await id_token_signatures.signing_key(work)
-    rows = await work.read(lambda call: store.list_keys(call.tx, call.now - keys.PUBLICATION_PERIOD_MS))
+    await id_token_signatures.signing_key(operation)
+    rows = await operation.read(lambda call: store.list_keys(call.tx, call.now - keys.PUBLICATION_PERIOD_MS))
     return wire.PublicKeys(keys=[keys.public(row.kid, row.jwk) for row in rows])
 
 

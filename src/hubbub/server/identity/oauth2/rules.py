@@ -5,8 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
@@ -56,7 +55,7 @@ class AuthorizationRequest(NamedTuple):
 
     @property
     def waits_for_code(self) -> bool:
-        """Report whether the bot joins only when the code is exchanged."""
+        """Return whether the bot joins only when the code is exchanged."""
         return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
 
 
@@ -140,7 +139,7 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
         if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
     missing = missing_approvals(scopes, row.flags, ())
-    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.active(call.now):
+    if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now):
         # Since this change, accepting the social layer terms is enough for an activity; before, each needed an
         # approval.
         missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
@@ -156,8 +155,8 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
 
 
 def _is_tester(call: Call, row: ApplicationRow) -> bool:
-    """Report whether the caller is the application's owner or one of its testers."""
-    actor = call.find_actor
+    """Return whether the caller is the application's owner or one of its testers."""
+    actor = call.actor_or_none
     if actor is None or actor.kind != "user":
         return False
     return actor.user_id == row.owner_id or applications.is_tester(call.tx, row.id, actor.user_id)
@@ -206,7 +205,7 @@ def _scopes(
 
 def installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
     """Return the installation types that an application supports, with their settings."""
-    stored = json.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
+    stored = codec.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
     return {int(key): value for key, value in stored.items()}
 
 
@@ -242,7 +241,7 @@ def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tupl
 
 
 def _redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None) -> str | None:
-    registered = json.decode(row.redirect_uris, list[str])
+    registered = codec.decode(row.redirect_uris, list[str])
     if isinstance(query.redirect_uri, str):
         if not redirects.matches(registered, row.id, query.redirect_uri):
             raise invalid_request("redirect_uri is not registered for this application")
@@ -301,7 +300,7 @@ def require_installer(call: Call, request: AuthorizationRequest) -> None:
 
 
 def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
-    """Report whether the user already granted all these scopes, so that consent can be skipped."""
+    """Return whether the user already granted all these scopes, so that consent can be skipped."""
     if ALWAYS_PROMPTED_SCOPES.intersection(scopes):
         return False
     return expand_scopes(parse_scopes(granted)) >= expand_scopes(scopes)

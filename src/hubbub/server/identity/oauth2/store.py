@@ -72,7 +72,7 @@ class DeviceRow(NamedTuple):
     scopes: str
     state: str
     user_id: int | None
-    interval_s: int
+    interval_seconds: int
     polled_ms: int
     expires_ms: int
 
@@ -158,7 +158,7 @@ def find_authorization(tx: Tx, user_id: int, application_id: int) -> Authorizati
 
 
 def find_authorization_by_id(tx: Tx, authorization_id: int, user_id: int) -> AuthorizationRow | None:
-    """Return the user's authorization with this id, or None."""
+    """Return the user's authorization with this ID, or None."""
     return tx.find(
         AuthorizationRow,
         f"SELECT {_AUTHORIZATION_COLUMNS} FROM authorizations WHERE id = ? AND user_id = ?",
@@ -194,7 +194,7 @@ def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[
 
 
 def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (user id, application id) pairs of authorizations and tokens."""
+    """Return (user ID, application ID) pairs of authorizations and tokens."""
     ids, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
     for batch in batches(ids):
         rows = tx.all(
@@ -287,7 +287,7 @@ def use_code(tx: Tx, code: str, family_id: int) -> bool:
 
 
 def find_access_token(tx: Tx, token: str) -> tuple[int, int] | None:
-    """Return the user id and application id of an access token, or None."""
+    """Return the user ID and application ID of an access token, or None."""
     row = tx.one("SELECT user_id, application_id FROM tokens WHERE hash = ? AND kind = 'bearer'", hash_token(token))
     return None if row is None else (row[0], row[1])
 
@@ -354,7 +354,7 @@ def use_refresh(tx: Tx, row: RefreshRow, now: int) -> bool:
 
 
 def family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
-    """Return the family ids of the refresh tokens that an application has for a user."""
+    """Return the family IDs of the refresh tokens that an application has for a user."""
     sql = "SELECT DISTINCT family_id FROM refresh_tokens WHERE user_id = ? AND application_id = ?"
     return [row[0] for row in tx.all(sql, user_id, application_id)]
 
@@ -390,7 +390,7 @@ def insert_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int, expi
         scopes="",
         state=RPC_TOKEN_STATE,
         user_id=None,
-        interval_s=0,
+        interval_seconds=0,
         polled_ms=0,
         expires_ms=expires_ms,
     )
@@ -419,9 +419,11 @@ def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceRow | None:
     return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE user_code = ?", user_code)
 
 
-def record_poll(tx: Tx, row: DeviceRow, interval_s: int, now: int) -> None:
+def record_poll(tx: Tx, row: DeviceRow, interval_seconds: int, now: int) -> None:
     """Record when a device polled, and its required polling interval in seconds."""
-    tx.run("UPDATE device_codes SET polled_ms = ?, interval_s = ? WHERE hash = ?", now, interval_s, row.hash)
+    tx.run(
+        "UPDATE device_codes SET polled_ms = ?, interval_seconds = ? WHERE hash = ?", now, interval_seconds, row.hash
+    )
 
 
 def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.resources import applications as application_wire
@@ -68,10 +68,10 @@ def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int 
         privacy_policy_url=settings.privacy_policy_url or UNSET,
         custom_install_url=settings.custom_install_url or UNSET,
         install_params=settings.install_params or UNSET,
-        integration_types_config=json.decode(
+        integration_types_config=codec.decode(
             row.integration_types_config, dict[str, application_wire.IntegrationTypeConfiguration]
         ),
-        tags=json.decode(row.tags, list[str]),
+        tags=codec.decode(row.tags, list[str]),
     )
 
 
@@ -93,7 +93,7 @@ def export_data(call: Call, request: DataExportRequested) -> None:
         {
             "application_id": str(row.application_id),
             "scopes": row.scopes.split(),
-            "created_at": json.timestamp(row.created_ms),
+            "created_at": codec.timestamp(row.created_ms),
         }
         for row in rows
     ]

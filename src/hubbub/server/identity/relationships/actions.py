@@ -39,7 +39,7 @@ class RelationshipSet:
         return Pair(mine.type if mine else rules.NONE, theirs.type if theirs else rules.NONE)
 
     def list_of_user(self, user_id: int) -> list[tuple[int, int]]:
-        """Return (family id, other user's id) of each of a user's relationships; platform relationships come first."""
+        """Return (family ID, other user's ID) of each of a user's relationships; platform relationships come first."""
         keys = {
             (family, other if one == user_id else one) for one, family, other in self._rows if user_id in (one, other)
         }
@@ -210,7 +210,7 @@ def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
 
 
 def _calling_application(call: Call) -> int | None:
-    actor = call.find_actor
+    actor = call.actor_or_none
     return int(actor.application_id) if actor is not None and actor.kind == "bearer" and actor.application_id else None
 
 

@@ -8,7 +8,7 @@ from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
 PLATFORM: Final = 0
-"""Family id of relationships that do not belong to a game."""
+"""Family ID of relationships that do not belong to a game."""
 RECENT_CHANNELS_MAX: Final = 200
 """Number of a user's newest private channels whose recipients receive a changed name."""
 
@@ -151,13 +151,13 @@ def filter_blocked(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
 
 
 def list_blockers(tx: Tx, user_id: int) -> list[int]:
-    """Return the ids of users who block a user."""
+    """Return the IDs of users who block a user."""
     sql = "SELECT user_id FROM relationships WHERE other_id = ? AND type = ? ORDER BY user_id"
     return [row[0] for row in tx.all(sql, user_id, RelationshipType.BLOCKED)]
 
 
 def friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
-    """Return the ids of a user's friends on the platform and, with a family, in its games."""
+    """Return the IDs of a user's friends on the platform and, with a family, in its games."""
     rows = tx.all(
         "SELECT DISTINCT other_id FROM relationships WHERE user_id = ? AND family_id IN (?, ?) AND type = ? ORDER BY other_id",
         user_id,
@@ -169,13 +169,13 @@ def friend_ids(tx: Tx, user_id: int, family_id: int | None = None) -> list[int]:
 
 
 def list_friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
-    """Return (family id, friend's id) for all friends of a user."""
+    """Return (family ID, friend's ID) for all friends of a user."""
     sql = "SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type = ? ORDER BY family_id, other_id"
     return [(row[0], row[1]) for row in tx.all(sql, user_id, RelationshipType.FRIEND)]
 
 
 def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
-    """Return friends and users with a pending request, grouped by family id."""
+    """Return friends and users with a pending request, grouped by family ID."""
     types = (RelationshipType.FRIEND, RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING)
     sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({placeholders(types)})"
     found: dict[int, set[int]] = {}

@@ -5,12 +5,12 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
+from hubbub.protocol.codec import timestamp
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources import relationships as wire
 from hubbub.protocol.resources.identities import UserApplicationProfile
-from hubbub.protocol.wire import timestamp
 from hubbub.server.core import presences
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Final
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import InGameMessages
 from hubbub.protocol.resources.user_settings import FriendSources, UserSettings
 from hubbub.server.core.store import Tx, placeholders
@@ -15,7 +15,7 @@ def find(tx: Tx, user_id: int) -> UserSettings:
     """Return a user's settings, or the defaults."""
     found = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
     if found is not None:
-        return json.decode(found, UserSettings)
+        return codec.decode(found, UserSettings)
     return UserSettings(
         friend_source_flags=ALL_FRIEND_SOURCES,
         restricted_guilds=[],
@@ -29,7 +29,7 @@ def find(tx: Tx, user_id: int) -> UserSettings:
 def find_many(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
     """Return the settings of those users who changed the defaults."""
     rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({placeholders(user_ids)})", *user_ids)
-    return {row[0]: json.decode(row[1], UserSettings) for row in rows}
+    return {row[0]: codec.decode(row[1], UserSettings) for row in rows}
 
 
 def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
@@ -38,7 +38,7 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
         "INSERT INTO user_settings (user_id, settings) VALUES (?, ?) "
         "ON CONFLICT (user_id) DO UPDATE SET settings = excluded.settings",
         user_id,
-        json.encode(settings).decode(),
+        codec.encode(settings).decode(),
     )
 
 

@@ -1,6 +1,6 @@
 """Update and delete users: store, publish, signal."""
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
@@ -40,7 +40,7 @@ def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
 
 def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
     """Store the primary guild whose tag a user displays, or None, and publish the change."""
-    row = row._replace(primary_guild=None if primary_guild is None else json.encode(primary_guild).decode())
+    row = row._replace(primary_guild=None if primary_guild is None else codec.encode(primary_guild).decode())
     has_tag = primary_guild is not None and primary_guild.tag is not None
     store.set_primary_guild(
         call.tx, row.id, primary_guild.identity_guild_id if primary_guild and has_tag else None, row.primary_guild

@@ -43,7 +43,7 @@ def find(tx: Tx, user_id: int) -> UserRow | None:
 
 
 def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
-    """Return those of the users that exist, by id."""
+    """Return those of the users that exist, by ID."""
     wanted = list(dict.fromkeys(user_ids))
     found: dict[int, UserRow] = {}
     for batch in batches(wanted):
@@ -87,7 +87,7 @@ def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | N
 
 
 def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
-    """Return the users who display a guild's tag, by ascending id."""
+    """Return the users who display a guild's tag, by ascending ID."""
     return tx.fetch(
         UserRow,
         f"SELECT {COLUMNS} FROM users WHERE primary_guild_id = ? AND id > ? ORDER BY id LIMIT ?",

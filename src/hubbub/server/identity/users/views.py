@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core.call import Actor
@@ -30,7 +29,7 @@ def user(row: UserRow) -> wire.User:
 
 def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
     """Return a user as their own token may see them at a point in time; None means today."""
-    scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.active(now) else "identify"
+    scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.is_active(now) else "identify"
     can_see_premium = actor.kind == "user" or scope in actor.scopes
     can_see_email = actor.kind != "bearer" or "email" in actor.scopes
     return wire.MyUser(
@@ -55,7 +54,7 @@ def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
 
 
 def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
-    return None if row.primary_guild is None else json.decode(row.primary_guild, wire.PrimaryGuild)
+    return None if row.primary_guild is None else codec.decode(row.primary_guild, wire.PrimaryGuild)
 
 
 def deleted_user(user_id: int) -> wire.User:

@@ -25,10 +25,12 @@ def launch_activity(
     call: Call, channel_id: ChannelId, application_id: ApplicationId, body: wire.LaunchActivity
 ) -> None:
     """Start an activity in a channel, or join the running one."""
-    here = access.channel(call, channel_id)
-    rules.require_launchable(call, application_id, here)
+    channel_access = access.channel(call, channel_id)
+    rules.require_launchable(call, application_id, channel_access)
     session_id = rules.require_session(call, body.session_id)
-    actions.launch(call, application_id, call.user_id, channel_id, here.channel.guild_id, session_id=session_id)
+    actions.launch(
+        call, application_id, call.user_id, channel_id, channel_access.channel.guild_id, session_id=session_id
+    )
 
 
 @handles(wire.LIST_ACTIVITY_INSTANCES)

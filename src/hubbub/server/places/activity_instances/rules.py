@@ -38,20 +38,20 @@ class LaunchRejected(errors.ApiError):
         self.reason = reason
 
 
-def require_launchable(call: Call, application_id: int, here: ChannelAccess) -> ApplicationRow:
+def require_launchable(call: Call, application_id: int, channel_access: ChannelAccess) -> ApplicationRow:
     """Return the application if the caller may launch its activity in this channel (spec/activities.md#2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
-    if here.channel.type not in LAUNCH_CHANNEL_TYPES:
+    if channel_access.channel.type not in LAUNCH_CHANNEL_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
-    guild_id = here.channel.guild_id
+    guild_id = channel_access.channel.guild_id
     if guild_id is not None:
-        here.require(Permissions.USE_EMBEDDED_ACTIVITIES)
-        if changes.EXTERNAL_APPS.active(call.now) and not _is_installed(call, row, guild_id):
-            here.require(Permissions.USE_EXTERNAL_APPS)
+        channel_access.require(Permissions.USE_EMBEDDED_ACTIVITIES)
+        if changes.EXTERNAL_APPS.is_active(call.now) and not _is_installed(call, row, guild_id):
+            channel_access.require(Permissions.USE_EXTERNAL_APPS)
         guild = guilds.find(call.tx, guild_id)
-        if guild is not None and guild.afk_channel_id == here.channel.id:
+        if guild is not None and guild.afk_channel_id == channel_access.channel.id:
             raise LaunchRejected(LaunchFailureReason.AFK_CHANNEL)
     if not row.flags & ApplicationFlags.EMBEDDED:
         raise LaunchRejected(LaunchFailureReason.NOT_EMBEDDED)
@@ -76,14 +76,14 @@ def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, 
 
 
 def require_session(call: Call, session_id: str) -> str:
-    """Return the public id of one of the caller's connected gateway sessions."""
+    """Return the public ID of one of the caller's connected gateway sessions."""
     if not call.presences.has(call.user_id, session_id):
         raise errors.invalid("session_id", "SESSION_UNKNOWN", "You have no connected session with this id.")
     return store.public_session_id(session_id)
 
 
 def require_instance(call: Call, application_id: int, composite_id: str) -> InstanceRow:
-    """Return a running activity by its composite id, or raise 404 (spec/activities.md#3)."""
+    """Return a running activity by its composite ID, or raise 404 (spec/activities.md#3)."""
     row = find_instance(call.tx, application_id, composite_id)
     if row is None:
         raise errors.NOT_FOUND()
@@ -91,7 +91,7 @@ def require_instance(call: Call, application_id: int, composite_id: str) -> Inst
 
 
 def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
-    """Return a running activity by its composite id, or None."""
+    """Return a running activity by its composite ID, or None."""
     parts = composite_id.split("-")
     row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
     if row is None or row.application_id != application_id or row.composite_id != composite_id:

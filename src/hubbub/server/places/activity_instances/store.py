@@ -24,7 +24,7 @@ class InstanceRow(NamedTuple):
 
     @property
     def composite_id(self) -> str:
-        """The instance id that applications see (spec/activities.md#3)."""
+        """The instance ID that applications see (spec/activities.md#3)."""
         return f"i-{self.id}-{self.location_id}"
 
 
@@ -34,7 +34,7 @@ class ParticipantRow(NamedTuple):
     instance_id: int
     user_id: int
     session_id: str
-    """Derived from the gateway session id, which other users must not learn. Empty if no session was named."""
+    """Derived from the gateway session ID, which other users must not learn. Empty if no session was named."""
     joined_ms: int
 
 
@@ -43,7 +43,7 @@ PARTICIPANT_COLUMNS = ", ".join(ParticipantRow._fields)
 
 
 def public_session_id(gateway_session_id: str) -> str:
-    """Return the session id that participants are stored and published under."""
+    """Return the session ID that participants are stored and published under."""
     return hashlib.sha256(f"activity {gateway_session_id}".encode()).hexdigest()[:32] if gateway_session_id else ""
 
 
@@ -83,7 +83,7 @@ def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
-    """List the activities a user takes part in, each with the session id they joined with."""
+    """List the activities a user takes part in, each with the session ID they joined with."""
     rows = tx.all(
         f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)}, p.session_id FROM activity_participants p "
         "JOIN activity_instances i ON i.id = p.instance_id WHERE p.user_id = ? ORDER BY i.id",
@@ -111,7 +111,7 @@ def is_participant(tx: Tx, instance_id: int, user_id: int) -> bool:
 
 
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
-    """Return the participants of activities by instance id, in the order they joined."""
+    """Return the participants of activities by instance ID, in the order they joined."""
     found: dict[int, list[ParticipantRow]] = {}
     for batch in batches(instance_ids):
         for row in tx.fetch(

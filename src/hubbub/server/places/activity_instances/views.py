@@ -67,7 +67,7 @@ def load_embedded_activity(tx: Tx, row: InstanceRow) -> wire.EmbeddedActivity:
 
 
 def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[ParticipantRow]) -> dict[int, Member]:
-    """Return the participants of a guild's activity as members by user id; empty in private channels."""
+    """Return the participants of a guild's activity as members by user ID; empty in private channels."""
     if row.guild_id is None or not participants:
         return {}
     return members.find_views(tx, row.guild_id, {each.user_id for each in participants})

@@ -84,7 +84,7 @@ def open_activity_link(
 ) -> wire.ResolvedActivityLink:
     """Resolve the parameters of an activity URL.
 
-    The custom id of the URL overrides the custom id of the link. A referrer that is not a user id is dropped."""
+    The custom ID of the URL overrides the custom ID of the link. A referrer that is not a user ID is dropped."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         raise errors.UNKNOWN_APPLICATION()
@@ -121,7 +121,7 @@ def _create(
 
 
 def _require(call: Call, application_id: int, kind: int, link_id: str) -> LinkRow:
-    """Return a link of this type by its full id or its number, or raise 404."""
+    """Return a link of this type by its full ID or its number, or raise 404."""
     row = _find(call, application_id, link_id if "-" in link_id else f"{kind}-{link_id}")
     if row is None or row.type != kind:
         raise errors.NOT_FOUND()

@@ -12,7 +12,7 @@ import msgspec
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.protocol.resources.activity_proxies import PROXY_TICKET_SECONDS
 from hubbub.server.core import payload_signatures
@@ -54,7 +54,7 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
     key = payload_signatures.find_key(call.tx, row.id)
     if key is None:
         raise errors.UNKNOWN_APPLICATION()
-    data = wire.encode(payload)
+    data = codec.encode(payload)
     signature = Ed25519PrivateKey.from_private_bytes(key).sign(data)
     return f"{base64.urlsafe_b64encode(data).decode().rstrip('=')}.{signature.hex()}"
 
@@ -67,7 +67,7 @@ def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
     try:
         data = base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", altchars=b"-_", validate=True)
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(signature), data)
-        payload = wire.decode(data, TicketPayload)
+        payload = codec.decode(data, TicketPayload)
     except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
         return None
     seconds = payload.expires_at - call.now // 1000

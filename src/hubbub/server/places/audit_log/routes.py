@@ -28,7 +28,7 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    # A target may be any object; only the ids of users are found here.
+    # A target may be any object; only the IDs of users are found here.
     referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
     referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
     log = views.audit_log(rows, referenced_users.values())

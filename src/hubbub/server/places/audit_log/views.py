@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import AuditLogEntryId, Snowflake, UserId
 from hubbub.protocol.resources import audit_log as wire
 from hubbub.server.identity import users
@@ -26,7 +26,7 @@ def entry(row: EntryRow) -> wire.AuditLogEntry:
         target_id=None if row.target_id is None else Snowflake(row.target_id),
         user_id=None if row.user_id is None else UserId(row.user_id),
         action_type=row.action_type,
-        changes=UNSET if row.changes is None else json.decode(row.changes, list[wire.AuditLogChange]),
-        options=UNSET if row.options is None else json.decode(row.options, dict[str, str]),
+        changes=UNSET if row.changes is None else codec.decode(row.changes, list[wire.AuditLogChange]),
+        options=UNSET if row.options is None else codec.decode(row.options, dict[str, str]),
         reason=UNSET if row.reason is None else row.reason,
     )

@@ -25,7 +25,7 @@ def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
 
 
 def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
-    """Return which of these users are banned. Pass at most a few hundred ids."""
+    """Return which of these users are banned. Pass at most a few hundred IDs."""
     if not user_ids:
         return set()
     rows = tx.all(
@@ -35,7 +35,7 @@ def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
 
 
 def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
-    """Return a page of bans by ascending user id. `before` takes precedence over `after` (spec/http.md#1.10)."""
+    """Return a page of bans by ascending user ID. `before` takes precedence over `after` (spec/http.md#1.10)."""
     start = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
     if before is not None:
         rows = tx.fetch(BanRow, f"{start} AND user_id < ? ORDER BY user_id DESC LIMIT ?", guild_id, before, limit)

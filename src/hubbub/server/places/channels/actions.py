@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, TagId
@@ -141,7 +140,7 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
     row = store.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    after = row._replace(linked_lobby=None if lobby is None else json.encode(lobby).decode())
+    after = row._replace(linked_lobby=None if lobby is None else codec.encode(lobby).decode())
     return change(call, row, after, store.overwrites_of(call.tx, channel_id))
 
 

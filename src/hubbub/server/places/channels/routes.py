@@ -38,7 +38,7 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
     standing = access.guild(call, guild_id)
     rows = store.list_of_guild(call.tx, guild_id)
     # spec/dated-changes.md#2.9 concerns bots only: users and their bearer tokens never saw hidden channels.
-    if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.active(call.now):
+    if not call.actor.is_bot or changes.CHANNEL_OBFUSCATION.is_active(call.now):
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
@@ -71,13 +71,13 @@ def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildCh
     return actions.create(call, guild_id, body, guild=guild, overwrites=overwrites, form=form)
 
 
-def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.Channel:
+def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.Channel:
     """Update a guild channel; called by the handler of PATCH /channels/{channel_id}."""
-    here = access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
+    channel_access = access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
     if body.permission_overwrites is not UNSET:
-        access.require_channel(call, here.channel.id, Permissions.MANAGE_ROLES)
-    row = _get(call, here.channel.id)
-    guild = _guild(call, here.guild_id)
+        access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_ROLES)
+    row = _get(call, channel_access.channel.id)
+    guild = _guild(call, channel_access.guild_id)
     old = store.overwrites_of(call.tx, row.id)
     form = FormErrors()
     after = row
@@ -94,8 +94,8 @@ def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChann
         after = after._replace(position=body.position)
     new: list[OverwriteRow] | None = None
     if body.permission_overwrites is not UNSET:
-        new = rules.overwrites_from(call, here.guild_id, row.id, body.permission_overwrites or [], form)
-        rules.require_overwrites(here, old, new)
+        new = rules.overwrites_from(call, channel_access.guild_id, row.id, body.permission_overwrites or [], form)
+        rules.require_overwrites(channel_access, old, new)
     rules.check_emojis(call, after, body, form)
     after = rules.apply_body(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
@@ -104,11 +104,11 @@ def update_guild_channel(call: Call, here: ChannelAccess, body: wire.UpdateChann
     return actions.change(call, row, after, old, new)
 
 
-def delete_guild_channel(call: Call, here: ChannelAccess) -> wire.Channel:
+def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Channel:
     """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}."""
-    access.require_channel(call, here.channel.id, Permissions.MANAGE_CHANNELS)
-    row = _get(call, here.channel.id)
-    if rules.required_by_community(_guild(call, here.guild_id), row.id):
+    access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
+    row = _get(call, channel_access.channel.id)
+    if rules.required_by_community(_guild(call, channel_access.guild_id), row.id):
         raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
     return actions.delete(call, row, store.overwrites_of(call.tx, row.id))
 
@@ -157,8 +157,8 @@ def set_channel_permission_overwrite(
     call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: wire.SetChannelPermissionOverwrite
 ) -> None:
     """Set a channel permission overwrite."""
-    here, row = _require_overwritable(call, channel_id)
-    roles_found, users_found = store.known_targets(call.tx, here.guild_id, [overwrite_id])
+    channel_access, row = _require_overwritable(call, channel_id)
+    roles_found, users_found = store.known_targets(call.tx, channel_access.guild_id, [overwrite_id])
     kind = rules.overwrite_type(body.type, bool(roles_found))
     if overwrite_id not in (roles_found if kind == OverwriteType.ROLE else users_found):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
@@ -166,7 +166,7 @@ def set_channel_permission_overwrite(
     overwrite = OverwriteRow(row.id, overwrite_id, kind, allow, deny)
     old = store.overwrites_of(call.tx, row.id)
     others = [each for each in old if each.target_id != overwrite_id]
-    rules.require_overwrites(here, old, [*others, overwrite])
+    rules.require_overwrites(channel_access, old, [*others, overwrite])
     if len(others) >= wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
     actions.put_overwrite(call, row, old, overwrite)
@@ -175,22 +175,22 @@ def set_channel_permission_overwrite(
 @handles(wire.DELETE_CHANNEL_PERMISSION_OVERWRITE)
 def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overwrite_id: Snowflake) -> None:
     """Delete a channel permission overwrite."""
-    here, row = _require_overwritable(call, channel_id)
+    channel_access, row = _require_overwritable(call, channel_id)
     old = store.overwrites_of(call.tx, row.id)
     remaining = [each for each in old if each.target_id != overwrite_id]
     if len(remaining) == len(old):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
-    rules.require_overwrites(here, old, remaining)
+    rules.require_overwrites(channel_access, old, remaining)
     actions.delete_overwrite(call, row, old, overwrite_id)
 
 
 def _require_overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
-    here = access.channel(call, channel_id)
-    if here.guild is None:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if here.channel.is_thread:
+    if channel_access.channel.is_thread:
         raise errors.WRONG_CHANNEL_TYPE()
-    return here, _get(call, channel_id)
+    return channel_access, _get(call, channel_id)
 
 
 def _get(call: Call, channel_id: int) -> ChannelRow:

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ChannelFlags
@@ -44,7 +43,7 @@ def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
 
 def features(guild: GuildTraits) -> frozenset[str]:
     """Return the guild's features."""
-    return frozenset(json.decode(guild.features, list[str]))
+    return frozenset(codec.decode(guild.features, list[str]))
 
 
 def has_announcements(guild: GuildTraits) -> bool:
@@ -190,7 +189,7 @@ def _reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> st
     emoji_id, emoji_name = emoji.emoji_id or None, emoji.emoji_name or None
     if (emoji_id is None) == (emoji_name is None):
         form.add("default_reaction_emoji", "DEFAULT_REACTION_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
-    return json.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
+    return codec.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
 
 
 def _tags(
@@ -206,7 +205,7 @@ def _tags(
             form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
         tags.append(
             wire.ForumTag(
-                # An id of another forum creates a new tag, so that a list of tags can be copied.
+                # An ID of another forum creates a new tag, so that a list of tags can be copied.
                 id=tag.id if tag.id and tag.id in known else new_tag_id(),
                 name=tag.name,
                 moderated=bool(tag.moderated or False),
@@ -218,7 +217,7 @@ def _tags(
         raise errors.TAG_NAMES_MUST_BE_UNIQUE()
     if len({tag.id for tag in tags}) < len(tags):
         form.add("available_tags", *errors.duplicate())
-    return json.encode(tags).decode()
+    return codec.encode(tags).decode()
 
 
 def _flags(row: ChannelRow, wanted: int) -> int:
@@ -300,9 +299,11 @@ def require_new_overwrites(
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_overwrites(here: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]) -> None:
+def require_overwrites(
+    channel_access: ChannelAccess, before: Sequence[OverwriteRow], after: Sequence[OverwriteRow]
+) -> None:
     """Require that overwrites change only in bits the caller holds in the guild or channel (spec/http.md#2.3)."""
-    standing = here.guild
+    standing = channel_access.guild
     if standing is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     manages_by_overwrite = any(
@@ -311,12 +312,12 @@ def require_overwrites(here: ChannelAccess, before: Sequence[OverwriteRow], afte
         if each.target_id == standing.user_id or each.target_id in standing.roles
     )
     changed = changed_bits(bits_of(before), bits_of(after))
-    if not can_overwrite(standing.allowed, here.allowed, changed, manages_by_overwrite=manages_by_overwrite):
+    if not can_overwrite(standing.allowed, channel_access.allowed, changed, manages_by_overwrite=manages_by_overwrite):
         raise errors.MISSING_PERMISSIONS()
 
 
 def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
-    """Return the allow and deny bits by target id."""
+    """Return the allow and deny bits by target ID."""
     return {row.target_id: (row.allow, row.deny) for row in rows}
 
 

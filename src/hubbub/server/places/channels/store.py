@@ -55,9 +55,9 @@ class ChannelRow(NamedTuple):
     total_message_sent: int = 0
     member_count: int = 0
     applied_tags: str | None = None
-    """JSON list of tag ids; None outside forums."""
+    """JSON list of tag IDs; None outside forums."""
     created_ms: int | None = None
-    """Creation time of a thread. A thread started from a message has the message's id, so the id does not contain
+    """Creation time of a thread. A thread started from a message has the message's ID, so the ID does not contain
     it."""
 
 
@@ -104,7 +104,7 @@ def find(tx: Tx, channel_id: int) -> ChannelRow | None:
 
 
 def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
-    """Return the existing channels among these ids, by id."""
+    """Return the existing channels among these IDs, by ID."""
     wanted = list(dict.fromkeys(channel_ids))
     found: dict[int, ChannelRow] = {}
     for batch in batches(wanted):
@@ -114,7 +114,7 @@ def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
-    """List the channels of a guild without threads, by position and id."""
+    """List the channels of a guild without threads, by position and ID."""
     return tx.fetch(
         ChannelRow,
         f"SELECT {COLUMNS} FROM channels c WHERE c.guild_id = ? AND c.type NOT IN (10, 11, 12) ORDER BY c.position, c.id",
@@ -174,7 +174,7 @@ def delete(tx: Tx, channel_id: int) -> None:
 
 
 def ids_of_guild(tx: Tx, guild_id: int) -> list[int]:
-    """List the ids of every channel and thread of a guild."""
+    """List the IDs of every channel and thread of a guild."""
     return [channel_id for (channel_id,) in tx.all("SELECT id FROM channels WHERE guild_id = ?", guild_id)]
 
 
@@ -185,7 +185,7 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 
 def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
-    """List the overwrites of a channel, by target id."""
+    """List the overwrites of a channel, by target ID."""
     return tx.fetch(
         OverwriteRow,
         f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id = ? ORDER BY o.target_id",
@@ -194,7 +194,7 @@ def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
 
 
 def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
-    """Return every overwrite in a guild, by channel id."""
+    """Return every overwrite in a guild, by channel ID."""
     return _by_channel(
         tx.fetch(
             OverwriteRow,
@@ -206,7 +206,7 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
 
 
 def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
-    """Return the overwrites of some channels, by channel id."""
+    """Return the overwrites of some channels, by channel ID."""
     if not channel_ids:
         return {}
     return _by_channel(
@@ -261,7 +261,7 @@ def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
 
 
 def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return which of these ids are roles of the guild, and which are users (members or not)."""
+    """Return which of these IDs are roles of the guild, and which are users (members or not)."""
     if not ids:
         return set(), set()
     marks = placeholders(ids)
@@ -271,7 +271,7 @@ def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], 
 
 
 def role_permissions(tx: Tx, role_id: int) -> int:
-    """Return the permissions of a role. The @everyone role has the guild's id."""
+    """Return the permissions of a role. The @everyone role has the guild's ID."""
     return int(tx.value("SELECT permissions FROM roles WHERE id = ?", role_id) or 0)
 
 
@@ -314,7 +314,7 @@ def clear_guild_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
 
 
 def recipients_of(tx: Tx, channel_id: int) -> list[int]:
-    """List the recipients of a private channel, by user id."""
+    """List the recipients of a private channel, by user ID."""
     return [
         user_id
         for (user_id,) in tx.all("SELECT user_id FROM recipients WHERE channel_id = ? ORDER BY user_id", channel_id)

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, Snowflake, TagId, Timestamp, UserId
@@ -64,7 +63,7 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
         return view
     view.topic = row.topic
     if row.linked_lobby is not None:
-        view.linked_lobby = json.decode(row.linked_lobby, wire.LinkedLobby)
+        view.linked_lobby = codec.decode(row.linked_lobby, wire.LinkedLobby)
     if row.default_auto_archive_duration is not None:
         view.default_auto_archive_duration = row.default_auto_archive_duration
     view.default_thread_rate_limit_per_user = row.default_thread_rate_limit_per_user or 0
@@ -130,9 +129,9 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
     metadata = wire.ThreadMetadata(
         archived=bool(row.archived),
         auto_archive_duration=row.auto_archive_duration or 1440,
-        archive_timestamp=json.timestamp(created_ms if row.archive_changed_ms is None else row.archive_changed_ms),
+        archive_timestamp=codec.timestamp(created_ms if row.archive_changed_ms is None else row.archive_changed_ms),
         locked=bool(row.locked),
-        create_timestamp=json.timestamp(created_ms),
+        create_timestamp=codec.timestamp(created_ms),
     )
     if row.type == ChannelType.PRIVATE_THREAD:
         metadata.invitable = row.invitable is None or bool(row.invitable)
@@ -154,7 +153,7 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
         "total_message_sent": row.total_message_sent,
     }
     if row.applied_tags is not None:
-        keys["applied_tags"] = json.decode(row.applied_tags, list[TagId])
+        keys["applied_tags"] = codec.decode(row.applied_tags, list[TagId])
     return keys
 
 
@@ -163,7 +162,7 @@ def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> w
     return wire.ThreadMember(
         id=ChannelId(row.thread_id),
         user_id=UserId(row.user_id),
-        join_timestamp=json.timestamp(row.joined_ms),
+        join_timestamp=codec.timestamp(row.joined_ms),
         flags=row.flags,
         member=member,
     )
@@ -184,7 +183,7 @@ def private(row: ChannelRow, recipients: Iterable[User]) -> wire.PrivateChannel:
         view.icon = row.icon
         view.owner_id = UserId(row.owner_id or 0)
         if row.application_id is not None:
-            # spec/http.md#3.2: groups created by an application have its id; in others the field is absent, never null.
+            # spec/http.md#3.2: groups created by an application have its ID; in others the field is absent, never null.
             view.application_id = ApplicationId(row.application_id)
             view.managed = True
     return view
@@ -204,12 +203,14 @@ def overwrite(row: OverwriteRow) -> wire.Overwrite:
 
 def tags(row: ChannelRow) -> list[wire.ForumTag]:
     """Return the tags of a forum."""
-    return [] if row.available_tags is None else json.decode(row.available_tags, list[wire.ForumTag])
+    return [] if row.available_tags is None else codec.decode(row.available_tags, list[wire.ForumTag])
 
 
 def default_reaction(row: ChannelRow) -> wire.DefaultReaction | None:
     """Return the default reaction emoji of a forum, or None."""
-    return None if row.default_reaction_emoji is None else json.decode(row.default_reaction_emoji, wire.DefaultReaction)
+    return (
+        None if row.default_reaction_emoji is None else codec.decode(row.default_reaction_emoji, wire.DefaultReaction)
+    )
 
 
 def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
@@ -229,8 +230,8 @@ def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: i
 
 def _has_application_id(row: ChannelRow) -> bool:
     """Return whether the channel is new enough to have `application_id`; older channels omit it (spec/http.md#3.2)."""
-    return changes.CHANNEL_APPLICATION_ID_NULLABLE.active(Snowflake(row.id).created_ms)
+    return changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(Snowflake(row.id).created_ms)
 
 
 def _timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else json.timestamp(ms)
+    return None if ms is None else codec.timestamp(ms)

@@ -1,6 +1,6 @@
 """Create, change and delete guild emojis: store, audit and publish."""
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import EmojiId, GuildId
 from hubbub.protocol.resources import emojis as wire
@@ -51,7 +51,7 @@ def role_deleted(call: Call, signal: RoleDeleted) -> None:
     for row in store.list_of_guild(call.tx, signal.guild_id):
         ids = row.role_ids
         if signal.role_id in ids:
-            remaining = json.encode([role for role in ids if role != signal.role_id]).decode()
+            remaining = codec.encode([role for role in ids if role != signal.role_id]).decode()
             store.update(call.tx, row._replace(roles=remaining))
             changed = True
     if changed:

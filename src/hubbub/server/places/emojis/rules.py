@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import UnsetType
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
@@ -19,7 +18,7 @@ from hubbub.server.places.emojis.store import EmojiRow
 from hubbub.server.places.standing import ChannelAccess, access
 
 
-def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
+def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
     """Return the emoji if the caller may use it in this channel.
 
     Raises UNKNOWN_EMOJI if the caller cannot know it, MISSING_PERMISSIONS if they may not use it. An application can
@@ -32,12 +31,12 @@ def require_use(call: Call, here: ChannelAccess, emoji_id: int) -> EmojiRow:
         if not call.actor.is_bot or call.actor.application_id != row.application_id:
             raise errors.UNKNOWN_EMOJI()
         return row
-    if here.guild is not None and here.guild.guild_id == row.guild_id:
-        member_roles: Iterable[int] = here.guild.roles
+    if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
+        member_roles: Iterable[int] = channel_access.guild.roles
     else:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_EMOJI()
-        here.require(Permissions.USE_EXTERNAL_EMOJIS)
+        channel_access.require(Permissions.USE_EXTERNAL_EMOJIS)
         member_roles = access.guild(call, row.guild_id).roles
     allowed_roles = row.role_ids
     if allowed_roles and not set(member_roles) & set(allowed_roles):
@@ -61,11 +60,11 @@ def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None 
     ids = sorted({role for role in wanted or () if role is not None and int(role) != guild_id})
     if len(roles.find_many(tx, guild_id, ids)) < len(ids):
         raise errors.UNKNOWN_ROLE()
-    return json.encode(ids).decode()
+    return codec.encode(ids).decode()
 
 
 def require_application(call: Call, application_id: int) -> None:
     """Require a caller who manages the application. Before application emojis were introduced, raise 404."""
-    if not changes.APPLICATION_EMOJIS.active(call.now):
+    if not changes.APPLICATION_EMOJIS.is_active(call.now):
         raise errors.NOT_FOUND()
     applications.require_manager(call, application_id)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx, placeholders
@@ -21,12 +21,12 @@ class EmojiRow(NamedTuple):
     """The hash of the image."""
     animated: int = 0
     roles: str = "[]"
-    """JSON list of the role ids that may use it; empty means all."""
+    """JSON list of the role IDs that may use it; empty means all."""
 
     @property
     def role_ids(self) -> list[RoleId]:
         """The roles that may use it; empty means all."""
-        return wire.decode(self.roles, list[RoleId])
+        return codec.decode(self.roles, list[RoleId])
 
 
 COLUMNS = ", ".join(EmojiRow._fields)

@@ -17,7 +17,7 @@ MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
 def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
     """Require a caller who may create expressions (spec/http.md#2.4). Before the split, managers may, too."""
     standing = access.guild(call, guild_id)
-    if changes.PERMISSION_SPLITS.active(call.now) or _may_create(call, standing):
+    if changes.PERMISSION_SPLITS.is_active(call.now) or _may_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
     return access.require_guild(call, guild_id, MANAGE)
 
@@ -36,7 +36,7 @@ def can_see_creators(call: Call, standing: GuildAccess) -> bool:
 
 def _may_create(call: Call, standing: GuildAccess) -> bool:
     # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
-    usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now)
+    usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now)
     return usable and standing.can(CREATE)
 
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.store import Tx
 
 
@@ -18,4 +18,4 @@ def expression_limits(tx: Tx, guild_id: int) -> ExpressionLimits:
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
     if row is None:
         return ExpressionLimits(0, frozenset())
-    return ExpressionLimits(row[0], frozenset(wire.decode(row[1], list[str])))
+    return ExpressionLimits(row[0], frozenset(codec.decode(row[1], list[str])))

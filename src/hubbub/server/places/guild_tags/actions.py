@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guild_tags as wire
@@ -26,7 +26,7 @@ CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag
 
 
 class UpdateMembersPayload(msgspec.Struct):
-    """Job payload: the guild whose tag changed, and the last user id already updated."""
+    """Job payload: the guild whose tag changed, and the last user ID already updated."""
 
     guild_id: GuildId
     after: int = 0
@@ -48,7 +48,7 @@ def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> N
 
 
 def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
-    """Display or hide a tag. A hidden tag with a guild id is remembered as hidden; without one it is cleared."""
+    """Display or hide a tag. A hidden tag with a guild ID is remembered as hidden; without one it is cleared."""
     if row is not None:
         return users.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:
@@ -90,5 +90,5 @@ def member_removed(call: Call, signal: MemberRemoved) -> None:
     user = users.find(call.tx, signal.user_id)
     if user is None or user.primary_guild is None:
         return
-    if json.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
+    if codec.decode(user.primary_guild, PrimaryGuild).identity_guild_id == signal.guild_id:
         users.set_primary_guild(call, user, CLEARED)

@@ -69,7 +69,7 @@ def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
 
 def _require_active(call: Call) -> None:
     """Raise 404 before guild tags were introduced, together with role gradients (spec/dated-changes.md#3)."""
-    if not changes.ROLE_GRADIENTS.active(call.now):
+    if not changes.ROLE_GRADIENTS.is_active(call.now):
         raise errors.NOT_FOUND()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
@@ -44,7 +44,7 @@ def create(
         id=guild_id,
         name=name,
         owner_id=owner_id,
-        features=json.encode(sorted(features or ())).decode(),
+        features=codec.encode(sorted(features or ())).decode(),
         system_channel_id=contents.system_channel_id,
         afk_channel_id=contents.afk_channel_id,
         member_count=1,
@@ -118,7 +118,7 @@ def delete(call: Call, row: GuildRow) -> None:
     call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
     store.delete(call.tx, row.id)
-    payload = json.encode(wire.UnavailableGuild(id=GuildId(row.id)))
+    payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
     for batch in batches(members, _DELETE_BATCH_SIZE):
         call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))
 

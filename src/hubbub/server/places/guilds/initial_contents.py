@@ -49,7 +49,7 @@ def default_contents(call: Call) -> InitialContents:
 
 
 def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> InitialContents:
-    """Build the contents of a request, replacing its placeholder ids by real ones.
+    """Build the contents of a request, replacing its placeholder IDs by real ones.
 
     Unlisted parts are the default ones."""
     everyone, role_rows, role_ids = _roles(call, guild_id, body)
@@ -111,10 +111,10 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
 
 
 def _roles(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> tuple[int, list[roles.RoleRow], dict[int, int]]:
-    """Return the permissions of @everyone, the other roles, and the real id of each placeholder id."""
+    """Return the permissions of @everyone, the other roles, and the real ID of each placeholder ID."""
     given = body.roles if body.roles is not UNSET and body.roles is not None else []
     everyone: int = Permissions.DEFAULT_EVERYONE
-    # Placeholder 0 means @everyone, as does the id of the first role in the list.
+    # Placeholder 0 means @everyone, as does the ID of the first role in the list.
     ids: dict[int, int] = {0: guild_id}
     role_rows: list[roles.RoleRow] = []
     for position, each in enumerate(given):

@@ -4,8 +4,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AfkTimeout, GuildFeature, MfaLevel
 from hubbub.protocol.flags import SystemChannelFlags
 from hubbub.protocol.ids import GuildId
@@ -87,7 +86,7 @@ def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.
     after = _with_channels(call, after, body)
     if body.features is not UNSET:
         features = rules.features(standing, before.feature_names, body.features or ())
-        after = after._replace(features=json.encode(features).decode())
+        after = after._replace(features=codec.encode(features).decode())
     after = _with_images(after, body)
     if body.name is not UNSET:
         after = after._replace(name=rules.clean_name(body.name))

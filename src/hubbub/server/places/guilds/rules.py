@@ -40,7 +40,7 @@ _COMMUNITY_CHANNELS: Final = ("rules_channel_id", "public_updates_channel_id")
 def require_creation(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
     if call.actor.is_bot:
-        if changes.GUILD_CREATE_FOR_APPS.active(call.now):
+        if changes.GUILD_CREATE_FOR_APPS.is_active(call.now):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         limit = BOT_GUILDS_MAX
     else:

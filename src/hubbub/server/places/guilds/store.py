@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
@@ -48,13 +48,13 @@ class GuildRow(NamedTuple):
     @property
     def feature_names(self) -> list[str]:
         """The decoded features."""
-        return wire.decode(self.features, list[str])
+        return codec.decode(self.features, list[str])
 
 
 def with_feature(row: GuildRow, feature: str, enabled: bool) -> GuildRow:
     """Return a guild with a feature added or removed."""
     others = {name for name in row.feature_names if name != feature}
-    return row._replace(features=wire.encode(sorted(others | {str(feature)} if enabled else others)).decode())
+    return row._replace(features=codec.encode(sorted(others | {str(feature)} if enabled else others)).decode())
 
 
 class NewChannel(NamedTuple):
@@ -106,7 +106,7 @@ def find(tx: Tx, guild_id: int) -> GuildRow | None:
 
 
 def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
-    """Return the existing guilds among these ids, by id."""
+    """Return the existing guilds among these IDs, by ID."""
     wanted = list(dict.fromkeys(guild_ids))
     if not wanted:
         return {}

@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import NsfwLevel
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -53,7 +52,7 @@ def guild(
         premium_progress_bar_enabled=bool(row.premium_progress_bar_enabled),
         nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
         nsfw_level=row.nsfw_level,
-        incidents_data=None if row.incidents is None else json.decode(row.incidents, wire.IncidentsData),
+        incidents_data=None if row.incidents is None else codec.decode(row.incidents, wire.IncidentsData),
         approximate_member_count=UNSET if presences is None else row.member_count,
         approximate_presence_count=UNSET if presences is None else presences,
     )
@@ -84,7 +83,7 @@ def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | Non
         id=GuildId(row.id),
         name=row.name,
         icon=row.icon,
-        banner=row.banner if changes.GUILD_LIST_BANNER.active(now) else UNSET,
+        banner=row.banner if changes.GUILD_LIST_BANNER.is_active(now) else UNSET,
         owner=row.owner_id == user_id,
         permissions=Permissions(permissions),
         features=row.feature_names,

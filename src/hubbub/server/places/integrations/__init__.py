@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -21,7 +21,7 @@ def _audit_log(call: Call, signal: AuditLogRead) -> None:
     target_ids = [entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in AUDITED_ACTIONS]
     rows = applications.find_many(call.tx, [each for each in target_ids if each is not None])
     integrations = [views.partial_integration(row) for row in rows.values()]
-    signal.log.integrations = [msgspec.to_builtins(each, enc_hook=json.encode_hook) for each in integrations]
+    signal.log.integrations = [msgspec.to_builtins(each, enc_hook=codec.encode_hook) for each in integrations]
 
 
 SLICE = Slice(

@@ -16,7 +16,7 @@ BOT_SCOPES = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
 def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES) -> wire.Integration:
     """Return the integration of an application, with its bot if the bot is in the guild.
 
-    The integration id equals the application id (decisions/0021)."""
+    The integration ID equals the application ID (decisions/0021)."""
     application = wire.IntegrationApplication(
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description
     )
@@ -44,7 +44,7 @@ def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
 def guild_integration(
     guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES
 ) -> wire.GuildIntegration:
-    """Return the integration with its guild id, as used in events."""
+    """Return the integration with its guild ID, as used in events."""
     base = integration(row, bot, scopes)
     return wire.GuildIntegration(
         guild_id=GuildId(guild_id),

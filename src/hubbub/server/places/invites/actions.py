@@ -105,7 +105,7 @@ def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None
     before = row.target_users
     after = _store_targets(call, row, target_list).target_users
     if row.guild_id is not None and after is not None:
-        # There may be many thousands of ids, so the audit log records only their number.
+        # There may be many thousands of IDs, so the audit log records only their number.
         old, new = None if before is None else before.total, after.total
         change = AuditLogChange(key="target_users_count", new_value=new)
         if old is not None:

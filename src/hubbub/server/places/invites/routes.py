@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as wire
@@ -40,8 +39,8 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
     """Create a channel invite.
 
     Unless `unique` is set, an equal existing invite may be returned."""
-    here = access.channel(call, channel_id)
-    rules.require_channel_type(here.channel)
+    channel_access = access.channel(call, channel_id)
+    rules.require_channel_type(channel_access.channel)
     max_age = body.max_age if isinstance(body.max_age, int) else wire.INVITE_AGE_SECONDS_DEFAULT
     template = InviteRow(
         code="",
@@ -54,11 +53,11 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
         max_uses=0,
     )
     target_list: TargetList | None = None
-    if here.guild is None:
+    if channel_access.guild is None:
         rules.require_group_age(body)
     else:
         template = template._replace(
-            guild_id=here.guild_id,
+            guild_id=channel_access.guild_id,
             max_uses=body.max_uses or 0,
             temporary=int(bool(body.temporary)),
             target_type=int(body.target_type) if body.target_type else None,
@@ -66,11 +65,11 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
             target_application_id=body.target_application_id or None,
         )
         # Before this change, invites had no target users and granted no roles (spec/dated-changes.md#3).
-        if changes.INVITE_TARGET_USERS.active(call.now):
-            granted = members.require_roles(call, here.guild, rules.role_ids(body))
-            template = template._replace(role_ids=json.encode(sorted(RoleId(row.id) for row in granted)).decode())
+        if changes.INVITE_TARGET_USERS.is_active(call.now):
+            granted = members.require_roles(call, channel_access.guild, rules.role_ids(body))
+            template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in granted)).decode())
             target_list = target_files.parse(call.files[0].data) if call.files else None
-        rules.require_target(call, here.channel, body)
+        rules.require_target(call, channel_access.channel, body)
     row: InviteRow | None = None
     if target_list is None and not body.unique:
         # An equal invite with at least half of its lifetime left is reused (decisions/0017).
@@ -126,7 +125,7 @@ def get_invite_target_users(call: Call, code: str) -> bytes:
     if state is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
     # Before this change, the header of the uploaded file was returned (spec/dated-changes.md#3).
-    header = target_files.HEADER if changes.TARGET_USERS_HEADER.active(call.now) else state.header
+    header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now) else state.header
     return target_files.serialize(store.list_targets(call.tx, row.code), header)
 
 
@@ -168,7 +167,7 @@ def _require_targeted_invite(call: Call, code: str) -> InviteRow:
 
 
 def _require_targets_released(call: Call) -> None:
-    if not changes.INVITE_TARGET_USERS.active(call.now):
+    if not changes.INVITE_TARGET_USERS.is_active(call.now):
         raise errors.NOT_FOUND()
 
 

@@ -4,8 +4,7 @@ from typing import Final
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType, GuildFeature, InviteTargetType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import RoleId, parse_wide
@@ -32,7 +31,7 @@ def require_channel_type(channel: ChannelRef) -> None:
 
 
 def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
-    """Return the distinct role ids of a request body, given as a list or separated by commas."""
+    """Return the distinct role IDs of a request body, given as a list or separated by commas."""
     given = body.role_ids or []
     if isinstance(given, str):
         try:
@@ -100,7 +99,7 @@ def find(call: Call, code: str) -> InviteRow | None:
 
 def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Return the caller's access to the invite's channel; None if anonymous or not in the guild."""
-    actor = call.find_actor
+    actor = call.actor_or_none
     if actor is None or row.guild_id is None:
         return None
     member = access.find_member(call.tx, call.now, row.guild_id, actor.user_id)
@@ -110,45 +109,47 @@ def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
     return access.channel_standing(call.tx, member, channel, access.permissions_in(call.tx, member, channel.id))
 
 
-def has_guild_permission(here: ChannelAccess | None, bits: int) -> bool:
-    """Report whether the caller has any of these permissions in the guild."""
-    return here is not None and here.guild is not None and bool(here.guild.allowed & bits)
+def has_guild_permission(channel_access: ChannelAccess | None, bits: int) -> bool:
+    """Return whether the caller has any of these permissions in the guild."""
+    return channel_access is not None and channel_access.guild is not None and bool(channel_access.guild.allowed & bits)
 
 
-def can_manage(here: ChannelAccess | None) -> bool:
-    """Report whether the caller may revoke the channel's invites."""
-    return has_guild_permission(here, Permissions.MANAGE_GUILD) or (
-        here is not None and here.can(Permissions.MANAGE_CHANNELS)
+def can_manage(channel_access: ChannelAccess | None) -> bool:
+    """Return whether the caller may revoke the channel's invites."""
+    return has_guild_permission(channel_access, Permissions.MANAGE_GUILD) or (
+        channel_access is not None and channel_access.can(Permissions.MANAGE_CHANNELS)
     )
 
 
-def can_read_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
-    """Report whether the caller may read an invite's target users.
+def can_read_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
+    """Return whether the caller may read an invite's target users.
 
     The inviter may while in the guild, as may members with MANAGE_GUILD or VIEW_AUDIT_LOG."""
-    if here is None:
+    if channel_access is None:
         return False
     return row.inviter_id == call.user_id or has_guild_permission(
-        here, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG
+        channel_access, Permissions.MANAGE_GUILD | Permissions.VIEW_AUDIT_LOG
     )
 
 
-def can_change_targets(call: Call, row: InviteRow, here: ChannelAccess | None) -> bool:
-    """Report whether the caller may change an invite's target users."""
-    return here is not None and (row.inviter_id == call.user_id or has_guild_permission(here, Permissions.MANAGE_GUILD))
+def can_change_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
+    """Return whether the caller may change an invite's target users."""
+    return channel_access is not None and (
+        row.inviter_id == call.user_id or has_guild_permission(channel_access, Permissions.MANAGE_GUILD)
+    )
 
 
-def require_target_reader(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+def require_target_reader(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
     """Raise unless the caller may read an invite's target users."""
-    if not can_read_targets(call, row, here):
+    if not can_read_targets(call, row, channel_access):
         raise errors.MISSING_PERMISSIONS()
-    if row.inviter_id != call.user_id and not has_guild_permission(here, Permissions.VIEW_AUDIT_LOG):
+    if row.inviter_id != call.user_id and not has_guild_permission(channel_access, Permissions.VIEW_AUDIT_LOG):
         access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
 
 
-def require_target_changer(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+def require_target_changer(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
     """Raise unless the caller may change an invite's target users."""
-    if not can_change_targets(call, row, here):
+    if not can_change_targets(call, row, channel_access):
         raise errors.MISSING_PERMISSIONS()
     if row.inviter_id != call.user_id:
         access.require_guild(call, row.guild_id or 0, Permissions.MANAGE_GUILD)
@@ -158,26 +159,28 @@ def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
 
     An invite with target users is visible to them, to its inviter and to those who manage it (spec/http.md#3.6)."""
-    here = find_access(call, row)
+    channel_access = find_access(call, row)
     if row.targets is None:
-        return here
-    actor = call.find_actor
+        return channel_access
+    actor = call.actor_or_none
     if actor is not None and (
-        store.is_target(call.tx, row.code, actor.user_id) or can_read_targets(call, row, here) or can_manage(here)
+        store.is_target(call.tx, row.code, actor.user_id)
+        or can_read_targets(call, row, channel_access)
+        or can_manage(channel_access)
     ):
-        return here
+        return channel_access
     raise errors.UNKNOWN_INVITE()
 
 
-def require_manager(call: Call, row: InviteRow, here: ChannelAccess | None) -> None:
+def require_manager(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
     """Raise unless the caller may revoke the invite."""
     if row.guild_id is None:
         channel = access.find_channel(call.tx, row.channel_id)
         if call.user_id not in (row.inviter_id, channel and channel.owner_id):
             raise errors.MISSING_PERMISSIONS()
-    elif not can_manage(here):
+    elif not can_manage(channel_access):
         raise errors.MISSING_PERMISSIONS()
-    elif here is not None and here.can(Permissions.MANAGE_CHANNELS):
+    elif channel_access is not None and channel_access.can(Permissions.MANAGE_CHANNELS):
         access.require_channel(call, row.channel_id, Permissions.MANAGE_CHANNELS)
     else:
         access.require_guild(call, row.guild_id, Permissions.MANAGE_GUILD)
@@ -188,9 +191,9 @@ def require_invites_enabled(call: Call, guild_id: int) -> None:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_INVITE()
-    incidents = None if row.incidents is None else json.decode(row.incidents, IncidentsData)
+    incidents = None if row.incidents is None else codec.decode(row.incidents, IncidentsData)
     until = None if incidents is None else incidents.invites_disabled_until
     # Both use the fixed format of `wire.timestamp`, so string comparison orders them by time.
-    paused = until is not None and until > json.timestamp(call.now)
+    paused = until is not None and until > codec.timestamp(call.now)
     if paused or GuildFeature.INVITES_DISABLED in row.feature_names:
         raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -21,7 +21,7 @@ class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_ms: int
     completed_ms: int | None = None
     header: str | None = None
-    """First line of the uploaded file, if it was not an id."""
+    """First line of the uploaded file, if it was not an ID."""
 
 
 class InviteRow(NamedTuple):
@@ -29,7 +29,7 @@ class InviteRow(NamedTuple):
 
     code: str
     guild_id: int | None
-    """Guild id; None for a group invite."""
+    """Guild ID; None for a group invite."""
     channel_id: int
     inviter_id: int | None
     created_ms: int
@@ -43,27 +43,27 @@ class InviteRow(NamedTuple):
     target_user_id: int | None = None
     target_application_id: int | None = None
     role_ids: str = "[]"
-    """JSON list of role ids."""
+    """JSON list of role IDs."""
     targets: str | None = None
     """`TargetsProgress` as JSON; None if any user may accept the invite."""
 
     @property
     def roles(self) -> list[RoleId]:
-        """Return the ids of the roles to grant; some may have been deleted."""
-        return wire.decode(self.role_ids, list[RoleId])
+        """Return the IDs of the roles to grant; some may have been deleted."""
+        return codec.decode(self.role_ids, list[RoleId])
 
     @property
     def target_users(self) -> TargetsProgress | None:
         """Return the progress of the target user list, or None if the invite has no target users."""
-        return None if self.targets is None else wire.decode(self.targets, TargetsProgress)
+        return None if self.targets is None else codec.decode(self.targets, TargetsProgress)
 
     @property
     def is_vanity(self) -> bool:
-        """Report whether this is the synthetic invite of a vanity code, which has no row in the table."""
+        """Return whether this is the synthetic invite of a vanity code, which has no row in the table."""
         return not self.created_ms
 
     def is_expired(self, now: int) -> bool:
-        """Report whether the invite has expired; the job that deletes it may run a moment later."""
+        """Return whether the invite has expired; the job that deletes it may run a moment later."""
         return self.expires_ms is not None and self.expires_ms <= now
 
 
@@ -159,12 +159,12 @@ def delete(tx: Tx, code: str) -> None:
 
 
 def is_target(tx: Tx, code: str, user_id: int) -> bool:
-    """Report whether the user is a target user of the invite."""
+    """Return whether the user is a target user of the invite."""
     return tx.value("SELECT 1 FROM invite_targets WHERE code = ? AND user_id = ?", code, user_id) is not None
 
 
 def list_targets(tx: Tx, code: str) -> list[int]:
-    """Return the ids of an invite's target users, in ascending order."""
+    """Return the IDs of an invite's target users, in ascending order."""
     return [row[0] for row in tx.all("SELECT user_id FROM invite_targets WHERE code = ? ORDER BY user_id", code)]
 
 
@@ -183,4 +183,4 @@ def clear_targets(tx: Tx, code: str) -> None:
 
 def set_targets(tx: Tx, code: str, targets: TargetsProgress) -> None:
     """Store the progress of the target user list."""
-    tx.run("UPDATE invites SET targets = ? WHERE code = ?", wire.encode(targets).decode(), code)
+    tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(targets).decode(), code)

@@ -1,4 +1,4 @@
-"""Parse and write target user files: one column of user ids, with an optional header (spec/http.md#3.6)."""
+"""Parse and write target user files: one column of user IDs, with an optional header (spec/http.md#3.6)."""
 
 import re
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ class TargetList(NamedTuple):
     """The parsed content of a target user file."""
 
     user_ids: list[UserId]
-    """Distinct user ids in file order."""
+    """Distinct user IDs in file order."""
     header: str | None
 
 
@@ -59,7 +59,7 @@ def parse(data: bytes) -> TargetList:
 
 
 def serialize(user_ids: list[int], header: str | None) -> bytes:
-    """Return the file content for a list of user ids."""
+    """Return the file content for a list of user IDs."""
     lines = [] if header is None else [header]
     lines += map(str, user_ids)
     return "".join(f"{line}\n" for line in lines).encode()

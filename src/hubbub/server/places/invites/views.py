@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import InviteType, NsfwLevel, TargetUsersJobStatus
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, Timestamp, UserId
 from hubbub.protocol.resources import invites as wire
@@ -46,7 +45,7 @@ class RelatedObjects:
                 self.applications[application_id] = found
         # Before this change, an invite included its complete roles (spec/dated-changes.md#3).
         self.now = call.now
-        self.partial_roles = changes.TARGET_USERS_HEADER.active(call.now)
+        self.partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now)
 
     def user(self, user_id: int | None) -> User | UnsetType:
         """Return the user, or UNSET if it does not exist."""
@@ -111,7 +110,7 @@ def _invite(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Inv
         view.roles = related.granted_roles(row)
     if metadata:
         view.max_age = row.max_age
-        view.created_at = json.timestamp(row.created_ms)
+        view.created_at = codec.timestamp(row.created_ms)
         if guild is not None:
             view.uses = row.uses
             view.max_uses = row.max_uses
@@ -154,7 +153,7 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
     return wire.InviteCreated(
         channel_id=ChannelId(row.channel_id),
         code=row.code,
-        created_at=json.timestamp(row.created_ms),
+        created_at=codec.timestamp(row.created_ms),
         max_age=row.max_age,
         max_uses=row.max_uses,
         temporary=bool(row.temporary),
@@ -176,11 +175,11 @@ def targets_job(targets: TargetsProgress) -> wire.TargetUsersJob:
         status=TargetUsersJobStatus.COMPLETED if done else TargetUsersJobStatus.PROCESSING,
         total_users=targets.total,
         processed_users=targets.processed,
-        created_at=json.timestamp(targets.created_ms),
+        created_at=codec.timestamp(targets.created_ms),
         completed_at=_timestamp(targets.completed_ms),
         error_message=None,
     )
 
 
 def _timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else json.timestamp(ms)
+    return None if ms is None else codec.timestamp(ms)

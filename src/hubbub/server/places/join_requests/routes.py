@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import GuildFeature, JoinRequestStatus
 from hubbub.protocol.ids import GuildId, JoinRequestId
 from hubbub.protocol.permissions import Permissions
@@ -37,7 +36,7 @@ def update_guild_member_verification(
     before = store.find_form(call.tx, guild_id)
     after = before or FormRow(guild_id, call.now)
     if body.form_fields is not UNSET:
-        after = after._replace(fields=json.encode(rules.normalize_fields(body.form_fields)).decode())
+        after = after._replace(fields=codec.encode(rules.normalize_fields(body.form_fields)).decode())
     if body.description is not UNSET:
         after = after._replace(description=body.description or None)
     if before is not None and after != before:
@@ -118,7 +117,7 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
     guild = _require_guild(call, guild_id)
     rules.require_applicant(call, guild)
     form = _require_form(call, guild_id)
-    if json.milliseconds(body.version) != form.version_ms:
+    if codec.milliseconds(body.version) != form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
     answers = rules.validate_responses(form.questions, body.form_fields)
     reviewed = rules.is_reviewed(guild)
@@ -129,7 +128,7 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
         status=str(JoinRequestStatus.SUBMITTED if reviewed else JoinRequestStatus.APPROVED),
         created_ms=call.now,
         reviewed_ms=None if reviewed else call.now,
-        responses=json.encode(answers).decode(),
+        responses=codec.encode(answers).decode(),
     )
     actions.submit(call, guild, row)
     return views.join_request(call.tx, row)

@@ -17,12 +17,12 @@ _TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE:
 
 
 def is_gated(guild: GuildRow) -> bool:
-    """Report whether new members must complete the form."""
+    """Return whether new members must complete the form."""
     return GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in guild.feature_names
 
 
 def is_reviewed(guild: GuildRow) -> bool:
-    """Report whether join requests need manual approval."""
+    """Return whether join requests need manual approval."""
     return is_gated(guild) and GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in guild.feature_names
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import JoinRequestStatus
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core.store import Tx, placeholders
@@ -22,7 +22,7 @@ class FormRow(NamedTuple):
     @property
     def questions(self) -> list[wire.FormField]:
         """Decode the form fields."""
-        return json.decode(self.fields, list[wire.FormField])
+        return codec.decode(self.fields, list[wire.FormField])
 
 
 class JoinRequestRow(NamedTuple):
@@ -42,7 +42,7 @@ class JoinRequestRow(NamedTuple):
     @property
     def answers(self) -> list[wire.AnsweredField]:
         """Decode the responses."""
-        return json.decode(self.responses, list[wire.AnsweredField])
+        return codec.decode(self.responses, list[wire.AnsweredField])
 
 
 COLUMNS = ", ".join(JoinRequestRow._fields)
@@ -91,7 +91,7 @@ def list_page(
 ) -> list[JoinRequestRow]:
     """Return a page of join requests.
 
-    Submitted requests are ordered by descending id, others by review time, latest first."""
+    Submitted requests are ordered by descending ID, others by review time, latest first."""
     where, values = "guild_id = ? AND status = ?", [guild_id, status]
     if after is not None:
         where, values = f"{where} AND id > ?", [*values, after]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.protocol.resources.users import User
@@ -14,7 +14,7 @@ from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 def member_verification(row: FormRow) -> wire.MemberVerification:
     """Return a guild's form."""
     return wire.MemberVerification(
-        version=json.timestamp(row.version_ms), form_fields=row.questions, description=row.description
+        version=codec.timestamp(row.version_ms), form_fields=row.questions, description=row.description
     )
 
 
@@ -29,8 +29,8 @@ def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinReque
     return [
         wire.JoinRequest(
             id=JoinRequestId(row.id),
-            created_at=json.timestamp(row.created_ms),
-            reviewed_at=None if row.reviewed_ms is None else json.timestamp(row.reviewed_ms),
+            created_at=codec.timestamp(row.created_ms),
+            reviewed_at=None if row.reviewed_ms is None else codec.timestamp(row.reviewed_ms),
             application_status=row.status,
             rejection_reason=row.rejection_reason,
             guild_id=GuildId(row.guild_id),

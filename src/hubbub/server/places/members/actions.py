@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as codec
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
@@ -81,7 +80,7 @@ def add(
         role_ids.append(_create_bot_role(call, row, user.username, permissions))
     store.add_roles(call.tx, guild_id, user_id, role_ids)
     membership = Membership(row, tuple(RoleId(role) for role in role_ids), user)
-    actor = call.find_actor
+    actor = call.actor_or_none
     if user.bot and actor is not None and actor.user_id != user_id:
         audit.record(call, guild_id, AuditLogAction.BOT_ADD, target_id=user_id)
     call.tx.emit(
@@ -91,7 +90,7 @@ def add(
         refresh="member",
         subject_id=user_id,
     )
-    # The gateway replaces the id with the whole guild, as each session may see it.
+    # The gateway replaces the ID with the whole guild, as each session may see it.
     call.tx.emit(GUILD_CREATE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
     call.notify(MemberAdded(guild_id=GuildId(guild_id), user_id=UserId(user_id), welcome=welcome))
     return membership
@@ -106,7 +105,7 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
         managed=1,
         tags=codec.encode(RoleTags(bot_id=UserId(row.user_id))).decode(),
     )
-    if call.find_actor is not None:
+    if call.actor_or_none is not None:
         roles.create(call, role)
     else:
         # A world being built: there is no actor, and no session receives events yet.
@@ -235,7 +234,7 @@ def remove(call: Call, guild_id: int, user_id: int) -> bool:
 
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
-    """Remove users from a guild; return the ids of those who were members."""
+    """Remove users from a guild; return the IDs of those who were members."""
     removed = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
     if not removed:
         return []

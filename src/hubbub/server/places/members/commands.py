@@ -21,7 +21,7 @@ from hubbub.server.places.members.store import Membership
 
 @handles_command(REQUEST_GUILD_MEMBERS)
 def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
-    """Reply with chunks of members: all members, those with a name prefix, or those with the given ids.
+    """Reply with chunks of members: all members, those with a name prefix, or those with the given IDs.
 
     Invalid requests get no reply (spec/gateway.md#6.1, decisions/0014)."""
     try:
@@ -46,7 +46,7 @@ def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
 
 
 def _by_id(call: Call, guild_id: GuildId, sent_ids: Sequence[str | int]) -> tuple[list[Membership], list[str | int]]:
-    """Return the members found, and the ids not found, as they were sent."""
+    """Return the members found, and the IDs not found, as they were sent."""
     parsed_ids: dict[str | int, UserId | None] = {}
     for sent in sent_ids:
         try:

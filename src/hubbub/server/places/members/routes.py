@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as codec
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import members as wire
@@ -170,10 +169,10 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
         rules.require_own_nick(standing, found.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
     # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
-    if not call.actor.is_bot or changes.MODAL_SELECTS.active(call.now):
+    if not call.actor.is_bot or changes.MODAL_SELECTS.is_active(call.now):
         if body.avatar is not UNSET:
             row = row._replace(avatar=body.avatar.hash if body.avatar else None)
-        if body.banner is not UNSET and changes.MEMBER_BANNER.active(call.now):
+        if body.banner is not UNSET and changes.MEMBER_BANNER.is_active(call.now):
             row = row._replace(banner=body.banner.hash if body.banner else None)
         if body.bio is not UNSET:
             row = row._replace(bio=body.bio or "")

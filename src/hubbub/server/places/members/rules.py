@@ -49,7 +49,7 @@ def require_can_join(call: Call, guild_id: int, user_id: int) -> None:
 
 
 def is_gated(call: Call, guild_id: int, flags: int) -> bool:
-    """Report whether a user who joins with these flags must complete the guild's form first."""
+    """Return whether a user who joins with these flags must complete the guild's form first."""
     guild = guilds.find(call.tx, guild_id)
     if guild is None or flags & MemberFlags.BYPASSES_VERIFICATION:
         return False
@@ -57,7 +57,7 @@ def is_gated(call: Call, guild_id: int, flags: int) -> bool:
 
 
 def has_onboarding(call: Call, guild_id: int) -> bool:
-    """Report whether a user who joins goes through onboarding."""
+    """Return whether a user who joins goes through onboarding."""
     guild = guilds.find(call.tx, guild_id)
     return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
 
@@ -102,7 +102,7 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
-    """Return the roles with these ids; raise unless the caller may add and remove them (spec/http.md#2.3)."""
+    """Return the roles with these IDs; raise unless the caller may add and remove them (spec/http.md#2.3)."""
     ids = list(dict.fromkeys(role_ids))
     if not ids:
         return []
@@ -137,7 +137,7 @@ def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
     """Raise unless the caller may change a member's flags.
 
     MANAGE_GUILD, MANAGE_ROLES, or all three moderation permissions are needed (spec/http.md#3.5)."""
-    if not changes.MEMBER_FLAGS_PERMISSIONS.active(call.now):
+    if not changes.MEMBER_FLAGS_PERMISSIONS.is_active(call.now):
         # spec/dated-changes.md#3: the earlier rule is unknown; MODERATE_MEMBERS is assumed (decisions/0035).
         standing.require(Permissions.MODERATE_MEMBERS)
         return
@@ -164,7 +164,7 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
 
 def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
     """Raise unless the caller may prune members with these roles."""
-    if changes.PRUNE_PERMISSIONS.active(call.now):
+    if changes.PRUNE_PERMISSIONS.is_active(call.now):
         access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
@@ -175,7 +175,7 @@ def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) ->
 
 
 def parse_role_ids(text: str) -> list[RoleId]:
-    """Parse role ids separated by commas; raise a form error if invalid."""
+    """Parse role IDs separated by commas; raise a form error if invalid."""
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if len(parts) > wire.PRUNE_ROLES_MAX:
         raise errors.invalid("include_roles", *errors.max_length(wire.PRUNE_ROLES_MAX))

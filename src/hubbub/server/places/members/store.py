@@ -40,7 +40,7 @@ class Membership(NamedTuple):
 
     row: MemberRow
     roles: tuple[RoleId, ...]
-    """Role ids in ascending order, without @everyone."""
+    """Role IDs in ascending order, without @everyone."""
     user: UserRow
 
 
@@ -55,7 +55,7 @@ def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
 
 
 def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
-    """Return the rows of those users who are members, by user id."""
+    """Return the rows of those users who are members, by user ID."""
     found: dict[int, MemberRow] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
@@ -66,7 +66,7 @@ def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membe
 
 
 def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
-    """Return the role ids of members, by user id; members without roles are absent."""
+    """Return the role IDs of members, by user ID; members without roles are absent."""
     found: dict[int, tuple[RoleId, ...]] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
@@ -98,13 +98,13 @@ def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
 
 
 def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
-    """Return those users who are members, by user id, in three queries."""
+    """Return those users who are members, by user ID, in three queries."""
     rows = list(find_rows(tx, guild_id, user_ids).values())
     return {found.row.user_id: found for found in _with_roles_and_users(tx, guild_id, rows)}
 
 
 def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
-    """Return a page of members by ascending user id."""
+    """Return a page of members by ascending user ID."""
     rows = tx.fetch(
         MemberRow,
         f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
@@ -116,7 +116,7 @@ def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Memb
 
 
 def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
-    """Iterate over all members by ascending user id, read page by page."""
+    """Iterate over all members by ascending user ID, read page by page."""
     after = 0
     while batch := list_page(tx, guild_id, after=after, limit=1000):
         yield from batch
@@ -143,7 +143,7 @@ def memberships_of_user(tx: Tx, user_id: int) -> Iterator[Membership]:
 
 
 def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
-    """Return members by a case-insensitive prefix of username, global name or nickname, by ascending id.
+    """Return members by a case-insensitive prefix of username, global name or nickname, by ascending ID.
 
     The query walks only the guild's range of the primary key, and stops at the limit."""
     if prefix.isascii():
@@ -179,13 +179,13 @@ def _like_pattern(text: str) -> str:
 
 
 def pending_ids(tx: Tx, guild_id: int) -> list[int]:
-    """Return the ids of pending members."""
+    """Return the IDs of pending members."""
     rows = tx.all("SELECT user_id FROM members WHERE guild_id = ? AND pending = 1 ORDER BY user_id", guild_id)
     return [row[0] for row in rows]
 
 
 def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
-    """Return each member's id, and whether they have a role, a nickname or a voice channel."""
+    """Return each member's ID, and whether they have a role, a nickname or a voice channel."""
     rows = tx.all(
         "SELECT m.user_id, CASE WHEN m.nick IS NOT NULL "
         "OR EXISTS (SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) "
@@ -197,7 +197,7 @@ def list_with_prominence(tx: Tx, guild_id: int) -> list[tuple[int, bool]]:
 
 
 def connected_ids(tx: Tx, guild_id: int) -> list[int]:
-    """Return the ids of members connected to voice."""
+    """Return the IDs of members connected to voice."""
     return [row[0] for row in tx.all("SELECT user_id FROM voice_states WHERE guild_id = ? ORDER BY user_id", guild_id)]
 
 
@@ -210,7 +210,7 @@ def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
 
 
 def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
-    """Return members' highest role ranks, by user id; users who are not members are absent."""
+    """Return members' highest role ranks, by user ID; users who are not members are absent."""
     found: dict[int, Rank] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
@@ -228,7 +228,7 @@ def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
 
 
 def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
-    """Report whether a user is banned from the guild."""
+    """Return whether a user is banned from the guild."""
     return tx.value("SELECT 1 FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
 
 

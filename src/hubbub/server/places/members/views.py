@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import wire as codec
+from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId, RoleId, Timestamp, UserId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.permissions import Permissions
@@ -66,7 +66,7 @@ def member(membership: Membership, permissions: int | None = None) -> wire.Membe
 
 
 def guild_member(membership: Membership) -> wire.GuildMember:
-    """Return a member with the guild id, as used in events."""
+    """Return a member with the guild ID, as used in events."""
     row = membership.row
     return wire.GuildMember(
         guild_id=GuildId(row.guild_id),
@@ -86,12 +86,12 @@ def guild_member(membership: Membership) -> wire.GuildMember:
 
 
 def find_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.Member]:
-    """Return the views of those users who are members, by user id, in three queries."""
+    """Return the views of those users who are members, by user ID, in three queries."""
     return {user_id: member(found) for user_id, found in store.find_many(tx, guild_id, user_ids).items()}
 
 
 def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.PartialMember]:
-    """Return partial views of those users who are members, by user id, in two queries."""
+    """Return partial views of those users who are members, by user ID, in two queries."""
     rows = store.find_rows(tx, guild_id, user_ids)
     roles = store.find_roles(tx, guild_id, rows)
     return {user_id: partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
@@ -141,7 +141,7 @@ def presences_of(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]
 
 
 def presence_in_guild(found: Presence) -> presence.Presence:
-    """Return a presence as part of a guild's list, without its guild id."""
+    """Return a presence as part of a guild's list, without its guild ID."""
     return presence.Presence(
         user=PartialUser(id=UserId(found.user_id)),
         status=found.status,

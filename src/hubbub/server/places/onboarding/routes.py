@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import OnboardingMode
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId
@@ -37,11 +36,11 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
     form = FormErrors()
     if body.prompts is not UNSET:
         prompts = rules.build_prompts(contents, body.prompts or [], before.decoded_prompts, form)
-        after = after._replace(prompts=json.encode(prompts).decode())
+        after = after._replace(prompts=codec.encode(prompts).decode())
     if body.default_channel_ids is not UNSET:
         listed = body.default_channel_ids or []
         rules.check_channels(contents, listed, ("default_channel_ids",), form)
-        after = after._replace(default_channel_ids=json.encode(listed).decode())
+        after = after._replace(default_channel_ids=codec.encode(listed).decode())
     form.raise_if_any()
     if isinstance(body.enabled, bool):
         after = after._replace(enabled=int(body.enabled))

@@ -58,7 +58,7 @@ def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int
 
 
 class GuildContents:
-    """The guild's roles, channels and emoji, loaded once to validate all ids of a request."""
+    """The guild's roles, channels and emoji, loaded once to validate all IDs of a request."""
 
     def __init__(self, call: Call, standing: GuildAccess) -> None:
         self.call = call
@@ -74,7 +74,7 @@ class GuildContents:
 
 
 def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
-    """Add a form error for each id that is not a channel of the guild, or that is listed twice."""
+    """Add a form error for each ID that is not a channel of the guild, or that is listed twice."""
     seen: set[int] = set()
     for index, channel_id in enumerate(ids):
         if channel_id not in contents.channels:
@@ -90,7 +90,7 @@ def build_prompts(
     known: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
-    """Build the prompts of a request; prompts that exist keep their ids, others get new ones."""
+    """Build the prompts of a request; prompts that exist keep their IDs, others get new ones."""
     before = {prompt.id: prompt for prompt in known}
     built = []
     for index, prompt in enumerate(wanted):

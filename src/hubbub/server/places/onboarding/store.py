@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.store import Tx, placeholders
@@ -16,18 +16,18 @@ class OnboardingRow(NamedTuple):
     enabled: int = 0
     mode: int = 0
     default_channel_ids: str = "[]"
-    """JSON list of channel ids."""
+    """JSON list of channel IDs."""
     prompts: str = "[]"
     """JSON list of `OnboardingPrompt`."""
 
     @property
     def decoded_channel_ids(self) -> list[ChannelId]:
-        """Return the default channel ids. Some channels may have been deleted."""
-        return json.decode(self.default_channel_ids, list[ChannelId])
+        """Return the default channel IDs. Some channels may have been deleted."""
+        return codec.decode(self.default_channel_ids, list[ChannelId])
 
     @property
     def decoded_prompts(self) -> list[wire.OnboardingPrompt]:
-        return json.decode(self.prompts, list[wire.OnboardingPrompt])
+        return codec.decode(self.prompts, list[wire.OnboardingPrompt])
 
 
 COLUMNS = ", ".join(OnboardingRow._fields)
@@ -54,16 +54,16 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 
 def find_answers(tx: Tx, guild_id: int, user_id: int) -> list[Snowflake]:
-    """Return the option ids that a member chose. Some options may have been deleted."""
+    """Return the option IDs that a member chose. Some options may have been deleted."""
     sql = "SELECT option_ids FROM onboarding_answers WHERE guild_id = ? AND user_id = ?"
     stored = tx.value(sql, guild_id, user_id)
-    return [] if stored is None else json.decode(stored, list[Snowflake])
+    return [] if stored is None else codec.decode(stored, list[Snowflake])
 
 
 def list_answers(tx: Tx, user_id: int) -> list[tuple[int, list[Snowflake]]]:
-    """Return (guild id, chosen option ids) for each guild in which the user answered."""
+    """Return (guild ID, chosen option IDs) for each guild in which the user answered."""
     rows = tx.all("SELECT guild_id, option_ids FROM onboarding_answers WHERE user_id = ? ORDER BY guild_id", user_id)
-    return [(guild_id, json.decode(option_ids, list[Snowflake])) for guild_id, option_ids in rows]
+    return [(guild_id, codec.decode(option_ids, list[Snowflake])) for guild_id, option_ids in rows]
 
 
 def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowflake]) -> None:
@@ -73,7 +73,7 @@ def put_answers(tx: Tx, guild_id: int, user_id: int, option_ids: Sequence[Snowfl
         "ON CONFLICT (guild_id, user_id) DO UPDATE SET option_ids = excluded.option_ids",
         guild_id,
         user_id,
-        json.encode(list(option_ids)).decode(),
+        codec.encode(list(option_ids)).decode(),
     )
 
 

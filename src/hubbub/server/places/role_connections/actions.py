@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.protocol.resources.roles import RoleTags
@@ -61,15 +61,15 @@ def set_roles(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
 
 def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:
     """Set the requirements of a linked role. Without alternatives it becomes an ordinary role."""
-    tags = json.decode(row.tags, RoleTags) if row.tags else RoleTags()
+    tags = codec.decode(row.tags, RoleTags) if row.tags else RoleTags()
     if alternatives:
-        text = json.encode(alternatives).decode()
+        text = codec.encode(alternatives).decode()
         store.put_linked(call.tx, LinkedRoleRow(RoleId(row.id), row.guild_id, text))
         tags.guild_connections = None
     else:
         store.delete_linked(call.tx, row.id)
         tags.guild_connections = UNSET
-    encoded = None if tags == RoleTags() else json.encode(tags).decode()
+    encoded = None if tags == RoleTags() else codec.encode(tags).decode()
     roles.change(call, row, row._replace(tags=encoded))
 
 

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, GuildId, RoleId
 from hubbub.protocol.resources import role_connections as wire
 from hubbub.server.core.call import Call
@@ -60,7 +59,7 @@ def update_application_user_role_connection(
         application_id=application_id,
         platform_name=body.platform_name or None,
         platform_username=body.platform_username or None,
-        metadata=json.encode(values).decode(),
+        metadata=codec.encode(values).decode(),
     )
     actions.set_connection(call, row)
     return _connection(row)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.server.core.store import Tx, placeholders
 
@@ -21,7 +21,7 @@ class RoleConnectionRow(NamedTuple):
     @property
     def values(self) -> dict[str, str]:
         """Return the values by key."""
-        return json.decode(self.metadata, dict[str, str])
+        return codec.decode(self.metadata, dict[str, str])
 
 
 class LinkedRoleRow(NamedTuple):
@@ -35,7 +35,7 @@ class LinkedRoleRow(NamedTuple):
     @property
     def alternatives(self) -> list[list[RoleConnectionRequirement]]:
         """Return the alternative sets of requirements; any one of them suffices."""
-        return json.decode(self.configuration, list[list[RoleConnectionRequirement]])
+        return codec.decode(self.configuration, list[list[RoleConnectionRequirement]])
 
 
 _CONNECTION_COLUMNS = ", ".join(RoleConnectionRow._fields)
@@ -43,7 +43,7 @@ _LINKED_COLUMNS = ", ".join(LinkedRoleRow._fields)
 
 
 def find_metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
-    """Return metadata records by application id. Applications without records are left out."""
+    """Return metadata records by application ID. Applications without records are left out."""
     wanted = list(dict.fromkeys(application_ids))
     if not wanted:
         return {}
@@ -51,7 +51,7 @@ def find_metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[Role
         f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({placeholders(wanted)})",
         *wanted,
     )
-    return {row[0]: json.decode(row[1], list[RoleConnectionMetadata]) for row in rows}
+    return {row[0]: codec.decode(row[1], list[RoleConnectionMetadata]) for row in rows}
 
 
 def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetadata]) -> None:
@@ -60,7 +60,7 @@ def put_metadata(tx: Tx, application_id: int, records: list[RoleConnectionMetada
         "INSERT INTO role_connection_metadata (application_id, records) VALUES (?, ?) "
         "ON CONFLICT (application_id) DO UPDATE SET records = excluded.records",
         application_id,
-        json.encode(records).decode(),
+        codec.encode(records).decode(),
     )
 
 
@@ -75,7 +75,7 @@ def find(tx: Tx, user_id: int, application_id: int) -> RoleConnectionRow | None:
 
 
 def list_of_user(tx: Tx, user_id: int) -> dict[int, RoleConnectionRow]:
-    """Return all connections of a user, by application id."""
+    """Return all connections of a user, by application ID."""
     rows = tx.fetch(RoleConnectionRow, f"SELECT {_CONNECTION_COLUMNS} FROM role_connections WHERE user_id = ?", user_id)
     return {row.application_id: row for row in rows}
 

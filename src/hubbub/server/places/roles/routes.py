@@ -25,7 +25,7 @@ def list_guild_roles(call: Call, guild_id: GuildId) -> list[wire.Role]:
 @handles(wire.GET_GUILD_ROLE)
 def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
     """Get a guild role."""
-    if not changes.GET_GUILD_ROLE.active(call.now):
+    if not changes.GET_GUILD_ROLE.is_active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
     return views.role(_get(call, guild_id, role_id), call.now)
@@ -34,7 +34,7 @@ def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
 @handles(wire.GUILD_ROLE_MEMBER_COUNTS)
 def guild_role_member_counts(call: Call, guild_id: GuildId) -> dict[RoleId, int]:
     """Get the number of members of each role."""
-    if not changes.ROLE_MEMBER_COUNTS.active(call.now):
+    if not changes.ROLE_MEMBER_COUNTS.is_active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
     return store.member_counts(call.tx, guild_id)

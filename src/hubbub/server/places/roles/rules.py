@@ -62,7 +62,7 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
     """Return the colors that a request results in.
 
     `colors` takes precedence over `color`; either may be absent."""
-    wanted = body.colors if changes.ROLE_GRADIENTS.active(now) else UNSET
+    wanted = body.colors if changes.ROLE_GRADIENTS.is_active(now) else UNSET
     if wanted is None or (wanted is UNSET and body.color is None):
         return Colors(0)
     if wanted is UNSET:

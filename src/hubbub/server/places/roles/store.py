@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Rank, base_permissions
 from hubbub.server.core.store import Tx, placeholders
@@ -49,7 +49,7 @@ def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
 
 
 def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleRow]:
-    """Return those of the roles that exist in the guild, by id."""
+    """Return those of the roles that exist in the guild, by ID."""
     wanted = list(dict.fromkeys(role_ids))
     if not wanted:
         return {}
@@ -62,7 +62,7 @@ def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleR
 def list_of_guild(tx: Tx, guild_id: int) -> list[RoleRow]:
     """Return a guild's roles from lowest (@everyone) to highest."""
     rows = tx.fetch(RoleRow, f"SELECT {COLUMNS} FROM roles WHERE guild_id = ?", guild_id)
-    # Among equal positions the lower id ranks higher (spec/http.md#2.3).
+    # Among equal positions the lower ID ranks higher (spec/http.md#2.3).
     return sorted(rows, key=lambda row: (row.position, -row.id))
 
 
@@ -119,11 +119,11 @@ def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
 def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
     """Return the feature names of a guild."""
     text = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
-    return frozenset(wire.decode(text or "[]", list[str]))
+    return frozenset(codec.decode(text or "[]", list[str]))
 
 
 def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return a member's permissions in each guild; `guilds` are pairs of guild id and owner id."""
+    """Return a member's permissions in each guild; `guilds` are pairs of guild ID and owner ID."""
     owners = dict(guilds)
     if not owners:
         return {}

@@ -5,8 +5,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import roles as wire
@@ -30,7 +29,7 @@ def role(row: RoleRow, now: int | None) -> wire.Role:
         managed=bool(row.managed),
         mentionable=bool(row.mentionable),
         flags=row.flags,
-        tags=UNSET if row.tags is None else json.decode(row.tags, wire.RoleTags),
+        tags=UNSET if row.tags is None else codec.decode(row.tags, wire.RoleTags),
     )
 
 
@@ -51,14 +50,14 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the roles of GUILD_CREATE if they differ from those that the gateway caches.
 
     Cached roles may be older than a dated change."""
-    if changes.ROLE_GRADIENTS.active(call.now):
+    if changes.ROLE_GRADIENTS.is_active(call.now):
         return {}
     return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.shared_fields["roles"]]}
 
 
 def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:
     # spec/dated-changes.md#3: before gradients a role had `color` only.
-    if now is not None and not changes.ROLE_GRADIENTS.active(now):
+    if now is not None and not changes.ROLE_GRADIENTS.is_active(now):
         return UNSET
     return wire.RoleColors(
         primary_color=row.color, secondary_color=row.secondary_color, tertiary_color=row.tertiary_color

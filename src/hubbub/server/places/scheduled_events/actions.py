@@ -93,7 +93,7 @@ def change(call: Call, before: EventRow, after: EventRow) -> EventRow:
 def _store(call: Call, before: EventRow, after: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
     store.update(call.tx, after)
     old, view = views.scheduled_event(before, exceptions), views.scheduled_event(after, exceptions)
-    if call.find_actor is not None:
+    if call.actor_or_none is not None:
         changes = audit.differences(old, view, _AUDITED)
         action = AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)

@@ -7,8 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import RecurrenceFrequency
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.resources import scheduled_events as wire
@@ -77,7 +76,7 @@ def _rule(
     month_days: list[int] | None,
 ) -> wire.RecurrenceRule:
     return wire.RecurrenceRule(
-        start=json.timestamp(json.milliseconds(body.start)),
+        start=codec.timestamp(codec.milliseconds(body.start)),
         frequency=int(body.frequency),
         interval=interval,
         by_weekday=None if days is None else [int(day) for day in days],
@@ -125,12 +124,12 @@ def starting_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
     """Return the rule with its start replaced.
 
     A series starts with its event, regardless of the start in the body (decisions/0021)."""
-    return msgspec.structs.replace(rule, start=json.timestamp(ms))
+    return msgspec.structs.replace(rule, start=codec.timestamp(ms))
 
 
 def start_ms(rule: wire.RecurrenceRule) -> int:
     """Return the start of the rule in milliseconds; its time of day applies to every occurrence."""
-    return json.milliseconds(datetime.fromisoformat(rule.start))
+    return codec.milliseconds(datetime.fromisoformat(rule.start))
 
 
 def occurs(rule: wire.RecurrenceRule, ms: int) -> bool:

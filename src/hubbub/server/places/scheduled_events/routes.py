@@ -2,8 +2,7 @@
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import EventEntityType, EventStatus
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake
@@ -40,8 +39,8 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
         guild_id=guild_id,
         creator_id=call.user_id,
         name=body.name,
-        start_ms=json.milliseconds(body.scheduled_start_time),
-        end_ms=json.milliseconds(body.scheduled_end_time) if body.scheduled_end_time else None,
+        start_ms=codec.milliseconds(body.scheduled_start_time),
+        end_ms=codec.milliseconds(body.scheduled_end_time) if body.scheduled_end_time else None,
         entity_type=int(body.entity_type),
         channel_id=body.channel_id or None,
         description=body.description or None,
@@ -111,7 +110,7 @@ def create_guild_scheduled_event_exception(
 
     Moves or cancels that occurrence."""
     row = _get_editable(call, guild_id, guild_scheduled_event_id)
-    original_ms = json.milliseconds(body.original_scheduled_start_time)
+    original_ms = codec.milliseconds(body.original_scheduled_start_time)
     field = "original_scheduled_start_time"
     if not rules.occurs(row, original_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
@@ -316,10 +315,10 @@ def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> 
     if body.image is not UNSET:
         row = row._replace(image=body.image.hash if body.image else None)
     if body.scheduled_start_time is not UNSET:
-        row = row._replace(start_ms=json.milliseconds(body.scheduled_start_time))
+        row = row._replace(start_ms=codec.milliseconds(body.scheduled_start_time))
     if body.scheduled_end_time is not UNSET:
         end = body.scheduled_end_time
-        row = row._replace(end_ms=None if end is None else json.milliseconds(end))
+        row = row._replace(end_ms=None if end is None else codec.milliseconds(end))
     if body.entity_type:
         row = row._replace(entity_type=int(body.entity_type))
     if body.channel_id is not UNSET:
@@ -342,10 +341,10 @@ def _apply_exception(
     """Return the exception with the changes of a body applied."""
     if body.scheduled_start_time is not UNSET:
         moment = body.scheduled_start_time
-        exception = exception._replace(start_ms=None if moment is None else json.milliseconds(moment))
+        exception = exception._replace(start_ms=None if moment is None else codec.milliseconds(moment))
     if body.scheduled_end_time is not UNSET:
         moment = body.scheduled_end_time
-        exception = exception._replace(end_ms=None if moment is None else json.milliseconds(moment))
+        exception = exception._replace(end_ms=None if moment is None else codec.milliseconds(moment))
     if body.is_canceled is not UNSET:
         exception = exception._replace(canceled=int(bool(body.is_canceled)))
     form = FormErrors()

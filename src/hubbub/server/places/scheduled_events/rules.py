@@ -34,8 +34,8 @@ def creation_permissions(call: Call) -> int:
     """Return the permissions that allow creating events; one is enough.
 
     These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5)."""
-    bits = 0 if changes.PERMISSION_SPLITS.active(call.now) else Permissions.MANAGE_EVENTS
-    if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.active(call.now):
+    bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now) else Permissions.MANAGE_EVENTS
+    if not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now):
         bits |= Permissions.CREATE_EVENTS
     return bits
 
@@ -55,11 +55,11 @@ def require_permissions(call: Call, row: EventRow, bits: int) -> None:
         channel = access.find_channel(call.tx, row.channel_id)
         if channel is None or channel.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
-        here = access.channel(call, row.channel_id)
+        channel_access = access.channel(call, row.channel_id)
         if channel.type != kind:
             raise errors.WRONG_CHANNEL_TYPE()
         access.require_channel(call, row.channel_id, needed)
-        allowed = here.allowed
+        allowed = channel_access.allowed
     if not allowed & bits:
         raise errors.MISSING_PERMISSIONS()
 
@@ -126,7 +126,7 @@ def occurs(row: EventRow, ms: int) -> bool:
 
 
 def occurrence(row: EventRow, exception_id: int) -> int:
-    """Return the time of the occurrence that an exception id refers to, or raise UNKNOWN_SCHEDULED_EVENT (10070)."""
+    """Return the time of the occurrence that an exception ID refers to, or raise UNKNOWN_SCHEDULED_EVENT (10070)."""
     moment = Snowflake(exception_id)
     if Snowflake.at(moment.created_ms) != moment or not occurs(row, moment.created_ms):
         raise errors.UNKNOWN_SCHEDULED_EVENT()

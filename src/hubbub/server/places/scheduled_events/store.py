@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import EventStatus
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core.batches import batches
@@ -39,11 +39,11 @@ class EventRow(NamedTuple):
     @property
     def rule(self) -> wire.RecurrenceRule | None:
         """Return the recurrence rule, or None."""
-        return None if self.recurrence is None else json.decode(self.recurrence, wire.RecurrenceRule)
+        return None if self.recurrence is None else codec.decode(self.recurrence, wire.RecurrenceRule)
 
     def with_rule(self, rule: wire.RecurrenceRule | None) -> "EventRow":
         """Return a copy of the event with another rule, or without one."""
-        return self._replace(recurrence=None if rule is None else json.encode(rule).decode())
+        return self._replace(recurrence=None if rule is None else codec.encode(rule).decode())
 
 
 class ExceptionRow(NamedTuple):
@@ -57,7 +57,7 @@ class ExceptionRow(NamedTuple):
 
 
 class EventUserRow(NamedTuple):
-    """A user's response to an event (exception id 0) or to one occurrence."""
+    """A user's response to an event (exception ID 0) or to one occurrence."""
 
     event_id: int
     exception_id: int
@@ -77,7 +77,7 @@ def find(tx: Tx, event_id: int) -> EventRow | None:
 
 
 def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]:
-    """Return those of the events that exist in a guild, by ascending id."""
+    """Return those of the events that exist in a guild, by ascending ID."""
     if not event_ids:
         return []
     return tx.fetch(
@@ -89,7 +89,7 @@ def find_many(tx: Tx, guild_id: int, event_ids: Sequence[int]) -> list[EventRow]
 
 
 def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
-    """Return a guild's scheduled and active events, by ascending id."""
+    """Return a guild's scheduled and active events, by ascending ID."""
     return tx.fetch(
         EventRow,
         f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN} ORDER BY id",
@@ -145,7 +145,7 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 
 def list_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
-    """Return the exceptions of events by event id, in the order of occurrences."""
+    """Return the exceptions of events by event ID, in the order of occurrences."""
     wanted = list(event_ids)
     found: dict[int, list[ExceptionRow]] = {}
     if wanted:
@@ -195,7 +195,7 @@ def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUs
 def list_users(
     tx: Tx, event_id: int, exception_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[EventUserRow]:
-    """Return a page of responses by ascending user id. `before` takes precedence over `after`."""
+    """Return a page of responses by ascending user ID. `before` takes precedence over `after`."""
     start = f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ?"
     if before is not None:
         rows = tx.fetch(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, Snowflake, Timestamp, UserId
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.protocol.resources.users import User
@@ -31,7 +31,7 @@ def scheduled_event(
         name=row.name,
         description=row.description,
         image=row.image,
-        scheduled_start_time=json.timestamp(row.start_ms),
+        scheduled_start_time=codec.timestamp(row.start_ms),
         scheduled_end_time=_timestamp(row.end_ms),
         status=row.status,
         entity_type=row.entity_type,
@@ -74,7 +74,7 @@ def exception(row: ExceptionRow) -> wire.ScheduledEventException:
 
 
 def guild_exception(row: ExceptionRow, guild_id: int) -> wire.GuildScheduledEventException:
-    """Return an exception with its guild id, for gateway events."""
+    """Return an exception with its guild ID, for gateway events."""
     return wire.GuildScheduledEventException(
         guild_id=GuildId(guild_id),
         event_id=ScheduledEventId(row.event_id),
@@ -96,4 +96,4 @@ def event_user(row: EventUserRow) -> wire.ScheduledEventUser:
 
 
 def _timestamp(ms: int | None) -> Timestamp | None:
-    return None if ms is None else json.timestamp(ms)
+    return None if ms is None else codec.timestamp(ms)

@@ -46,19 +46,21 @@ def delete(call: Call, row: SoundRow) -> None:
     call.tx.emit(wire.GUILD_SOUNDBOARD_SOUND_DELETE, payload, Audience.guild(row.guild_id))
 
 
-def play(call: Call, here: ChannelAccess, sound: wire.SoundboardSound) -> None:
+def play(call: Call, channel_access: ChannelAccess, sound: wire.SoundboardSound) -> None:
     """Play a sound to every member connected to a voice channel."""
     is_guild_sound = sound.guild_id is not UNSET
     payload = wire.VoiceChannelEffect(
-        channel_id=here.channel.id,
-        guild_id=here.guild_id,
+        channel_id=channel_access.channel.id,
+        guild_id=channel_access.guild_id,
         user_id=call.user_id,
         emoji=_emoji(call, sound),
-        # spec/gateway.md#10: default sounds have a number, other sounds a snowflake id.
+        # spec/gateway.md#10: default sounds have a number, other sounds a snowflake ID.
         sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
         sound_volume=sound.volume,
     )
-    audience = Audience.guild(here.guild_id, users=store.list_connected_users(call.tx, here.channel.id))
+    audience = Audience.guild(
+        channel_access.guild_id, users=store.list_connected_users(call.tx, channel_access.channel.id)
+    )
     call.tx.emit(wire.VOICE_CHANNEL_EFFECT_SEND, payload, audience)
 
 

@@ -1,6 +1,6 @@
 """The default sounds that are part of the program.
 
-Their ids are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
+Their IDs are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
 
 from functools import cache
 from pathlib import Path

@@ -100,9 +100,9 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
     """Send a soundboard sound to a voice channel.
 
     The caller must be connected to the channel."""
-    here = access.channel(call, channel_id)
-    rules.require_unsilenced(call, here)
-    actions.play(call, here, rules.require_playable(call, here, body))
+    channel_access = access.channel(call, channel_id)
+    rules.require_unsilenced(call, channel_access)
+    actions.play(call, channel_access, rules.require_playable(call, channel_access, body))
 
 
 def _volume(body: wire.CreateSound | wire.UpdateSound) -> float:

@@ -47,19 +47,19 @@ def require_emoji(
         raise errors.invalid("emoji_name", "INVALID_EMOJI", "Invalid emoji")
 
 
-def require_unsilenced(call: Call, here: ChannelAccess) -> None:
+def require_unsilenced(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
-    if here.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
+    if channel_access.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()
-    state = voice_states.find(call.tx, here.guild_id, call.user_id)
-    if state is None or state.channel_id != here.channel.id:
+    state = voice_states.find(call.tx, channel_access.guild_id, call.user_id)
+    if state is None or state.channel_id != channel_access.channel.id:
         raise errors.TARGET_NOT_IN_VOICE()
-    member = members.find_rows(call.tx, here.guild_id, [call.user_id])[call.user_id]
+    member = members.find_rows(call.tx, channel_access.guild_id, [call.user_id])[call.user_id]
     if member.deaf or member.mute or state.self_deaf or state.suppress:
         raise errors.VOICE_EFFECT_WHILE_SILENCED()
 
 
-def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
+def require_playable(call: Call, channel_access: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
     """Return the sound if the caller may play it here, otherwise raise an error.
 
     Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other
@@ -70,8 +70,8 @@ def require_playable(call: Call, here: ChannelAccess, body: wire.SendSound) -> w
     row = store.find(call.tx, body.sound_id)
     if row is None or (body.source_guild_id and body.source_guild_id != row.guild_id):
         raise errors.UNKNOWN_SOUND()
-    if row.guild_id != here.guild_id:
+    if row.guild_id != channel_access.guild_id:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_SOUND()
-        here.require(Permissions.USE_EXTERNAL_SOUNDS)
+        channel_access.require(Permissions.USE_EXTERNAL_SOUNDS)
     return views.sound(row)

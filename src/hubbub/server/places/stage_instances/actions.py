@@ -47,7 +47,7 @@ def create(
 ) -> StageInstanceRow:
     """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
     call.notify(NamesDrafted((topic,)))
-    opener = None if call.find_actor is None else int(call.user_id)
+    opener = None if call.actor_or_none is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
     row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
     store.insert(call.tx, row)
@@ -90,7 +90,7 @@ def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> No
     message is posted."""
     store.delete(call.tx, row.channel_id)
     jobs.cancel(call.tx, CLOSE, _key(row))
-    if call.find_actor is not None:
+    if call.actor_or_none is not None:
         _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
     if post_message:
@@ -158,7 +158,7 @@ def _post_message(
     everyone: bool = False,
 ) -> None:
     """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
-    author = author_id if author_id is not None else row.opened_by if call.find_actor is None else call.user_id
+    author = author_id if author_id is not None else row.opened_by if call.actor_or_none is None else call.user_id
     if author is not None:
         call.notify(
             StageMessageRequested(

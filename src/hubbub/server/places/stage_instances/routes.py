@@ -19,17 +19,17 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
     """Create a stage instance.
 
     Starts the stage. `send_start_notification` requires MENTION_EVERYONE."""
-    here = access.channel(call, body.channel_id)
-    if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
+    channel_access = access.channel(call, body.channel_id)
+    if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
     access.require_channel(call, body.channel_id, wire.STAGE_MODERATOR_PERMISSIONS)
     if body.send_start_notification is True:
-        here.require(Permissions.MENTION_EVERYONE)
+        channel_access.require(Permissions.MENTION_EVERYONE)
     if store.find(call.tx, body.channel_id) is not None:
         raise errors.STAGE_ALREADY_OPEN()
     row = actions.create(
         call,
-        here.guild_id,
+        channel_access.guild_id,
         body.channel_id,
         body.topic,
         privacy_level=int(body.privacy_level or StagePrivacyLevel.GUILD_ONLY),

@@ -157,7 +157,7 @@ def caller_and_other(
         known, other = _visible_access(call, ref, membership, grants), None
         found = next((grant for grant in grants if grant[0] == store.OTHER_MEMBER), None)
         if found is not None:
-            # @everyone, the role with the guild's id, is listed once among the caller's roles.
+            # @everyone, the role with the guild's ID, is listed once among the caller's roles.
             roles = [
                 grant[1:]
                 for grant in grants
@@ -185,7 +185,7 @@ def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[Chan
 def standing_and_roles(
     tx: Tx, now: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
 ) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
-    """Return a member's standing in a channel that was read with their membership, and another member's roles by id."""
+    """Return a member's standing in a channel that was read with their membership, and another member's roles by ID."""
     assert ref.guild_id is not None
     grants = store.grants_with_roles_of(tx, ref, user_id, other_id)
     roles = sorted(RoleId(grant[1]) for grant in grants if grant[0] == store.OTHER_ROLE)
@@ -237,7 +237,7 @@ def permissions_in(tx: Tx, standing: GuildAccess, channel_id: int) -> int:
 
 
 def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int]]) -> int:
-    """Return a member's permission bits under a channel's overwrites (role or user id to allow and deny)."""
+    """Return a member's permission bits under a channel's overwrites (role or user ID to allow and deny)."""
     if not overwrites or standing.permissions & Permissions.ADMINISTRATOR:
         return standing.permissions
     return channel_permissions(
@@ -296,5 +296,5 @@ def _require_second_factor(call: Call, access: GuildAccess, bits: int) -> None:
 
 
 def role_ids(standing: GuildAccess) -> list[RoleId]:
-    """Return a member's roles without @everyone, lowest id first."""
+    """Return a member's roles without @everyone, lowest ID first."""
     return sorted(RoleId(role) for role in standing.roles if role != standing.guild_id)

@@ -22,9 +22,9 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     owner_id: UserId
     mfa_level: int
     roles: dict[int, int]
-    """The member's roles with their permission bits; @everyone under the guild's id."""
+    """The member's roles with their permission bits; @everyone under the guild's ID."""
     ranks: Sequence[Rank]
-    """Position and id of each of the member's roles."""
+    """Position and ID of each of the member's roles."""
     permissions: int
     """The member's permission bits in the guild, ignoring a timeout."""
     restricted: bool
@@ -32,7 +32,7 @@ class GuildAccess(msgspec.Struct, kw_only=True):
 
     @property
     def top_role(self) -> Rank:
-        """Position and id of the member's highest role."""
+        """Position and ID of the member's highest role."""
         return highest_role(self.ranks)
 
     @property

@@ -29,7 +29,7 @@ Membership = tuple[Any, ...]
 `timed_out_until_ms`."""
 
 ROLE: Final = 0
-"""First column of a role in the rows of `grants`; then its id, permissions and position."""
+"""First column of a role in the rows of `grants`; then its ID, permissions and position."""
 OVERWRITE: Final = 1
 """First column of an overwrite in the rows of `grants`; then its target, allow and deny bits."""
 OTHER_MEMBER: Final = 2
@@ -72,7 +72,7 @@ def membership(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
 
 
 def roles(tx: Tx, guild_id: int, user_id: int) -> list[tuple[int, ...]]:
-    """Return id, permissions and position of a member's roles, including @everyone."""
+    """Return ID, permissions and position of a member's roles, including @everyone."""
     return tx.all(
         "SELECT r.id, r.permissions, r.position FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
         "WHERE mr.guild_id = ? AND mr.user_id = ? UNION ALL SELECT id, permissions, position FROM roles WHERE id = ?",
@@ -90,7 +90,7 @@ def find_channel(tx: Tx, channel_id: int) -> ChannelRef | None:
 
 def channel_ref(row: Sequence[Any]) -> ChannelRef:
     """Build a channel reference from its columns."""
-    # The store returns plain integers; payloads take their ids from here, so they need their id types.
+    # The store returns plain integers; payloads take their IDs from here, so they need their ID types.
     found, guild_id, kind, parent_id, owner_id, *rest = row
     return ChannelRef(
         ChannelId(found),
@@ -130,19 +130,19 @@ def grants_with_member(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> 
 
 
 def grants_with_roles_of(tx: Tx, ref: ChannelRef, user_id: int, other_id: int) -> Grants:
-    """Return the rows of `grants` together with the ids of another member's roles."""
+    """Return the rows of `grants` together with the IDs of another member's roles."""
     guild_id = ref.guild_id
     return tx.all(_GRANTS_WITH_ROLES_OF, guild_id, user_id, guild_id, ref.overwrites_channel_id, guild_id, other_id)
 
 
 def overwrites(tx: Tx, channel_id: int) -> dict[int, tuple[int, int]]:
-    """Return allow and deny bits of a channel's overwrites by role or user id."""
+    """Return allow and deny bits of a channel's overwrites by role or user ID."""
     rows = tx.all("SELECT target_id, allow, deny FROM overwrites WHERE channel_id = ?", channel_id)
     return {target: (allow, deny) for target, allow, deny in rows}
 
 
 def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, dict[int, tuple[int, int]]]:
-    """Return the overwrites of every channel of a guild by channel id."""
+    """Return the overwrites of every channel of a guild by channel ID."""
     found: dict[int, dict[int, tuple[int, int]]] = {}
     for channel_id, target, allow, deny in tx.all(
         "SELECT o.channel_id, o.target_id, o.allow, o.deny FROM overwrites o JOIN channels c ON c.id = o.channel_id "
@@ -154,7 +154,7 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, dict[int, tuple[int,
 
 
 def channels_of_guild(tx: Tx, guild_id: int) -> list[tuple[Any, ...]]:
-    """Return id, type and parent id of a guild's channels, without threads."""
+    """Return ID, type and parent ID of a guild's channels, without threads."""
     return tx.all("SELECT id, type, parent_id FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
 
 

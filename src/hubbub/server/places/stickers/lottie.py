@@ -4,8 +4,7 @@ from typing import Any
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import stickers as wire
 
 _NUMBERS = ("fr", "ip", "op", "w", "h")
@@ -14,7 +13,7 @@ _NUMBERS = ("fr", "ip", "op", "w", "h")
 def require_animation(data: bytes) -> None:
     """Raise an error unless the data is a vector animation allowed as a sticker (spec/http.md#1.9: 170001 to 170007)."""
     try:
-        drawing = json.decode_any(data)
+        drawing = codec.decode_any(data)
     except msgspec.DecodeError:
         raise errors.LOTTIE_INVALID_JSON() from None
     if not isinstance(drawing, dict) or not isinstance(drawing.get("layers"), list):

@@ -1,6 +1,6 @@
 """The standard sticker pack, which is part of the program.
 
-Its ids are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
+Its IDs are small numbers, which are never generated as snowflakes. The files are in `default/` beside this module."""
 
 from functools import cache
 from pathlib import Path

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import GuildFeature, StickerFormatType
 from hubbub.protocol.ids import GuildId, StickerId
 from hubbub.protocol.images import ImageData
@@ -19,7 +18,9 @@ from hubbub.server.places.stickers import lottie, packs, store
 from hubbub.server.places.stickers.store import StickerRow
 
 
-def require_sendable(call: Call, here: ChannelAccess, sticker_ids: Sequence[StickerId]) -> list[wire.StickerItem]:
+def require_sendable(
+    call: Call, channel_access: ChannelAccess, sticker_ids: Sequence[StickerId]
+) -> list[wire.StickerItem]:
     """Return the distinct stickers of a message, or raise an error.
 
     INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for an external one that the caller may not
@@ -32,22 +33,22 @@ def require_sendable(call: Call, here: ChannelAccess, sticker_ids: Sequence[Stic
         if sticker is None:
             raise errors.INVALID_STICKER()
         if isinstance(sticker, StickerRow):
-            _require_usable(call, here, sticker)
+            _require_usable(call, channel_access, sticker)
         items.append(
             wire.StickerItem(id=StickerId(sticker.id), name=sticker.name, format_type=int(sticker.format_type))
         )
     return items
 
 
-def _require_usable(call: Call, here: ChannelAccess, row: StickerRow) -> None:
+def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:
     """Raise an error if the caller may not send a sticker here.
 
     A guild's own stickers are usable by all its members; external ones require membership and USE_EXTERNAL_STICKERS."""
-    if here.guild is not None and here.guild.guild_id == row.guild_id:
+    if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         return
     if not store.is_member(call.tx, row.guild_id, call.user_id):
         raise errors.INVALID_STICKER()
-    if not here.can(Permissions.USE_EXTERNAL_STICKERS):
+    if not channel_access.can(Permissions.USE_EXTERNAL_STICKERS):
         raise errors.STICKER_NOT_ALLOWED()
 
 
@@ -63,7 +64,7 @@ def require_slot(tx: Tx, guild_id: GuildId) -> None:
 def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     """Return the format type of a sticker file, or raise an error if the file is not allowed."""
     if image.content_type == wire.LOTTIE_CONTENT_TYPE:
-        features = json.decode(store.find_features(tx, guild_id), list[str])
+        features = codec.decode(store.find_features(tx, guild_id), list[str])
         if GuildFeature.VERIFIED not in features and GuildFeature.PARTNERED not in features:
             raise errors.FILE_TYPE_INVALID()
         lottie.require_animation(image.data)

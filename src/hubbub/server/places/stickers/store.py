@@ -30,7 +30,7 @@ def find(tx: Tx, sticker_id: int) -> StickerRow | None:
 
 
 def find_many(tx: Tx, sticker_ids: Iterable[int]) -> dict[int, StickerRow]:
-    """Return those of the stickers that exist, by id."""
+    """Return those of the stickers that exist, by ID."""
     wanted = list(dict.fromkeys(sticker_ids))
     if not wanted:
         return {}

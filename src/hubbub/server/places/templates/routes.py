@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import templates as wire
 from hubbub.protocol.resources.guilds import Guild
@@ -46,7 +45,7 @@ def create_guild_from_template(call: Call, code: str, body: wire.CreateGuildFrom
         settings["icon"] = body.icon.hash
     if call.actor.is_bot:
         settings["application_id"] = call.actor.application_id
-    row = snapshots.create_guild(call, json.decode(template.snapshot, wire.TemplateGuild), name, settings)
+    row = snapshots.create_guild(call, codec.decode(template.snapshot, wire.TemplateGuild), name, settings)
     store.count_use(call.tx, code)
     return guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
 
@@ -125,12 +124,12 @@ def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
 
 
 def _take_snapshot(call: Call, guild_id: int) -> str:
-    return json.encode(snapshots.take(call.tx, guild_id)).decode()
+    return codec.encode(snapshots.take(call.tx, guild_id)).decode()
 
 
 def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
-    source = json.decode(row.snapshot, wire.TemplateGuild)
-    if not changes.ROLE_GRADIENTS.active(call.now):
+    source = codec.decode(row.snapshot, wire.TemplateGuild)
+    if not changes.ROLE_GRADIENTS.is_active(call.now):
         # spec/dated-changes.md#3: stored snapshots always include colors, as roles do.
         for role in source.roles:
             role.colors = UNSET
@@ -146,8 +145,8 @@ def _view(call: Call, row: TemplateRow) -> wire.Template:
         usage_count=row.usage_count,
         creator_id=UserId(row.creator_id),
         creator=None if creator is None else users.user(creator),
-        created_at=json.timestamp(row.created_ms),
-        updated_at=json.timestamp(row.updated_ms),
+        created_at=codec.timestamp(row.created_ms),
+        updated_at=codec.timestamp(row.updated_ms),
         source_guild_id=GuildId(row.guild_id),
         serialized_source_guild=_load_snapshot(call, row),
         is_dirty=True if row.snapshot != _take_snapshot(call, row.guild_id) else None,

@@ -2,8 +2,7 @@
 
 from typing import Any, Final
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType, OverwriteType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
@@ -115,7 +114,7 @@ def _channel(
         template="",
         default_reaction_emoji=None
         if reaction is None
-        else _without_custom_emoji(json.decode(reaction, DefaultReaction)),
+        else _without_custom_emoji(codec.decode(reaction, DefaultReaction)),
         default_thread_rate_limit_per_user=row.default_thread_rate_limit_per_user,
         default_sort_order=row.default_sort_order,
         default_forum_layout=row.default_forum_layout if forum else None,
@@ -223,7 +222,7 @@ def _apply_channel_settings(call: Call, shape: wire.TemplateGuild, channel_ids: 
             default_tag_setting=channel.default_tag_setting,
         )
         if channel.default_reaction_emoji is not None:
-            after = after._replace(default_reaction_emoji=json.encode(channel.default_reaction_emoji).decode())
+            after = after._replace(default_reaction_emoji=codec.encode(channel.default_reaction_emoji).decode())
         if channel.available_tags:
             tags = [
                 ForumTag(
@@ -235,5 +234,5 @@ def _apply_channel_settings(call: Call, shape: wire.TemplateGuild, channel_ids: 
                 )
                 for tag in channel.available_tags
             ]
-            after = after._replace(available_tags=json.encode(tags).decode())
+            after = after._replace(available_tags=codec.encode(tags).decode())
         channels.update(call.tx, before, after)

@@ -103,10 +103,10 @@ def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
     """Move a member to another channel."""
     if before.channel_id == channel_id:
         return
-    here = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
+    channel_access = rules.find_standing(call, before.guild_id, channel_id, before.user_id)
     row = before._replace(
         channel_id=channel_id,
-        suppress=int(rules.is_suppressed(here)),
+        suppress=int(rules.is_suppressed(channel_access)),
         request_to_speak_ms=None,
         joined_ms=call.now,
     )

@@ -69,7 +69,7 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """Session id as voice states show it."""
+    """Session ID as voice states show it."""
     game_session: str | None
     """Id of the requesting gateway session if it is an OAuth2 session, otherwise None."""
     person: bool
@@ -93,8 +93,8 @@ def join_after_delay(call: Call, job: jobs.Job) -> None:
 def _connect(call: Call, request: VoiceJoinRequest) -> None:
     before = store.find(call.tx, request.guild_id, request.user_id)
     unmoved = before if before is not None and before.channel_id == request.channel_id else None
-    here = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
-    if here is None or not rules.can_connect(call, here, is_joining=unmoved is None):
+    channel_access = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
+    if channel_access is None or not rules.can_connect(call, channel_access, is_joining=unmoved is None):
         return
     if request.person and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
@@ -110,7 +110,7 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         self_mute=int(request.self_mute),
         self_video=int(request.self_video),
         self_stream=0,
-        suppress=int(rules.is_suppressed(here)) if unmoved is None else unmoved.suppress,
+        suppress=int(rules.is_suppressed(channel_access)) if unmoved is None else unmoved.suppress,
         request_to_speak_ms=None if unmoved is None else unmoved.request_to_speak_ms,
         joined_ms=call.now if unmoved is None else unmoved.joined_ms,
     )
@@ -154,7 +154,7 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
-    """Cancel a user's pending joins and return the server ids that refused them, of guilds and calls."""
+    """Cancel a user's pending joins and return the server IDs that refused them, of guilds and calls."""
     failed = tuple(store.list_failed_servers(call.tx, user_id))
     for server_id in failed:
         jobs.cancel(call.tx, JOIN, _key(server_id, user_id))

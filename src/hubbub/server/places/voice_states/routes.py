@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -44,20 +43,20 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
 
     Sets whether the user is suppressed, and requests to speak or withdraws the request."""
     access.guild(call, guild_id)
-    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
+    before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
     after = before
     if body.request_to_speak_timestamp is not UNSET:
         requested = body.request_to_speak_timestamp
         if requested is not None:
-            here.require(Permissions.REQUEST_TO_SPEAK)
+            channel_access.require(Permissions.REQUEST_TO_SPEAK)
         # Spec: a present or future time; the client's clock may be slow, so an earlier time means now.
-        request_ms = None if requested is None else max(json.milliseconds(requested), call.now)
+        request_ms = None if requested is None else max(codec.milliseconds(requested), call.now)
         after = after._replace(request_to_speak_ms=request_ms)
     if isinstance(body.suppress, bool) and bool(before.suppress) != body.suppress:
         if body.suppress:
             after = after._replace(request_to_speak_ms=None)
         else:
-            here.require(Permissions.MUTE_MEMBERS)
+            channel_access.require(Permissions.MUTE_MEMBERS)
         after = after._replace(suppress=int(body.suppress))
     actions.change(call, before, after)
 
@@ -68,8 +67,8 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
 
     Makes the user a speaker or moves them to the audience. Requires MUTE_MEMBERS."""
     access.guild(call, guild_id)
-    before, here = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
-    here.require(Permissions.MUTE_MEMBERS)
+    before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, user_id), body)
+    channel_access.require(Permissions.MUTE_MEMBERS)
     if not isinstance(body.suppress, bool) or bool(before.suppress) == body.suppress:
         return
     after = before._replace(suppress=int(body.suppress))

@@ -35,13 +35,13 @@ def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
 
 def require_readable(now: int) -> None:
     """Raise NOT_FOUND before voice states became readable over HTTP (spec/dated-changes.md#3)."""
-    if not changes.VOICE_STATE_READS.active(now):
+    if not changes.VOICE_STATE_READS.is_active(now):
         raise errors.NOT_FOUND()
 
 
 def require_statuses(now: int) -> None:
     """Raise NOT_FOUND before voice channels had a status (spec/dated-changes.md#3)."""
-    if not changes.VOICE_STATUS.active(now):
+    if not changes.VOICE_STATUS.is_active(now):
         raise errors.NOT_FOUND()
 
 
@@ -54,23 +54,27 @@ def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> C
     return access.channel_standing(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
 
 
-def can_connect(call: Call, here: ChannelAccess, *, is_joining: bool) -> bool:
+def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:
     """Return whether a member may connect (spec/gateway.md#7).
 
     They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
-    if not here.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
+    if not channel_access.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
-    limit = store.find_user_limit(call.tx, here.channel.id) if is_joining else 0
-    return not limit or here.can(Permissions.MOVE_MEMBERS) or store.count_connected(call.tx, here.channel.id) < limit
+    limit = store.find_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
+    return (
+        not limit
+        or channel_access.can(Permissions.MOVE_MEMBERS)
+        or store.count_connected(call.tx, channel_access.channel.id) < limit
+    )
 
 
-def is_suppressed(here: ChannelAccess | None) -> bool:
+def is_suppressed(channel_access: ChannelAccess | None) -> bool:
     """Return whether a joining member is suppressed: in a stage's audience, or without SPEAK (decisions/0018)."""
-    if here is None:
+    if channel_access is None:
         return False
-    if here.channel.type == ChannelType.GUILD_STAGE_VOICE:
-        return not here.can(STAGE_MODERATOR_PERMISSIONS)
-    return not here.can(Permissions.SPEAK)
+    if channel_access.channel.type == ChannelType.GUILD_STAGE_VOICE:
+        return not channel_access.can(STAGE_MODERATOR_PERMISSIONS)
+    return not channel_access.can(Permissions.SPEAK)
 
 
 def require_on_stage(
@@ -79,7 +83,7 @@ def require_on_stage(
     """Return a member's voice state on the stage of the body, and the caller's standing there (spec/http.md#3.9)."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()
-    here = access.channel(call, row.channel_id)
-    if here.channel.type != ChannelType.GUILD_STAGE_VOICE:
+    channel_access = access.channel(call, row.channel_id)
+    if channel_access.channel.type != ChannelType.GUILD_STAGE_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
-    return row, here
+    return row, channel_access

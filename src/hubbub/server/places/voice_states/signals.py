@@ -48,4 +48,4 @@ class PrivateVoiceRequested(msgspec.Struct, frozen=True, kw_only=True):
 
     body: SetVoiceState
     failed: tuple[int, ...]
-    """Server ids that recently refused the user, for which a join may be pending."""
+    """Server IDs that recently refused the user, for which a join may be pending."""

@@ -18,7 +18,7 @@ class VoiceStateRow(NamedTuple):
     user_id: UserId
     channel_id: ChannelId
     session_id: str
-    """Derived from the gateway session id, which must stay secret."""
+    """Derived from the gateway session ID, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
@@ -184,11 +184,11 @@ class CallStateRow(NamedTuple):
     """A user's connection to the call of a lobby or a private channel."""
 
     call_id: Snowflake
-    """The id of the lobby or channel."""
+    """The ID of the lobby or channel."""
     user_id: UserId
     kind: int
     session_id: str
-    """Derived from the gateway session id, which must stay secret."""
+    """Derived from the gateway session ID, which must stay secret."""
     self_deaf: int
     self_mute: int
     self_video: int
@@ -251,10 +251,10 @@ class TicketRow(NamedTuple):
     """A stored ticket, which admits a user to the voice server."""
 
     server_id: int
-    """The id of a guild, lobby or private channel."""
+    """The ID of a guild, lobby or private channel."""
     user_id: int
     channel_id: int
-    """The id of a guild's channel, otherwise the same as `server_id`."""
+    """The ID of a guild's channel, otherwise the same as `server_id`."""
     session_id: str
     token_hash: bytes
     server: str | None
@@ -374,7 +374,7 @@ def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
 
 
 def list_failed_servers(tx: Tx, user_id: int) -> list[int]:
-    """Return the server ids that recently refused a user. The table is almost always empty."""
+    """Return the server IDs that recently refused a user. The table is almost always empty."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 
 

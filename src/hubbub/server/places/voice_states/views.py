@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.protocol.resources.members import Member
@@ -27,6 +27,8 @@ def voice_state(
         self_video=bool(row.self_video),
         self_stream=bool(row.self_stream),
         suppress=bool(row.suppress),
-        request_to_speak_timestamp=None if row.request_to_speak_ms is None else json.timestamp(row.request_to_speak_ms),
+        request_to_speak_timestamp=None
+        if row.request_to_speak_ms is None
+        else codec.timestamp(row.request_to_speak_ms),
         member=UNSET if member is None else member,
     )

@@ -1,6 +1,6 @@
 """Update the welcome screen and the guide: store, record in the audit log."""
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.resources import welcome_screens as wire
 from hubbub.server.core import audit
@@ -27,7 +27,7 @@ def set_guide(
     call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
 ) -> None:
     """Update the guide for new members."""
-    store.put_guide(call.tx, guild_id, json.encode(after).decode())
+    store.put_guide(call.tx, guild_id, codec.encode(after).decode())
     changes = audit.differences(before, after)
     if before is None:
         audit.record(call, guild_id, AuditLogAction.HOME_SETTINGS_CREATE, target_id=guild_id, changes=changes)

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import GuildFeature
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId
@@ -44,7 +43,7 @@ def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.Update
         after = after._replace(description=body.description or None)
     if body.welcome_channels is not UNSET:
         listed = _welcome_channels(call, guild_id, body.welcome_channels or [], before.welcome_channels)
-        after = after._replace(channels=json.encode(listed).decode())
+        after = after._replace(channels=codec.encode(listed).decode())
     enabled = GuildFeature.WELCOME_SCREEN_ENABLED in guild.feature_names
     if isinstance(body.enabled, bool):
         enabled = body.enabled
@@ -96,7 +95,7 @@ def _guild(call: Call, guild_id: int) -> GuildRow:
 
 def _find_guide(call: Call, guild_id: int) -> wire.SetNewMemberWelcome | None:
     stored = store.find_guide(call.tx, guild_id)
-    return None if stored is None else json.decode(stored, wire.SetNewMemberWelcome)
+    return None if stored is None else codec.decode(stored, wire.SetNewMemberWelcome)
 
 
 def _with_guild(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewMemberWelcome:
@@ -110,7 +109,7 @@ def _with_guild(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewM
 
 
 def _filter_known(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
-    """Return those of the ids that are channels of the guild."""
+    """Return those of the IDs that are channels of the guild."""
     found = channels.find_many(call.tx, channel_ids)
     return {row.id for row in found.values() if row.guild_id == guild_id}
 
@@ -152,7 +151,7 @@ def _welcome_channels(
 def _emoji(
     call: Call, guild_id: int, emoji_id: int | UnsetType | None, name: str | UnsetType | None
 ) -> tuple[EmojiId | None, str | None]:
-    """Return the id and name of a guild's custom emoji, or a Unicode emoji."""
+    """Return the ID and name of a guild's custom emoji, or a Unicode emoji."""
     if emoji_id:
         row = emojis.find(call.tx, emoji_id)
         return (None, None) if row is None or row.guild_id != guild_id else (EmojiId(row.id), row.name)

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.resources import welcome_screens as wire
 from hubbub.server.core.store import Tx
 
@@ -18,7 +18,7 @@ class WelcomeScreenRow(NamedTuple):
     @property
     def welcome_channels(self) -> list[wire.WelcomeChannel]:
         """Return the listed channels. Some may have been deleted."""
-        return json.decode(self.channels, list[wire.WelcomeChannel])
+        return codec.decode(self.channels, list[wire.WelcomeChannel])
 
 
 def find(tx: Tx, guild_id: int) -> WelcomeScreenRow | None:

@@ -58,7 +58,7 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
 def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
     """Get a guild's widget.
 
-    Public. Shows online members without their ids, and an invite."""
+    Public. Shows online members without their IDs, and an invite."""
     guild = _require_enabled(call, guild_id)
     visible = _channels(call, guild_id)
     return wire.Widget(
@@ -121,7 +121,7 @@ def _channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
 
 
 def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.WidgetMember]:
-    """Return some online members, with numbers in place of their ids (spec/http.md#3.5)."""
+    """Return some online members, with numbers in place of their IDs (spec/http.md#3.5)."""
     present = {presence.user_id: presence for presence in call.presences}
     states = {
         row.user_id: row for row in voice_states.list_of_guild(call.tx, guild.id) if row.channel_id in channel_ids

@@ -1,6 +1,6 @@
 """Application commands of applications, and the permissions to use them."""
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
@@ -34,7 +34,7 @@ def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
         if entry.action_type == AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE and entry.target_id is not None
     ]
     for row in store.find_many(call.tx, command_ids):
-        signal.log.application_commands.append(json.decode(json.encode(views.command(row, call.now)), dict))
+        signal.log.application_commands.append(codec.decode(codec.encode(views.command(row, call.now)), dict))
 
 
 SLICE = Slice(

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.changes import ENTRY_POINT_COMMANDS
 from hubbub.protocol.enums import AuditLogAction, CommandHandlerType, CommandType
 from hubbub.protocol.flags import ApplicationFlags
@@ -67,7 +66,7 @@ def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.Up
 def bulk_set(
     call: Call, application: ApplicationRow, guild_id: int, bodies: Sequence[wire.SetCommand]
 ) -> list[CommandRow]:
-    """Replace the commands of a scope with these, in this order. Commands with a known id or name keep their ids."""
+    """Replace the commands of a scope with these, in this order. Commands with a known ID or name keep their IDs."""
     form = errors.FormErrors()
     scope = rules.find_scope(call, application, guild_id)
     wanted: list[tuple[wire.SetCommand, ValidatedCommand]] = []
@@ -117,10 +116,10 @@ def _matched_by_id(
     by_id: Mapping[int, CommandRow],
     by_name: Mapping[tuple[int, str], CommandRow],
 ) -> set[int]:
-    """Return the ids of existing commands that are identified by id.
+    """Return the IDs of existing commands that are identified by ID.
 
-    An existing command with the requested name takes precedence over the id, unless that command is itself renamed by
-    its own id."""
+    An existing command with the requested name takes precedence over the ID, unless that command is itself renamed by
+    its own ID."""
     matched = {
         int(body.id): by_name.get((command.type, command.name))
         for body, command in wanted
@@ -153,7 +152,7 @@ def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     ]
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
         store.delete(call.tx, [row.id for row in rows])
-    elif not rows and ENTRY_POINT_COMMANDS.active(call.now):
+    elif not rows and ENTRY_POINT_COMMANDS.is_active(call.now):
         create(call, signal.row, GLOBAL_GUILD_ID, LAUNCH_COMMAND)
 
 
@@ -173,7 +172,7 @@ def _new(
         name=command.name,
         version=call.new_id(Snowflake),
         position=position,
-        definition=json.encode(command.definition).decode(),
+        definition=codec.encode(command.definition).decode(),
     )
 
 
@@ -184,7 +183,7 @@ def _insert(call: Call, row: CommandRow) -> None:
 
 
 def _replace(call: Call, row: CommandRow, command: ValidatedCommand, position: int) -> CommandRow:
-    after = row._replace(name=command.name, position=position, definition=json.encode(command.definition).decode())
+    after = row._replace(name=command.name, position=position, definition=codec.encode(command.definition).decode())
     if after == row:
         return row
     if after != row._replace(position=position):
@@ -224,7 +223,7 @@ def set_permissions(
 
 
 def _changes(before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]) -> list[AuditLogChange]:
-    """Return the audit log changes; each key is the id of the permission's target (spec/http.md#3.11)."""
+    """Return the audit log changes; each key is the ID of the permission's target (spec/http.md#3.11)."""
     old = {(entry.type, entry.id): entry for entry in before}
     new = {(entry.type, entry.id): entry for entry in after}
     differences = []

@@ -165,7 +165,7 @@ def set_guild_application_command_permissions(
 ) -> wire.CommandPermissions:
     """Set application command permissions in a guild.
 
-    Use the application's id as the command id to set the permissions of all its commands."""
+    Use the application's ID as the command ID to set the permissions of all its commands."""
     application = applications.find(call.tx, application_id)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()

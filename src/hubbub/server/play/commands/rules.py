@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import ApplicationIntegrationType, CommandPermissionType, CommandType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, GuildId
@@ -45,12 +44,12 @@ def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
 
 def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
     """Return what an application supports in a scope."""
-    supported = json.decode(row.integration_types_config, dict[str, Any])
+    supported = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
         is_guild=guild_id != GLOBAL_GUILD_ID,
         supported=sorted(int(key) for key in supported),
-        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now),
-        has_install_contexts=changes.USER_INSTALLS.active(call.now),
+        has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now),
+        has_install_contexts=changes.USER_INSTALLS.is_active(call.now),
     )
 
 
@@ -65,7 +64,7 @@ def require_command(call: Call, application_id: int, guild_id: int, command_id: 
 def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
     """Reject more commands of a type than a scope may have."""
     for kind, limit in wire.COMMANDS_MAX.items():
-        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.active(call.now):
+        if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now):
             limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
         if sum(row.type == kind for row in rows) > limit:
             raise errors.MAX_APPLICATION_COMMANDS(message=f"Maximum number of application commands reached ({limit})")

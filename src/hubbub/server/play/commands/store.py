@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.commands import COMMAND_NAME_MAX, CommandOption, CommandPermission
@@ -50,8 +50,8 @@ class CommandRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(CommandRow._fields)
-_definition: Final = json.decoder(Definition)
-_permissions: Final = json.decoder(list[CommandPermission])
+_definition: Final = codec.decoder(Definition)
+_permissions: Final = codec.decoder(list[CommandPermission])
 
 
 def definition(row: CommandRow) -> Definition:
@@ -80,7 +80,7 @@ PERMITTED_WIDTH: Final = len(CommandRow._fields) + 2
 
 
 def join_permitted(guild_id: str) -> str:
-    """Return the SQL joins of a command by id, with its permissions and its application's permissions in a guild."""
+    """Return the SQL joins of a command by ID, with its permissions and its application's permissions in a guild."""
     return (
         "LEFT JOIN commands k ON k.id = ? "
         f"LEFT JOIN command_permissions kp ON kp.guild_id = {guild_id} AND kp.application_id = k.application_id "
@@ -90,7 +90,7 @@ def join_permitted(guild_id: str) -> str:
 
 
 class Permitted(NamedTuple):
-    """A command with the permission entries of it and of its application in a guild, by their ids."""
+    """A command with the permission entries of it and of its application in a guild, by their IDs."""
 
     row: CommandRow
     entries: dict[int, list[CommandPermission]]
@@ -121,7 +121,7 @@ def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str)
 
 
 def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
-    """List the existing commands among these ids."""
+    """List the existing commands among these IDs."""
     wanted = list(dict.fromkeys(command_ids))
     if not wanted:
         return []
@@ -201,7 +201,7 @@ def delete_of_application(tx: Tx, application_id: int) -> None:
 
 
 def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list[CommandPermission]]:
-    """Return the permissions of an application's commands in a guild, by command or application id."""
+    """Return the permissions of an application's commands in a guild, by command or application ID."""
     rows = tx.all(
         "SELECT target_id, permissions FROM command_permissions WHERE guild_id = ? AND application_id = ? "
         "ORDER BY target_id",
@@ -212,7 +212,7 @@ def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list
 
 
 def permissions_in(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
-    """Return the permissions of all commands in a guild, by command or application id."""
+    """Return the permissions of all commands in a guild, by command or application ID."""
     rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
     return {target: _permissions.decode(encoded) for target, encoded in rows}
 
@@ -230,7 +230,7 @@ def set_permissions(
         guild_id,
         application_id,
         target_id,
-        json.encode(permissions).decode(),
+        codec.encode(permissions).decode(),
     )
 
 

@@ -32,7 +32,7 @@ def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
         description_localizations=definition.description_localizations,
         nsfw=definition.nsfw,
     )
-    if changes.USER_INSTALLS.active(now):
+    if changes.USER_INSTALLS.is_active(now):
         view.contexts, view.integration_types = definition.contexts, definition.integration_types
     if definition.options:
         view.options = definition.options

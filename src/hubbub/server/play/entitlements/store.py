@@ -67,7 +67,7 @@ def page(
     exclude_deleted: bool = True,
     only_active: bool = False,
 ) -> list[EntitlementRow]:
-    """Return a page of an application's entitlements by ascending id. With `before` alone, the last ones before it."""
+    """Return a page of an application's entitlements by ascending ID. With `before` alone, the last ones before it."""
     where, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
@@ -102,7 +102,7 @@ def page(
 
 
 def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
-    """List the active entitlements of a user and of a guild, by ascending id."""
+    """List the active entitlements of a user and of a guild, by ascending ID."""
     sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
     parameters = [user_id, application_id, now, now]
     if guild_id is not None:

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import EntitlementType
 from hubbub.protocol.ids import ApplicationId, EntitlementId, GuildId, SkuId, SubscriptionId, UserId
 from hubbub.protocol.resources import entitlements as wire
@@ -25,8 +24,8 @@ def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
         type=EntitlementType(row.type),
         deleted=bool(row.deleted),
         consumed=bool(row.consumed),
-        starts_at=None if row.starts_ms is None else json.timestamp(row.starts_ms),
-        ends_at=None if row.ends_ms is None else json.timestamp(row.ends_ms),
+        starts_at=None if row.starts_ms is None else codec.timestamp(row.starts_ms),
+        ends_at=None if row.ends_ms is None else codec.timestamp(row.ends_ms),
         subscription_id=UNSET if row.subscription_id is None else SubscriptionId(row.subscription_id),
     )
 
@@ -36,7 +35,7 @@ def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
 
     spec/dated-changes.md#3: type 8 becomes PURCHASE, and an end in the future is hidden."""
     old = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
-    if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.active(now):
+    if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.is_active(now):
         return row
     ends_ms = None if row.ends_ms is not None and row.ends_ms > now else row.ends_ms
     return row._replace(type=EntitlementType.PURCHASE, ends_ms=ends_ms)

@@ -5,8 +5,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AllowedMentionType, CommandOptionType, InteractionCallbackType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, InteractionId, MessageId, Snowflake
@@ -59,17 +58,17 @@ _DEFERRED_FLAGS: Final = MessageFlags.LOADING
 
 
 def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
-    """Store an interaction, deliver it to the application and publish its id to the invoking user."""
-    call, application, here = invocation.call, invocation.application, invocation.here
+    """Store an interaction, deliver it to the application and publish its ID to the invoking user."""
+    call, application, channel_access = invocation.call, invocation.application, invocation.channel_access
     token = store.new_token(invocation.interaction_id)
     row = InteractionRow(
         id=invocation.interaction_id,
         application_id=application.id,
         type=prepared.type,
         user_id=call.user_id,
-        channel_id=here.channel.id,
-        guild_id=here.channel.guild_id,
-        asked=json.encode(prepared.state).decode(),
+        channel_id=channel_access.channel.id,
+        guild_id=channel_access.channel.guild_id,
+        asked=codec.encode(prepared.state).decode(),
     )
     store.insert(call.tx, row, token, call.now)
     note = _note(row, prepared.state)
@@ -87,7 +86,7 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
     bot_id = int(application.bot_id or 0)
     # Only the bot's session on the guild's shard receives it (spec/gateway.md#4.2), so the guild's audience is not
     # consulted.
-    shard_of = here.channel.guild_id if invocation.bot is not None else None
+    shard_of = channel_access.channel.guild_id if invocation.bot is not None else None
     call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_of))
 
 
@@ -96,7 +95,7 @@ def _launch(call: Call, row: InteractionRow, state: ResponseState, application: 
     responder = responders.follow_up_responder(call, application, row)
     try:
         if not state.ephemeral:
-            responders.require_unlocked(responder.here)
+            responders.require_unlocked(responder.channel_access)
         activity_launch.launch(call, row, state, application)
     except errors.ApiError as error:
         store.record_response(call.tx, row.id, store.FAILED, None)
@@ -203,23 +202,23 @@ def _respond(
     flags: int = 0,
 ) -> ResponseResult:
     """Create a response message, or the placeholder of a deferred one."""
-    here, author = responder.here, responder.author
+    channel_access, author = responder.channel_access, responder.author
     # Only the platform may set LOADING, the flag of a deferred response.
     message_flags = (body.flags or 0) & MessageFlags.EPHEMERAL | flags
     if state.ephemeral:
         message_flags |= MessageFlags.EPHEMERAL
     if not message_flags & MessageFlags.EPHEMERAL:
-        responders.require_unlocked(here)
+        responders.require_unlocked(channel_access)
     response = InteractionResponse(
         interaction=state.interacted,
         kind=state.kind,
-        reference=_reference(here.channel, state.refers_to),
+        reference=_reference(channel_access.channel, state.refers_to),
         flags=message_flags,
         seen_by=(row.user_id, author.user.id) if author.is_bot_response else (row.user_id,),
         invoker=responder.invoker,
         invoker_role_ids=responder.invoker_role_ids,
     )
-    message = messages.create(call, here, _create_body(body), author=author, response=response)
+    message = messages.create(call, channel_access, _create_body(body), author=author, response=response)
     return ResponseResult(message=message, ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
 
 
@@ -227,16 +226,16 @@ def _upsell(
     call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication
 ) -> ResponseResult:
     """Respond with an ephemeral message that the feature requires a purchase."""
-    here = responders.response_access(call, application, row)
+    channel_access = responders.response_access(call, application, row)
     response = InteractionResponse(
         interaction=state.interacted,
         kind=int(MessageType.INTERACTION_PREMIUM_UPSELL),
         flags=MessageFlags.EPHEMERAL,
         seen_by=_seen_by(row, application),
     )
-    author = responders.author(call, application, row, here.channel)
+    author = responders.author(call, application, row, channel_access.channel)
     return ResponseResult(
-        message=messages.create(call, here, CreateMessage(), author=author, response=response), ephemeral=True
+        message=messages.create(call, channel_access, CreateMessage(), author=author, response=response), ephemeral=True
     )
 
 
@@ -265,15 +264,17 @@ def _update(
 def _edit(
     call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow, change: UpdateMessage
 ) -> Message:
-    here = responders.response_access(call, application, row)
-    responders.require_editable(here, message)
+    channel_access = responders.response_access(call, application, row)
+    responders.require_editable(channel_access, message)
     if message.flags & MessageFlags.IS_VOICE_MESSAGE:
         raise errors.VOICE_MESSAGE_CANNOT_EDIT()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
-    return messages.edit(call, here, responders.author(call, application, row, here.channel), message, change)
+    return messages.edit(
+        call, channel_access, responders.author(call, application, row, channel_access.channel), message, change
+    )
 
 
 def _autocomplete_event(
@@ -359,10 +360,14 @@ def complete_deferred(
     body: wire.CallbackMessage,
 ) -> Message:
     """Replace the placeholder of a deferred response with its content."""
-    here = responders.response_access(call, application, row)
-    responders.require_editable(here, message)
+    channel_access = responders.response_access(call, application, row)
+    responders.require_editable(channel_access, message)
     return messages.complete_deferred(
-        call, here, responders.author(call, application, row, here.channel), message, _create_body(body)
+        call,
+        channel_access,
+        responders.author(call, application, row, channel_access.channel),
+        message,
+        _create_body(body),
     )
 
 
@@ -375,9 +380,9 @@ def update_message(
 
 def delete_message(call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow) -> None:
     """Delete a response message."""
-    here = responders.response_access(call, application, row)
-    responders.require_unarchived(here, message)
-    messages.delete(call, here, message)
+    channel_access = responders.response_access(call, application, row)
+    responders.require_unarchived(channel_access, message)
+    messages.delete(call, channel_access, message)
     if message.id == row.original_id:
         store.clear_original(call.tx, row.id)
 

@@ -22,7 +22,7 @@ FAILURE_REASONS: Final = {
 
 
 def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
-    """Add the invoking user to the app's activity in their channel and return its instance id."""
+    """Add the invoking user to the app's activity in their channel and return its instance ID."""
     activity_instances.require_launchable(call, application.id, _here(call, row))
     # A user leaves the activity with the named session, or with their last session if none was named.
     is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)

@@ -21,7 +21,7 @@ _REFERENCE_KINDS: Final[dict[int, str]] = {
 
 
 def find_component(components: Sequence[Component], custom_id: str, kind: int) -> Component | None:
-    """Return the enabled interactive component with this custom id and type, or None."""
+    """Return the enabled interactive component with this custom ID and type, or None."""
     for component in messages.each_component(components):
         if component.get("custom_id") == custom_id and component["type"] == kind:
             usable = kind in messages.INTERACTIVE_TYPES and not component.get("disabled")
@@ -32,7 +32,7 @@ def find_component(components: Sequence[Component], custom_id: str, kind: int) -
 def selected_values(
     component: Component, given: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[EntityReference]]:
-    """Return the selected values and the ids in them; (None, []) for a button."""
+    """Return the selected values and the IDs in them; (None, []) for a button."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
     return _selected_values(component, given, ("data", "values"), form)
@@ -41,7 +41,7 @@ def selected_values(
 def modal_values(
     components: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[EntityReference]]:
-    """Return the modal's components with submitted values, in display order, and the ids in them."""
+    """Return the modal's components with submitted values, in display order, and the IDs in them."""
     inputs = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
     result: list[Component] = []
     references: list[EntityReference] = []

@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId, InteractionId
 from hubbub.protocol.resources import interactions as wire
 from hubbub.server.core import jobs, payload_signatures
@@ -46,7 +46,7 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def has_endpoint(application: InteractionApplication) -> bool:
-    """Report whether interactions go to an HTTP endpoint instead of the bot (spec/webhooks-and-interactions.md#2)."""
+    """Return whether interactions go to an HTTP endpoint instead of the bot (spec/webhooks-and-interactions.md#2)."""
     # Defaults are not stored and few applications have an endpoint, so most settings need no decoding.
     return (
         "interactions_endpoint_url" in application.settings
@@ -57,7 +57,7 @@ def has_endpoint(application: InteractionApplication) -> bool:
 def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
     """Enqueue the delivery of an interaction; it starts when this transaction commits."""
     delivery = InteractionDelivery(
-        interaction_id=InteractionId(row.id), token=token, body=json.encode(payload).decode()
+        interaction_id=InteractionId(row.id), token=token, body=codec.encode(payload).decode()
     )
     # A key per interaction, so that deliveries to one application do not wait for each other.
     call.tx.enqueue(DELIVER, delivery, key=f"{DELIVER}/{row.application_id}/{row.id}")

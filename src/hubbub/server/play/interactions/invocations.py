@@ -50,7 +50,7 @@ class Invocation(NamedTuple):
     call: Call
     interaction_id: InteractionId
     application: InteractionApplication
-    here: ChannelAccess
+    channel_access: ChannelAccess
     context_type: InteractionContextType
     bot: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
@@ -67,8 +67,8 @@ class Invocation(NamedTuple):
     """The command being run, or None."""
 
     def resolver(self) -> Resolver:
-        """Return a resolver for the ids that this interaction refers to."""
-        return Resolver(self.call, self.here, None if self.bot is None else self.bot.guild, self.invoker)
+        """Return a resolver for the IDs that this interaction refers to."""
+        return Resolver(self.call, self.channel_access, None if self.bot is None else self.bot.guild, self.invoker)
 
     def interaction_metadata(self, kind: int, owners: dict[str, Snowflake]) -> StoredInteraction:
         """Return the interaction metadata that response messages show."""
@@ -80,7 +80,7 @@ class Invocation(NamedTuple):
         """Return the state that responses to this interaction need."""
         return ResponseState(
             interacted=interacted,
-            ephemeral=rules.is_ephemeral_only(self.call, self.here, interacted.owners),
+            ephemeral=rules.is_ephemeral_only(self.call, self.channel_access, interacted.owners),
             session_id=body.session_id or "",
             nonce=body.nonce if body.nonce is not UNSET else None,
         )
@@ -88,17 +88,19 @@ class Invocation(NamedTuple):
 
 def build_invocation(call: Call, met: InvocationAccess) -> Invocation:
     """Build the invocation from the loaded rows."""
-    reached, here, bot, application, invoker = met
+    reached, channel_access, bot, application, invoker = met
     installed = set(reached.installed)
-    context_type = rules.resolve_context_type(application, here.channel, rules.recipients(call, here.channel))
+    context_type = rules.resolve_context_type(
+        application, channel_access.channel, rules.recipients(call, channel_access.channel)
+    )
     if bot is not None:
         installed.add(ApplicationIntegrationType.GUILD_INSTALL)
-    owners = rules.installation_owners(installed, here.channel.guild_id, call.user_id, context_type)
+    owners = rules.installation_owners(installed, channel_access.channel.guild_id, call.user_id, context_type)
     return Invocation(
         call,
         call.new_id(InteractionId),
         application,
-        here,
+        channel_access,
         context_type,
         bot,
         invoker,
@@ -115,7 +117,12 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
     call, given = invocation.call, body.data
     typing = isinstance(body, wire.AutocompleteCommand)
     row, definition, owners = rules.require_command(
-        call, invocation.application, invocation.here, invocation.context_type, invocation.owners, invocation.command
+        call,
+        invocation.application,
+        invocation.channel_access,
+        invocation.context_type,
+        invocation.owners,
+        invocation.command,
     )
     if given.version and given.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
@@ -158,7 +165,7 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
 
 
 def _set_attachment_ids(values: list[wire.OptionValue], resolver: Resolver) -> None:
-    """Replace upload indexes with the ids of the uploaded files."""
+    """Replace upload indexes with the IDs of the uploaded files."""
     for value in values:
         if value.type == CommandOptionType.ATTACHMENT and isinstance(value.value, str):
             value.value = str(int(resolver.uploaded.get(int(value.value), value.value)))
@@ -185,11 +192,13 @@ def _set_target(
             raise errors.invalid(path, *errors.not_snowflake(target_id))
         interacted.target_user_id = UserId(target_id)
         return
-    row = messages.find(invocation.call.tx, invocation.here.channel.id, target_id)
+    row = messages.find(invocation.call.tx, invocation.channel_access.channel.id, target_id)
     # The app receives the whole message, so the caller must be able to read it.
-    if row is None or not messages.can_read_history(invocation.here):
+    if row is None or not messages.can_read_history(invocation.channel_access):
         raise errors.UNKNOWN_MESSAGE()
-    view = related_views.message(invocation.call, row, invocation.application, invocation.here.channel.guild_id)
+    view = related_views.message(
+        invocation.call, row, invocation.application, invocation.channel_access.channel.guild_id
+    )
     resolver.resolved.messages = {str(int(row.id)): view}
     interacted.target_message_id = MessageId(row.id)
     state.refers_to = MessageId(row.id)
@@ -198,7 +207,7 @@ def _set_target(
 def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedInteraction:
     """Prepare the use of a component on one of the application's messages."""
     call = invocation.call
-    row = find_message(call, invocation.here.channel.id, body.message_id)
+    row = find_message(call, invocation.channel_access.channel.id, body.message_id)
     application = invocation.application
     is_own = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
     if not is_own or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
@@ -232,7 +241,7 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
         data.values = values
     if resolver.resolved != wire.ResolvedData():
         data.resolved = resolver.resolved
-    view = related_views.message(call, row, application, invocation.here.channel.guild_id)
+    view = related_views.message(call, row, application, invocation.channel_access.channel.guild_id)
     return PreparedInteraction(int(kind), data, state, owners, message=view)
 
 
@@ -260,9 +269,9 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     state = invocation.response_state(interacted, body)
     message = None
     if opener_state.message_id is not None:
-        row = find_message(call, invocation.here.channel.id, opener_state.message_id)
+        row = find_message(call, invocation.channel_access.channel.id, opener_state.message_id)
         state = _reply_under(state, row)
-        message = related_views.message(call, row, invocation.application, invocation.here.channel.guild_id)
+        message = related_views.message(call, row, invocation.application, invocation.channel_access.channel.guild_id)
     data = wire.InteractionData(custom_id=modal.custom_id, components=components)
     if resolver.resolved != wire.ResolvedData():
         data.resolved = resolver.resolved
@@ -276,7 +285,7 @@ def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> Interacti
         row is None
         or row.user_id != invocation.call.user_id
         or row.application_id != invocation.application.id
-        or row.channel_id != invocation.here.channel.id
+        or row.channel_id != invocation.channel_access.channel.id
         or invocation.call.now - row.created_ms > wire.TOKEN_LIFETIME_MS
     ):
         raise errors.UNKNOWN_INTERACTION()

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import interactions as wire
@@ -28,18 +28,18 @@ def expire(call: Call, job: Job) -> None:
     actions.expire(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
 
 
-async def deliver(work: AsyncOperation, job: Job) -> None:
+async def deliver(operation: AsyncOperation, job: Job) -> None:
     """Post an interaction and apply the response as its callback.
 
     Retried only if no response arrived or the endpoint returned a 5xx status (decisions/0036)."""
     delivery = job.decode(endpoints.InteractionDelivery)
     interaction_id = delivery.interaction_id
-    target = await work.read(lambda call: endpoints.find_pending_target(call, interaction_id))
+    target = await operation.read(lambda call: endpoints.find_pending_target(call, interaction_id))
     if target is None:
         return
     try:
         response = await payload_signatures.post_signed(
-            work.outbound,
+            operation.outbound,
             target.url,
             target.key,
             target.now,
@@ -49,26 +49,26 @@ async def deliver(work: AsyncOperation, job: Job) -> None:
         )
         problem = f"the endpoint returned HTTP {response.status}"
         if response.status >= 500:
-            await _retry_or_fail(work, job, delivery, problem)
+            await _retry_or_fail(operation, job, delivery, problem)
     except TimedOutError as error:
-        await _fail(work, delivery, str(error), actions.TIMED_OUT)
+        await _fail(operation, delivery, str(error), actions.TIMED_OUT)
     except UnreachableError as error:
         problem = str(error)
-        await _retry_or_fail(work, job, delivery, problem)
+        await _retry_or_fail(operation, job, delivery, problem)
     if response.status == DEFERRED_STATUS and not response.body:
         return
     if response.status == 200:
         try:
             path = (interaction_id, delivery.token)
-            await work.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
+            await operation.perform(wire.CREATE_INTERACTION_RESPONSE, path, response.content_type, response.body)
             return
         except ApiError as error:
-            problem = f"the endpoint's response was rejected: {json.encode(error.body()).decode()}"[:PROBLEM_MAX]
-    await _fail(work, delivery, problem, actions.INVALID_RESPONSE)
+            problem = f"the endpoint's response was rejected: {codec.encode(error.body()).decode()}"[:PROBLEM_MAX]
+    await _fail(operation, delivery, problem, actions.INVALID_RESPONSE)
 
 
 async def _retry_or_fail(
-    work: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
+    operation: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
 ) -> NoReturn:
     """Retry if there is time left, otherwise fail the interaction."""
     after_ms = RETRY_MS << min(job.attempts, 4)
@@ -79,27 +79,27 @@ async def _retry_or_fail(
         actions.fail(call, delivery.interaction_id, problem, actions.TIMED_OUT)
         return False
 
-    raise RetryLater(after_ms, problem) if await work.write(decide) else DropJob(problem)
+    raise RetryLater(after_ms, problem) if await operation.write(decide) else DropJob(problem)
 
 
 async def _fail(
-    work: AsyncOperation, delivery: endpoints.InteractionDelivery, problem: str, reason_code: int
+    operation: AsyncOperation, delivery: endpoints.InteractionDelivery, problem: str, reason_code: int
 ) -> NoReturn:
-    await work.write(lambda call: actions.fail(call, delivery.interaction_id, problem, reason_code))
+    await operation.write(lambda call: actions.fail(call, delivery.interaction_id, problem, reason_code))
     raise DropJob(problem)
 
 
-async def probe(work: AsyncOperation, job: Job) -> None:
+async def probe(operation: AsyncOperation, job: Job) -> None:
     """Send a forged interaction to an endpoint, and remove the endpoint if it accepts it."""
     application_id = job.decode(ApplicationId)
-    target = await work.read(lambda call: endpoints.find_target(call, application_id))
+    target = await operation.read(lambda call: endpoints.find_target(call, application_id))
     if target is None:
         return
     ping = applications.interactions_ping(application_id, target.now)
-    if await payload_signatures.accepts_forged(work.outbound, target.url, target.now, ping):
-        await work.write(lambda call: endpoints.remove_endpoint(call, application_id))
+    if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now, ping):
+        await operation.write(lambda call: endpoints.remove_endpoint(call, application_id))
     else:
-        await work.write(lambda call: endpoints.schedule_probe(call, application_id))
+        await operation.write(lambda call: endpoints.schedule_probe(call, application_id))
 
 
 JOBS: Final[dict[str, Callable[..., Any]]] = {

@@ -25,7 +25,7 @@ _ENTITY_KINDS: Final[dict[int, str]] = {
 
 
 class EntityReference(msgspec.Struct):
-    """An id in a submitted value that must be resolved."""
+    """An ID in a submitted value that must be resolved."""
 
     path: FieldPath
     kind: str

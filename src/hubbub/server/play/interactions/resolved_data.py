@@ -1,4 +1,4 @@
-"""Resolve the ids in an interaction to objects.
+"""Resolve the IDs in an interaction to objects.
 
 Resolved objects are never obfuscated, because the invoking user can see them (spec/gateway.md#9)."""
 
@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.attachments import Attachment, AttachmentRequest, matches_file_types
@@ -45,11 +44,13 @@ _MEMBER_OMITTED: Final = ("user", "deaf", "mute")
 
 
 class Resolver:
-    """Resolver of the ids that one interaction refers to."""
+    """Resolver of the IDs that one interaction refers to."""
 
-    def __init__(self, call: Call, here: ChannelAccess, bot: GuildAccess | None, invoker: messages.Author) -> None:
+    def __init__(
+        self, call: Call, channel_access: ChannelAccess, bot: GuildAccess | None, invoker: messages.Author
+    ) -> None:
         self.call = call
-        self.here = here
+        self.channel_access = channel_access
         """The invoking user's permissions in the channel."""
         self.bot = bot
         """The bot's permissions in the guild, or None if it is not a member."""
@@ -57,7 +58,7 @@ class Resolver:
         """The invoking user as a message author."""
         self.resolved = ResolvedData()
         self.uploaded: dict[int, AttachmentId] = {}
-        """Attachment ids by upload index."""
+        """Attachment IDs by upload index."""
 
     def resolve(
         self,
@@ -65,7 +66,7 @@ class Resolver:
         form: errors.FormErrors,
         requests: Sequence[AttachmentRequest] = (),
     ) -> None:
-        """Resolve all references, and add an error to `form` for each id that does not exist."""
+        """Resolve all references, and add an error to `form` for each ID that does not exist."""
         user_references = [each for each in references if each.kind in ("user", "mentionable")]
         role_references = [each for each in references if each.kind in ("role", "mentionable")]
         known_roles = self._roles([each.id for each in role_references])
@@ -91,8 +92,8 @@ class Resolver:
         resolved = self.resolved.users or {}
         resolved.update({str(int(row.id)): users.user(row) for row in rows.values()})
         self.resolved.users = resolved
-        if self.here.guild is not None:
-            found = members.find_many(self.call.tx, self.here.guild.guild_id, rows)
+        if self.channel_access.guild is not None:
+            found = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
             resolved_members = self.resolved.members or {}
             for user_id, membership in found.items():
                 view = members.partial_member(membership.row, membership.roles)
@@ -104,18 +105,18 @@ class Resolver:
 
     def _permissions(self, user_id: int) -> int:
         """Return a member's permissions in the channel of the interaction."""
-        if self.here.guild is None:
+        if self.channel_access.guild is None:
             return 0
-        standing = access.find_member(self.call.tx, self.call.now, self.here.guild.guild_id, user_id)
+        standing = access.find_member(self.call.tx, self.call.now, self.channel_access.guild.guild_id, user_id)
         if standing is None:
             return 0
-        bits = access.permissions_in(self.call.tx, standing, self.here.channel.overwrites_channel_id)
-        return access.channel_standing(self.call.tx, standing, self.here.channel, bits).permissions
+        bits = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
+        return access.channel_standing(self.call.tx, standing, self.channel_access.channel, bits).permissions
 
     def _roles(self, role_ids: list[int]) -> set[int]:
-        if not role_ids or self.here.guild is None:
+        if not role_ids or self.channel_access.guild is None:
             return set()
-        rows = roles.find_many(self.call.tx, self.here.guild.guild_id, role_ids)
+        rows = roles.find_many(self.call.tx, self.channel_access.guild.guild_id, role_ids)
         if rows:
             self.resolved.roles = {
                 **(self.resolved.roles or {}),
@@ -129,7 +130,7 @@ class Resolver:
         except errors.ApiError:
             form.add(reference.path, *errors.not_snowflake(reference.id))
             return
-        if target.channel.guild_id != self.here.channel.guild_id:
+        if target.channel.guild_id != self.channel_access.channel.guild_id:
             form.add(reference.path, *errors.not_snowflake(reference.id))
             return
         if reference.channel_types and target.channel.type not in reference.channel_types:
@@ -142,10 +143,10 @@ class Resolver:
         row = channels.find(self.call.tx, target.channel.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
-        fields = json.decode(json.encode(channels.any_channel(row)), dict)
+        fields = codec.decode(codec.encode(channels.any_channel(row)), dict)
         view = {key: fields[key] for key in _CHANNEL_KEYS if key in fields}
         view["permissions"] = str(int(target.permissions))
-        if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.active(self.call.now):
+        if self.bot is not None and changes.RESOLVED_CHANNEL_PERMISSIONS.is_active(self.call.now):
             bits = access.permissions_in(self.call.tx, self.bot, target.channel.overwrites_channel_id)
             view["app_permissions"] = str(
                 int(access.channel_standing(self.call.tx, self.bot, target.channel, bits).permissions)
@@ -162,18 +163,20 @@ class Resolver:
         if upload.size > messages.file_bytes_max(self.call, self.invoker):
             raise errors.FILE_TOO_LARGE()
         request = next((each for each in requests if each.id == reference.id), None)
-        stored = attachments.from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.active(self.call.now))
+        stored = attachments.from_upload(
+            upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(self.call.now)
+        )
         if reference.file_types and not matches_file_types(stored.filename, reference.file_types):
             form.add(reference.path, *errors.choices(list(reference.file_types)))
             return
         cdn_urls.get_key(self.call.tx)
         view: Attachment = attachments.AttachmentSigner(self.call).attachment(
-            self.here.channel.id, stored, ephemeral=True
+            self.channel_access.channel.id, stored, ephemeral=True
         )
         self.uploaded[reference.id] = stored.id
         self.resolved.attachments = {**(self.resolved.attachments or {}), str(int(stored.id)): view}
 
 
 def _fields_without(model: msgspec.Struct, keys: Sequence[str]) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=json.encode_hook)
+    fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=codec.encode_hook)
     return {key: value for key, value in fields.items() if key not in keys}

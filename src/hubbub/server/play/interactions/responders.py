@@ -69,23 +69,23 @@ def _invoker_permissions(call: Call, row: InteractionRow) -> int:
     return 0 if found is None or found[1] is None else found[1].permissions
 
 
-def require_unlocked(here: ChannelAccess) -> None:
+def require_unlocked(channel_access: ChannelAccess) -> None:
     """Raise THREAD_LOCKED if an app may not post a public response (spec/http.md#3.3)."""
-    if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
+    if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
 
 
-def require_unarchived(here: ChannelAccess, message: messages.MessageRow) -> None:
+def require_unarchived(channel_access: ChannelAccess, message: messages.MessageRow) -> None:
     """Raise THREAD_ARCHIVED if the thread is archived and the message is not ephemeral."""
-    if here.channel.archived and not message.ephemeral:
+    if channel_access.channel.archived and not message.ephemeral:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_editable(here: ChannelAccess, message: messages.MessageRow) -> None:
+def require_editable(channel_access: ChannelAccess, message: messages.MessageRow) -> None:
     """Raise if an app may not edit a message because its thread is archived or locked."""
-    require_unarchived(here, message)
+    require_unarchived(channel_access, message)
     if not message.ephemeral:
-        require_unlocked(here)
+        require_unlocked(channel_access)
 
 
 def everyone_access(call: Call, guild_id: int) -> GuildAccess:
@@ -114,7 +114,7 @@ def author(
 class Responder(NamedTuple):
     """An app responding to an interaction, and the user it responds to."""
 
-    here: ChannelAccess
+    channel_access: ChannelAccess
     author: messages.Author
     invoker: messages.Author | None = None
     invoker_role_ids: tuple[RoleId, ...] | None = None
@@ -122,8 +122,8 @@ class Responder(NamedTuple):
 
 
 def follow_up_responder(call: Call, application: InteractionApplication, row: InteractionRow) -> Responder:
-    here = response_access(call, application, row)
-    return Responder(here, *_author_and_invoker(call, application, row, here.channel))
+    channel_access = response_access(call, application, row)
+    return Responder(channel_access, *_author_and_invoker(call, application, row, channel_access.channel))
 
 
 def initial_responder(call: Call, found: PendingInteraction) -> Responder:

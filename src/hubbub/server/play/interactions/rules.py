@@ -71,7 +71,7 @@ class InvocationAccess(NamedTuple):
     """The invoking user and the application, with their access to the channel."""
 
     loaded: LoadedInvocation
-    here: ChannelAccess
+    channel_access: ChannelAccess
     bot: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
     application: InteractionApplication
@@ -91,32 +91,32 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.UNKNOWN_CHANNEL()
     application, invoker = reached.application, reached.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    here, bot = access.caller_and_other(call, reached.ref, reached.membership, bot_id)
-    _require_usable_channel(here, body)
+    channel_access, bot = access.caller_and_other(call, reached.ref, reached.membership, bot_id)
+    _require_usable_channel(channel_access, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
     if not can_receive_interactions(application):
         raise errors.INTERACTION_FAILED_TO_SEND()
     if invoker is None:
         raise errors.UNAUTHORIZED()
-    return InvocationAccess(reached, here, bot, application, invoker)
+    return InvocationAccess(reached, channel_access, bot, application, invoker)
 
 
-def _require_usable_channel(here: ChannelAccess, body: wire.InteractionRequest) -> None:
+def _require_usable_channel(channel_access: ChannelAccess, body: wire.InteractionRequest) -> None:
     """Raise unless interactions can be created in the channel."""
-    if body.guild_id and body.guild_id != here.channel.guild_id:
+    if body.guild_id and body.guild_id != channel_access.channel.guild_id:
         raise errors.UNKNOWN_GUILD()
-    if here.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
+    if channel_access.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
         raise errors.invalid(
             "channel_id", *errors.choices(sorted(int(each) for each in messages.MESSAGE_CHANNEL_TYPES))
         )
-    if here.guild is not None and here.guild.is_read_only:
+    if channel_access.guild is not None and channel_access.guild.is_read_only:
         # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
         raise errors.MISSING_PERMISSIONS()
 
 
 def can_receive_interactions(application: InteractionApplication) -> bool:
-    """Report whether an application can receive interactions."""
+    """Return whether an application can receive interactions."""
     # An application needs a bot for the gateway or an HTTP endpoint.
     return application.bot_id is not None or applications.settings(application).interactions_endpoint_url is not None
 
@@ -154,7 +154,7 @@ def installation_owners(
 def require_command(
     call: Call,
     application: InteractionApplication,
-    here: ChannelAccess,
+    channel_access: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
     permitted: commands.Permitted | None,
@@ -166,14 +166,16 @@ def require_command(
     if permitted is None or permitted.row.application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     row, entries = permitted
-    if row.scope is not None and row.scope != here.channel.guild_id:
+    if row.scope is not None and row.scope != channel_access.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     definition = commands.cached_definition(row.definition)
-    nsfw = definition.nsfw and is_nsfw(call, here.channel)
-    matching = matching_owners(row, definition, here, context_type, owners, nsfw=nsfw)
+    nsfw = definition.nsfw and is_nsfw(call, channel_access.channel)
+    matching = matching_owners(row, definition, channel_access, context_type, owners, nsfw=nsfw)
     if not matching:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
-    if here.guild is not None and not can_use_command(call, row, definition, here, here.guild, entries):
+    if channel_access.guild is not None and not can_use_command(
+        call, row, definition, channel_access, channel_access.guild, entries
+    ):
         raise errors.MISSING_PERMISSIONS()
     return row, definition, matching
 
@@ -181,7 +183,7 @@ def require_command(
 def matching_owners(
     row: CommandRow,
     definition: commands.Definition,
-    here: ChannelAccess,
+    channel_access: ChannelAccess,
     context_type: InteractionContextType,
     owners: dict[str, Snowflake],
     *,
@@ -193,7 +195,7 @@ def matching_owners(
     if context_type not in _context_types(row, definition):
         return {}
     # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
-    if definition.nsfw and not (nsfw if here.guild is not None else USER_INSTALL in owners):
+    if definition.nsfw and not (nsfw if channel_access.guild is not None else USER_INSTALL in owners):
         return {}
     return {key: owner for key, owner in owners.items() if int(key) in definition.integration_types}
 
@@ -202,17 +204,17 @@ def can_use_command(
     call: Call,
     row: CommandRow,
     definition: commands.Definition,
-    here: ChannelAccess,
+    channel_access: ChannelAccess,
     guild: GuildAccess,
     entries: Mapping[int, Sequence[CommandPermission]],
 ) -> bool:
-    """Report whether the caller may use a command in a guild, given its permission overwrites there."""
+    """Return whether the caller may use a command in a guild, given its permission overwrites there."""
     return commands.can_use(
         guild_id=guild.guild_id,
         user_id=call.user_id,
         role_ids=guild.roles,
-        channel_id=here.channel.overwrites_channel_id,
-        permissions=here.allowed,
+        channel_id=channel_access.channel.overwrites_channel_id,
+        permissions=channel_access.allowed,
         required=definition.default_member_permissions,
         command_entries=entries.get(row.id, ()),
         application_entries=entries.get(row.application_id, ()),
@@ -229,7 +231,7 @@ def _context_types(row: CommandRow, definition: commands.Definition) -> frozense
 
 
 def is_nsfw(call: Call, channel: ChannelRef) -> bool:
-    """Report whether a channel is age-restricted; threads inherit from their parent."""
+    """Return whether a channel is age-restricted; threads inherit from their parent."""
     if not channel.is_thread or channel.parent_id is None:
         return bool(channel.nsfw)
     parent = access.find_channel(call.tx, channel.parent_id)
@@ -237,7 +239,7 @@ def is_nsfw(call: Call, channel: ChannelRef) -> bool:
 
 
 def app_permissions(
-    here: ChannelAccess,
+    channel_access: ChannelAccess,
     context_type: InteractionContextType,
     bot: ChannelAccess | None,
     everyone: int,
@@ -247,8 +249,8 @@ def app_permissions(
     """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
     Before user_installs the field is set only in guilds."""
-    if here.guild is None:
-        if not changes.USER_INSTALLS.active(now):
+    if channel_access.guild is None:
+        if not changes.USER_INSTALLS.is_active(now):
             return UNSET
         return Permissions(
             RESPONSE_PERMISSIONS if context_type == InteractionContextType.BOT_DM else wire.PRIVATE_CHANNEL_PERMISSIONS
@@ -257,24 +259,24 @@ def app_permissions(
         return Permissions(bot.permissions)
     if GUILD_INSTALL in owners:
         return Permissions(everyone & RESPONSE_PERMISSIONS)
-    return Permissions(here.permissions & RESPONSE_PERMISSIONS)
+    return Permissions(channel_access.permissions & RESPONSE_PERMISSIONS)
 
 
-def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
-    """Report whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3)."""
+def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[str, Snowflake]) -> bool:
+    """Return whether a user-installed app may respond only ephemerally (spec/webhooks-and-interactions.md#3)."""
     if GUILD_INSTALL in owners:
         return False
-    if here.guild is not None:
-        if changes.EXTERNAL_APPS.active(call.now):
-            if not here.can(Permissions.USE_EXTERNAL_APPS):
+    if channel_access.guild is not None:
+        if changes.EXTERNAL_APPS.is_active(call.now):
+            if not channel_access.can(Permissions.USE_EXTERNAL_APPS):
                 return True
         else:
             # spec/dated-changes.md#3: before the permission existed, the size of the guild decided.
-            guild = guilds.find(call.tx, here.guild.guild_id)
+            guild = guilds.find(call.tx, channel_access.guild.guild_id)
             if guild is not None and guild.member_count > _PUBLIC_RESPONSE_MEMBERS_MAX:
                 return True
     try:
-        messages.require_send(call, here)
+        messages.require_send(call, channel_access)
     except errors.ApiError:
         # A user who may not send messages here may not send them through an app either.
         return True
@@ -282,7 +284,7 @@ def is_ephemeral_only(call: Call, here: ChannelAccess, owners: dict[str, Snowfla
 
 
 def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
-    """Report whether a follow-up must be ephemeral, given the user's current permissions.
+    """Return whether a follow-up must be ephemeral, given the user's current permissions.
 
     The user may have been timed out since the interaction was created."""
     if GUILD_INSTALL in owners:
@@ -347,9 +349,9 @@ def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> 
     if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
         return
     # spec/dated-changes.md#3: there was no limit before external_apps.
-    if changes.EXTERNAL_APPS.active(call.now):
+    if changes.EXTERNAL_APPS.is_active(call.now):
         raise errors.MAX_FOLLOW_UPS()
 
 
 def _is_embedded(call: Call, application: InteractionApplication) -> bool:
-    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.active(call.now)
+    return bool(application.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now)

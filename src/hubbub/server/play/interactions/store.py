@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import WIDE_MAX, ApplicationId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources.components import Component
@@ -103,18 +103,18 @@ COLUMNS: Final = ", ".join(InteractionRow._fields)
 _INSERTED_COUNT: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
 """Number of columns set on insert; the others have defaults."""
 _TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
-_state_decoder: Final = json.decoder(ResponseState)
-_modal_decoder: Final = json.decoder(Modal)
+_state_decoder: Final = codec.decoder(ResponseState)
+_modal_decoder: Final = codec.decoder(Modal)
 
 
 def new_token(interaction_id: int) -> str:
-    """Return a new response token, which encodes the interaction id."""
+    """Return a new response token, which encodes the interaction ID."""
     text = b"interaction:%d:%b" % (interaction_id, base64.urlsafe_b64encode(secrets.token_bytes(48)))
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
 def _id_of(token: str) -> int | None:
-    """Return the interaction id encoded in a token, or None if it is malformed."""
+    """Return the interaction ID encoded in a token, or None if it is malformed."""
     try:
         text = base64.urlsafe_b64decode(token + "==")
     except ValueError:
@@ -239,7 +239,7 @@ def _membership(owner_id: int | None, mfa_level: int | None, invoker: messages.A
 
 
 def has_skus(tx: Tx, application_id: int) -> bool:
-    """Report whether an application has SKUs."""
+    """Return whether an application has SKUs."""
     return tx.one("SELECT 1 FROM skus WHERE application_id = ? LIMIT 1", application_id) is not None
 
 
@@ -320,7 +320,7 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
 
     Some inserts delete up to twice their share of expired rows, so that these do not accumulate."""
     tx.run(_INSERT, _hash(token), *row[:_INSERTED_COUNT])
-    # Most ids have counter 0, so the timestamp is added to spread the sweeps.
+    # Most IDs have counter 0, so the timestamp is added to spread the sweeps.
     if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
         tx.run(
             "DELETE FROM interactions WHERE id IN (SELECT id FROM interactions WHERE id < ? ORDER BY id LIMIT ?)",
@@ -338,7 +338,7 @@ def record_response(
             "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
             callback_type,
             original_id,
-            None if modal is None else json.encode(modal).decode(),
+            None if modal is None else codec.encode(modal).decode(),
             interaction_id,
         )
         == 1
@@ -346,7 +346,7 @@ def record_response(
 
 
 def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
-    """Mark unanswered interactions in an id range as failed and return them."""
+    """Mark unanswered interactions in an ID range as failed and return them."""
     rows = tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",

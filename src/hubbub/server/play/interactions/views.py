@@ -6,8 +6,7 @@ from typing import cast
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, RoleId, Snowflake
 from hubbub.protocol.resources import interactions as wire
 from hubbub.protocol.resources.channels import AnyChannel, Channel
@@ -25,8 +24,8 @@ from hubbub.server.talk import messages
 
 def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
     """Return the interaction to deliver to the application."""
-    call, here, invoker, bot = invocation.call, invocation.here, invocation.invoker, invocation.bot
-    channel = here.channel
+    call, channel_access, invoker, bot = invocation.call, invocation.channel_access, invocation.invoker, invocation.bot
+    channel = channel_access.channel
     location = invocation.location
     everyone_permissions = 0
     if bot is None and channel.guild_id is not None:
@@ -34,7 +33,7 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
             call.tx, responders.everyone_access(call, channel.guild_id), channel.overwrites_channel_id
         )
     # In guilds the user is part of the member object.
-    user = users.user(invoker.user) if here.guild is None or invoker.member is None else None
+    user = users.user(invoker.user) if channel_access.guild is None or invoker.member is None else None
     active_entitlements = (
         entitlements.active_for(call, invocation.application.id, call.user_id, channel.guild_id)
         if invocation.has_skus
@@ -47,31 +46,35 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         token=token,
         data=prepared.data,
         channel_id=ChannelId(channel.id),
-        channel=_guild_channel(location.channel) if here.guild is not None else _channel(location.channel, user),
+        channel=_guild_channel(location.channel)
+        if channel_access.guild is not None
+        else _channel(location.channel, user),
         locale=invoker.user.locale,
         entitlements=active_entitlements,
         entitlement_sku_ids=[Snowflake(each.sku_id) for each in active_entitlements],
         app_permissions=rules.app_permissions(
-            here, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
+            channel_access, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
         ),
         authorizing_integration_owners=messages.views.owners_view(prepared.owners, call.now),
         context=int(invocation.context_type),
     )
-    if changes.PER_ATTACHMENT_LIMIT.active(call.now):
+    if changes.PER_ATTACHMENT_LIMIT.is_active(call.now):
         # spec/http.md#1.11: the larger of the user's and the guild's limit.
         view.attachment_size_limit = messages.file_bytes_max(call, invoker, app=True)
     if prepared.message is not None:
         view.message = prepared.message
-    if here.guild is None or invoker.member is None:
+    if channel_access.guild is None or invoker.member is None:
         view.user = UNSET if user is None else user
         return view
     locale = location.locale or ""
-    view.guild_id = here.guild.guild_id
+    view.guild_id = channel_access.guild.guild_id
     view.guild = wire.InteractionGuild(
-        id=here.guild.guild_id, features=list(_features(location.features or "[]")), locale=locale
+        id=channel_access.guild.guild_id, features=list(_features(location.features or "[]")), locale=locale
     )
     view.guild_locale = locale
-    view.member = _member(invoker.member, tuple(access.role_ids(here.guild)), invoker.user, here.permissions)
+    view.member = _member(
+        invoker.member, tuple(access.role_ids(channel_access.guild)), invoker.user, channel_access.permissions
+    )
     return view
 
 
@@ -89,18 +92,18 @@ def _channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
 
 @lru_cache(maxsize=1024)
 def _guild_channel(row: channels.ChannelRow) -> AnyChannel:
-    return cast("AnyChannel", msgspec.Raw(json.encode(_channel(row, None))))
+    return cast("AnyChannel", msgspec.Raw(codec.encode(_channel(row, None))))
 
 
 @lru_cache(maxsize=1024)
 def _member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
     view = members.member(members.Membership(row, roles, user), permissions)
-    return cast("Member", msgspec.Raw(json.encode(view)))
+    return cast("Member", msgspec.Raw(codec.encode(view)))
 
 
 @lru_cache(maxsize=1024)
 def _features(features_json: str) -> tuple[str, ...]:
-    return tuple(json.decode(features_json, list[str]))
+    return tuple(codec.decode(features_json, list[str]))
 
 
 def failed_interaction(row: InteractionRow) -> wire.FailedInteraction:

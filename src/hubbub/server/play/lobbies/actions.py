@@ -35,7 +35,7 @@ class LobbyIdleTimeout(msgspec.Struct):
 
 
 def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **fields: Any) -> LobbyRow:
-    """Create an empty lobby, idle from now on, under the given id if any."""
+    """Create an empty lobby, idle from now on, under the given ID if any."""
     row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **fields)
     store.insert(call.tx, row)
     _schedule_expiry(call, row)
@@ -84,7 +84,7 @@ def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids
 def update_members(
     call: Call, row: LobbyRow, upserted: Sequence[LobbyMemberRow] = (), removed_ids: Iterable[int] = ()
 ) -> dict[int, LobbyMemberRow]:
-    """Add or update some members of a lobby, remove others, and return the resulting members by user id."""
+    """Add or update some members of a lobby, remove others, and return the resulting members by user ID."""
     before = {each.user_id: each for each in store.members(call.tx, row.id)}
     leaving = [before[user_id] for user_id in removed_ids if user_id in before]
     added = [each for each in upserted if each.user_id not in before]

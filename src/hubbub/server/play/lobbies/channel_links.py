@@ -1,7 +1,6 @@
 """Links between lobbies and guild channels, and invites to these guilds (spec/sdk.md#12.6)."""
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import InviteTargetType, MessageType
 from hubbub.protocol.flags import LobbyFlags, UserFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, UserId
@@ -40,7 +39,7 @@ def _linked_lobby(call: Call, row: LobbyRow, linked_by: int) -> LinkedLobby:
         application_id=ApplicationId(row.application_id),
         lobby_id=LobbyId(row.id),
         linked_by=UserId(linked_by),
-        linked_at=json.timestamp(call.now),
+        linked_at=codec.timestamp(call.now),
         require_application_authorization=bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION),
     )
 
@@ -50,7 +49,7 @@ def refresh(call: Call, row: LobbyRow) -> None:
     channel = None if row.linked_channel_id is None else channels.find(call.tx, row.linked_channel_id)
     if channel is None or channel.linked_lobby is None:
         return
-    linked = json.decode(channel.linked_lobby, LinkedLobby)
+    linked = codec.decode(channel.linked_lobby, LinkedLobby)
     linked.require_application_authorization = bool(row.flags & LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
     channels.link_lobby(call, channel.id, linked)
 

@@ -4,8 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import MessageType, WebhookEventType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, LobbyId, MessageId, Snowflake
@@ -184,7 +183,7 @@ def message_drafted(call: Call, signal: MessageDrafted) -> None:
     """Raise unless the author has authorized the application, where the linked lobby requires it."""
     if signal.access.channel.linked_lobby is None:
         return
-    linked = json.decode(signal.access.channel.linked_lobby, LinkedLobby)
+    linked = codec.decode(signal.access.channel.linked_lobby, LinkedLobby)
     if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
         return
     if oauth2.find_authorization(call.tx, call.user_id, linked.application_id) is None:
@@ -226,7 +225,7 @@ def _copy_channel_message(row: LobbyRow, message: messages.MessageRow) -> LobbyM
 
 
 def _linked_lobby(call: Call, linked_lobby: str) -> LobbyRow | None:
-    return store.find(call.tx, json.decode(linked_lobby, LinkedLobby).lobby_id)
+    return store.find(call.tx, codec.decode(linked_lobby, LinkedLobby).lobby_id)
 
 
 def _publish(

@@ -21,7 +21,7 @@ from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_me
 
 
 @handles(wire.CREATE_LOBBY)
-async def create_lobby(work: AsyncOperation, body: wire.CreateLobby) -> wire.Lobby:
+async def create_lobby(operation: AsyncOperation, body: wire.CreateLobby) -> wire.Lobby:
     """Create a lobby."""
 
     def check(call: Call) -> int:
@@ -29,8 +29,8 @@ async def create_lobby(work: AsyncOperation, body: wire.CreateLobby) -> wire.Lob
         assert call.actor.application_id is not None
         return call.actor.application_id
 
-    await _require_webhook_url(work, body, check)
-    return await work.write(lambda call: _create(call, check(call), body))
+    await _require_webhook_url(operation, body, check)
+    return await operation.write(lambda call: _create(call, check(call), body))
 
 
 def _check(body: wire.CreateLobby) -> None:
@@ -39,10 +39,10 @@ def _check(body: wire.CreateLobby) -> None:
     form.raise_if_any()
 
 
-async def _require_webhook_url(work: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
+async def _require_webhook_url(operation: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
     """Raise unless the lobby's own webhook URL, if it has one, passes the same check as the application's."""
     if url := body.override_event_webhooks_url:
-        await applications.require_event_endpoint(work, "override_event_webhooks_url", url, check)
+        await applications.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
 
 
 def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
@@ -65,7 +65,7 @@ def get_lobby(call: Call, lobby_id: LobbyId) -> wire.Lobby:
 
 
 @handles(wire.EDIT_LOBBY)
-async def edit_lobby(work: AsyncOperation, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     """Update a lobby.
 
     If `members` is given, it replaces all current members."""
@@ -75,8 +75,8 @@ async def edit_lobby(work: AsyncOperation, lobby_id: LobbyId, body: wire.UpdateL
         _check(body)
         return row.application_id
 
-    await _require_webhook_url(work, body, check)
-    return await work.write(lambda call: _edit(call, lobby_id, body))
+    await _require_webhook_url(operation, body, check)
+    return await operation.write(lambda call: _edit(call, lobby_id, body))
 
 
 def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
@@ -153,7 +153,7 @@ def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.
 def _updated_member(
     call: Call, row: LobbyRow, user_id: int, known: LobbyMemberRow | None, body: wire.AddLobbyMember
 ) -> LobbyMemberRow:
-    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.active(call.now) else UNSET
+    additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now) else UNSET
     return actions.member_row(
         call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
@@ -173,7 +173,7 @@ def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobb
 
     Adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
     row = rules.require(call, lobby_id)
-    if not changes.BULK_LOBBY_MEMBERS.active(call.now):
+    if not changes.BULK_LOBBY_MEMBERS.is_active(call.now):
         raise errors.NOT_FOUND()
     form = FormErrors()
     for index, each in enumerate(body):
@@ -210,7 +210,7 @@ def update_lobby_message_external_moderation_metadata(
     """Update the moderation metadata of a lobby message.
 
     Replaces any earlier metadata."""
-    if not changes.MODERATION_METADATA.active(call.now):
+    if not changes.MODERATION_METADATA.is_active(call.now):
         raise errors.NOT_FOUND()
     row = rules.require(call, lobby_id)
     message = store.find_message(call.tx, row.id, message_id)

@@ -110,10 +110,10 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
     """Return the channel if the caller may link it to the lobby (spec/sdk.md#12.6)."""
-    here = access.channel(call, channel_id)
-    here.require(LINK_PERMISSIONS)
-    check_linkable(row, here.channel)
-    return here.channel
+    channel_access = access.channel(call, channel_id)
+    channel_access.require(LINK_PERMISSIONS)
+    check_linkable(row, channel_access.channel)
+    return channel_access.channel
 
 
 def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:

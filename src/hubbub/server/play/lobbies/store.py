@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
@@ -61,12 +61,12 @@ _MESSAGE_COLUMNS = ", ".join(LobbyMessageRow._fields)
 
 def encode_metadata(value: dict[str, str] | None) -> str | None:
     """Encode metadata for storage."""
-    return None if value is None else json.encode(value).decode()
+    return None if value is None else codec.encode(value).decode()
 
 
 def decode_metadata(value: str | None) -> dict[str, str] | None:
     """Decode stored metadata."""
-    return None if value is None else json.decode(value, dict[str, str])
+    return None if value is None else codec.decode(value, dict[str, str])
 
 
 # Lobbies
@@ -147,7 +147,7 @@ def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
 
 
 def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
-    """Return the members of some lobbies by lobby id, ordered by user id."""
+    """Return the members of some lobbies by lobby ID, ordered by user ID."""
     ids = list(lobby_ids)
     found: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
     for batch in batches(ids):
@@ -165,7 +165,7 @@ def members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
 
 
 def member_ids(tx: Tx, lobby_id: int) -> list[int]:
-    """Return the user ids of a lobby's members."""
+    """Return the user IDs of a lobby's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM lobby_members WHERE lobby_id = ?", lobby_id)]
 
 
@@ -250,7 +250,7 @@ def find_message(tx: Tx, lobby_id: int, message_id: int) -> LobbyMessageRow | No
 
 
 def newest_messages(tx: Tx, lobby_id: int, limit: int, since_id: int) -> list[LobbyMessageRow]:
-    """Return the newest messages after an id, newest first."""
+    """Return the newest messages after an ID, newest first."""
     return tx.fetch(
         LobbyMessageRow,
         f"SELECT {_MESSAGE_COLUMNS} FROM lobby_messages WHERE lobby_id = ? AND id > ? ORDER BY id DESC LIMIT ?",
@@ -275,7 +275,7 @@ def update_message(tx: Tx, row: LobbyMessageRow) -> None:
 
 
 def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[int]:
-    """Delete messages; return the ids of those that existed."""
+    """Delete messages; return the IDs of those that existed."""
     rows = tx.all(
         f"DELETE FROM lobby_messages WHERE lobby_id = ? AND id IN ({placeholders(message_ids)}) RETURNING id",
         lobby_id,
@@ -285,7 +285,7 @@ def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[i
 
 
 def delete_messages_until(tx: Tx, lobby_id: int, before_id: int) -> int | None:
-    """Delete messages up to an id; return the id of the oldest remaining one, or None."""
+    """Delete messages up to an ID; return the ID of the oldest remaining one, or None."""
     tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, before_id)
     oldest: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
     return oldest

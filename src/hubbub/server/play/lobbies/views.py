@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId, ChannelId, LobbyId, MessageId, Snowflake, UserId
 from hubbub.protocol.resources import lobbies as wire
 from hubbub.protocol.resources.channels import Channel
@@ -21,7 +21,7 @@ from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, Lo
 from hubbub.server.talk import messages
 
 Profiles = Mapping[str, list[UserApplicationProfile]]
-"""Application profiles by user id."""
+"""Application profiles by user ID."""
 
 
 def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
@@ -105,7 +105,7 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
 def member_changes(
     tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
-    """Return the member event payloads of a lobby by user id.
+    """Return the member event payloads of a lobby by user ID.
 
     With `profiled`, members include their application profiles."""
     rows = list(members)
@@ -174,12 +174,12 @@ def message(row: LobbyMessageRow, author: User) -> wire.LobbyMessage:
         lobby_member=_lobby_member(row),
         metadata=decode_metadata(row.metadata) or UNSET,
         moderation_metadata=decode_metadata(row.moderation_metadata) or UNSET,
-        timestamp=json.timestamp(Snowflake(row.id).created_ms),
+        timestamp=codec.timestamp(Snowflake(row.id).created_ms),
     )
     if row.application_id is not None:
         view.application_id = ApplicationId(row.application_id)
     if row.edited_ms is not None:
-        view.edited_timestamp = json.timestamp(row.edited_ms)
+        view.edited_timestamp = codec.timestamp(row.edited_ms)
     return view
 
 

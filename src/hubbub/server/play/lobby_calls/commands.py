@@ -25,7 +25,7 @@ class LobbyCallRequest(msgspec.Struct, kw_only=True):
     application_id: ApplicationId
     user_id: UserId
     session_id: str
-    """Session id as shown in voice states."""
+    """Session ID as shown in voice states."""
     self_mute: bool
     self_deaf: bool
     self_video: bool

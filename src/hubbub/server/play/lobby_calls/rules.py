@@ -7,5 +7,5 @@ from hubbub.server.places.voice_states import CallStateRow
 
 
 def can_join(user_id: int, participants: Sequence[CallStateRow]) -> bool:
-    """Report whether a lobby member is in the call or the call has room for them."""
+    """Return whether a lobby member is in the call or the call has room for them."""
     return len(participants) < LOBBY_CALL_PARTICIPANTS_MAX or any(each.user_id == user_id for each in participants)

@@ -50,7 +50,7 @@ def find(tx: Tx, sku_id: int) -> SkuRow | None:
 
 
 def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
-    """Return those of the SKUs that exist, by id."""
+    """Return those of the SKUs that exist, by ID."""
     wanted = list(dict.fromkeys(sku_ids))
     if not wanted:
         return {}
@@ -59,7 +59,7 @@ def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:
-    """Return all SKUs of an application by ascending id, including groups and deleted SKUs."""
+    """Return all SKUs of an application by ascending ID, including groups and deleted SKUs."""
     return [
         _row(row) for row in tx.all(f"SELECT {COLUMNS} FROM skus WHERE application_id = ? ORDER BY id", application_id)
     ]

@@ -73,7 +73,7 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     elif owned.type == EntitlementType.APPLICATION_SUBSCRIPTION:
         # spec/dated-changes.md, 2024-10-01: since then each renewal grants a new entitlement without an end; before, it
         # moved the end.
-        if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now):
+        if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now):
             row = row._replace(entitlement_id=_grant(call, row, sku).id)
         else:
             entitlements.extend(call, owned, row.period_end_ms)
@@ -185,7 +185,7 @@ def _key(row: SubscriptionRow) -> str:
 
 def _grant(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
     # spec/dated-changes.md, 2024-10-01: before, subscriptions gave type 8 with the period's end.
-    is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.active(call.now)
+    is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now)
     return entitlements.grant(
         call,
         sku,

@@ -24,24 +24,24 @@ RETRY_MS: Final = 24 * 3_600_000
 GRACE_MS: Final = 3 * RETRY_MS
 
 
-async def renew(work: AsyncOperation, job: Job) -> None:
+async def renew(operation: AsyncOperation, job: Job) -> None:
     """Charge the next period of a subscription whose period is over, or end the subscription."""
     renewal = job.decode(Renewal)
-    charge = await work.write(lambda call: _begin(call, renewal))
+    charge = await operation.write(lambda call: _begin(call, renewal))
     if charge is None:
         return
     try:
-        await ledger.submit(work, charge)
+        await ledger.submit(operation, charge)
     except PaymentDeclined as declined:
         log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
-        await work.write(lambda call: _declined(call, renewal, charge))
+        await operation.write(lambda call: _declined(call, renewal, charge))
     except PaymentUncertain as error:
         log.warning(
             "Payment of subscription %d has an unknown outcome; retrying", renewal.subscription_id, exc_info=error
         )
-        await work.write(lambda call: _uncertain(call, renewal))
+        await operation.write(lambda call: _uncertain(call, renewal))
     else:
-        await work.write(lambda call: _paid(call, renewal, charge))
+        await operation.write(lambda call: _paid(call, renewal, charge))
 
 
 def _begin(call: Call, renewal: Renewal) -> Charge | None:
@@ -105,14 +105,14 @@ def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int
         actions.schedule_renewal(call, row, min(retry_ms, deadline_ms), since_ms=since_ms)
 
 
-async def settle(work: AsyncOperation, job: Job) -> None:
+async def settle(operation: AsyncOperation, job: Job) -> None:
     """Complete a purchase whose request was interrupted."""
     purchase_id = job.decode(int)
     try:
-        await purchases.settle(work, purchase_id)
+        await purchases.settle(operation, purchase_id)
     except PaymentUncertain as error:
         log.warning("Payment of purchase %d has an unknown outcome; retrying", purchase_id, exc_info=error)
-        await work.write(lambda call: purchases.postpone(call, purchase_id))
+        await operation.write(lambda call: purchases.postpone(call, purchase_id))
 
 
 JOBS = {actions.RENEW: renew, purchases.SETTLE: settle, ledger.REFUND: ledger.run_refund}

@@ -79,14 +79,14 @@ def charge(row: PaymentRow) -> Charge:
     )
 
 
-async def submit(work: AsyncOperation, requested: Charge) -> None:
+async def submit(operation: AsyncOperation, requested: Charge) -> None:
     """Submit a charge.
 
     Raises PaymentDeclined or PaymentUncertain."""
     try:
         # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await work.payments.charge(requested)
+            await operation.payments.charge(requested)
     except PaymentDeclined:
         raise
     except Exception as error:
@@ -145,23 +145,23 @@ def _enqueue(call: Call, returning: RefundJob, due_ms: int) -> None:
     call.tx.enqueue(REFUND, returning, due_ms=due_ms, key=key)
 
 
-async def run_refund(work: AsyncOperation, job: Job) -> None:
+async def run_refund(operation: AsyncOperation, job: Job) -> None:
     """Refund a payment and reschedule the job until the provider responds."""
     returning = job.decode(RefundJob)
-    requested = await work.read(lambda call: _find_returning(call, returning.key))
+    requested = await operation.read(lambda call: _find_returning(call, returning.key))
     if requested is None:
         return
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await work.payments.refund(requested)
+            await operation.payments.refund(requested)
     except PaymentDeclined as error:
         log.error("Refund of payment %s was refused: %s", returning.key, error)
-        await work.write(lambda call: _end(call, returning.key, store.REFUND_REFUSED))
+        await operation.write(lambda call: _end(call, returning.key, store.REFUND_REFUSED))
     except Exception as error:
         log.warning("Refund of payment %s failed; retrying", returning.key, exc_info=error)
-        await work.write(lambda call: _enqueue(call, returning, next_attempt_ms(call.now, returning.since_ms)))
+        await operation.write(lambda call: _enqueue(call, returning, next_attempt_ms(call.now, returning.since_ms)))
     else:
-        await work.write(lambda call: _end(call, returning.key, store.RETURNED))
+        await operation.write(lambda call: _end(call, returning.key, store.RETURNED))
 
 
 def _find_returning(call: Call, key: str) -> Charge | None:

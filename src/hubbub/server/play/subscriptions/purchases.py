@@ -91,18 +91,18 @@ def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: i
     return row
 
 
-async def settle(work: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
+async def settle(operation: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
     """Charge a purchase and grant it; return None if the payment was declined.
 
     Calling this again has no further effect."""
-    charge = await work.read(lambda call: _charge(call, purchase_id))
+    charge = await operation.read(lambda call: _charge(call, purchase_id))
     if charge is not None:
         try:
-            await ledger.submit(work, charge)
+            await ledger.submit(operation, charge)
         except PaymentDeclined as declined:
             log.info("Purchase %d was declined: %s", purchase_id, declined)
-            return await work.write(lambda call: _decline(call, purchase_id))
-    return await work.write(lambda call: _complete(call, purchase_id, charge))
+            return await operation.write(lambda call: _decline(call, purchase_id))
+    return await operation.write(lambda call: _complete(call, purchase_id, charge))
 
 
 def postpone(call: Call, purchase_id: int) -> None:

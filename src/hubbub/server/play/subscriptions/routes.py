@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscriptions) -> list[wire.Subscription]:
     """List a user's subscriptions to a SKU.
 
-    Ordered by ascending id. Requires a token of the SKU's application."""
+    Ordered by ascending ID. Requires a token of the SKU's application."""
     rules.require_sku(call, sku_id)
     if call.actor.kind == "bearer":
         user_id = call.user_id
@@ -54,25 +54,25 @@ def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: Subscriptio
 
 
 @handles(wire.CREATE_PURCHASE)
-async def create_purchase(work: AsyncOperation, body: wire.CreatePurchase) -> wire.Purchase:
+async def create_purchase(operation: AsyncOperation, body: wire.CreatePurchase) -> wire.Purchase:
     """Create a purchase.
 
     Charges the caller and grants the entitlement or the subscription."""
-    pending = await work.write(lambda call: _begin(work, call, body))
-    done = await _settle(work, pending)
-    return await work.read(lambda call: _purchase_view(call, done))
+    pending = await operation.write(lambda call: _begin(operation, call, body))
+    done = await _settle(operation, pending)
+    return await operation.read(lambda call: _purchase_view(call, done))
 
 
-def _begin(work: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
+def _begin(operation: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
     sku = purchases.require_on_sale(call, body.sku_id)
-    if not work.payments.enabled:
+    if not operation.payments.enabled:
         raise errors.MONETIZATION_NOT_ENABLED()
     return purchases.create(call, sku, body.guild_id)
 
 
-async def _settle(work: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
+async def _settle(operation: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
     try:
-        completed = await purchases.settle(work, pending.id)
+        completed = await purchases.settle(operation, pending.id)
     except PaymentUncertain as error:
         # The job scheduled with the purchase retries the payment.
         log.exception("The payment provider failed", exc_info=error)
@@ -106,22 +106,22 @@ def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
 
 @handles(wire.CHANGE_MY_SUBSCRIPTION)
 async def change_my_subscription(
-    work: AsyncOperation, subscription_id: SubscriptionId, body: wire.ChangeSubscription
+    operation: AsyncOperation, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> wire.Subscription:
     """Change the SKU of a subscription.
 
     An upgrade is charged and takes effect at once; a downgrade takes effect at the next renewal."""
-    changed = await work.write(lambda call: _change(work, call, subscription_id, body))
+    changed = await operation.write(lambda call: _change(operation, call, subscription_id, body))
     if isinstance(changed, PurchaseRow):
-        done = await _settle(work, changed)
+        done = await _settle(operation, changed)
         assert done.subscription_id is not None
         # If the subscription ended meanwhile, the purchase started another one.
         subscription_id = SubscriptionId(done.subscription_id)
-    return await work.read(lambda call: _view(call, rules.require_own(call, subscription_id)))
+    return await operation.read(lambda call: _view(call, rules.require_own(call, subscription_id)))
 
 
 def _change(
-    work: AsyncOperation, call: Call, subscription_id: SubscriptionId, body: wire.ChangeSubscription
+    operation: AsyncOperation, call: Call, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> SubscriptionRow | PurchaseRow:
     row = rules.require_own(call, subscription_id)
     rules.require_not_ended(row)
@@ -130,7 +130,7 @@ def _change(
     current = skus.find(call.tx, row.sku_id)
     # Prices in different currencies cannot be compared, so the change waits for the next renewal.
     if sku.id != row.sku_id and (current is None or (sku.currency == current.currency and sku.price >= current.price)):
-        if not work.payments.enabled:
+        if not operation.payments.enabled:
             raise errors.MONETIZATION_NOT_ENABLED()
         return purchases.create_upgrade(call, row, sku)
     if sku.id == row.renewal_sku_id and row.status == SubscriptionStatus.ACTIVE:

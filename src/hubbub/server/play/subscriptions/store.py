@@ -99,7 +99,7 @@ def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
 def list_page(
     tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[SubscriptionRow]:
-    """Return a user's subscriptions to a SKU by ascending id; with `before` only, the last ones below it."""
+    """Return a user's subscriptions to a SKU by ascending ID; with `before` only, the last ones below it."""
     where, parameters = ["sku_id = ?", "user_id = ?"], list[Any]([sku_id, user_id])
     order = "ASC"
     if before is not None:

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import UNSET, structs
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.protocol.ids import EntitlementId, GuildId, SkuId, SubscriptionId, UserId
 from hubbub.protocol.resources import subscriptions as wire
@@ -38,11 +37,11 @@ def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
         sku_ids=[SkuId(row.sku_id)],
         renewal_sku_ids=[SkuId(row.renewal_sku_id)] if renews else None,
         entitlement_ids=[] if row.entitlement_id is None else [EntitlementId(row.entitlement_id)],
-        current_period_start=json.timestamp(row.period_start_ms),
-        current_period_end=json.timestamp(row.period_end_ms),
+        current_period_start=codec.timestamp(row.period_start_ms),
+        current_period_end=codec.timestamp(row.period_end_ms),
         status=SubscriptionStatus(row.status),
-        canceled_at=None if row.canceled_ms is None else json.timestamp(row.canceled_ms),
+        canceled_at=None if row.canceled_ms is None else codec.timestamp(row.canceled_ms),
     )
-    if not changes.RENEWAL_SKU_IDS.active(now):
+    if not changes.RENEWAL_SKU_IDS.is_active(now):
         view.renewal_sku_ids = UNSET
     return view

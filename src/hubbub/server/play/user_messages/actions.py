@@ -88,13 +88,13 @@ def _send_stored(
     call: Call, me: UserRow, other: UserRow, content: str, game: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     channel = direct_messages.open_direct(call, other)
-    here = core_access.channel(call, channel.id)
-    author = messages.require_send(call, here)
+    channel_access = core_access.channel(call, channel.id)
+    author = messages.require_send(call, channel_access)
     draft = message_wire.CreateMessage(content=content)
-    view = messages.create(call, here, draft, author=author, origin=game)
-    row = messages.get(call.tx, here.channel.id, view.id)
+    view = messages.create(call, channel_access, draft, author=author, origin=game)
+    row = messages.get(call.tx, channel_access.channel.id, view.id)
     if game.activity is not None and body.activity:
-        _invite(call, me, other, row, here.channel.id, body.activity.session_id, game)
+        _invite(call, me, other, row, channel_access.channel.id, body.activity.session_id, game)
     return views.stored_message(view, row, channel, other.id, {})
 
 
@@ -110,13 +110,13 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
         if not message.content:
             raise errors.EMPTY_MESSAGE()
         return _publish_ephemeral(call, message_wire.MESSAGE_UPDATE, message, me, other, edited=True)
-    here, row = found
+    channel_access, row = found
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
-    author = messages.require_send(call, here)
-    view = messages.edit(call, here, author, row, message_wire.UpdateMessage(content=content))
-    channel = channels.private(_channel_row(call, here.channel.id), [users.user(other)])
-    return views.stored_message(view, messages.get(call.tx, here.channel.id, row.id), channel, other.id, {})
+    author = messages.require_send(call, channel_access)
+    view = messages.edit(call, channel_access, author, row, message_wire.UpdateMessage(content=content))
+    channel = channels.private(_channel_row(call, channel_access.channel.id), [users.user(other)])
+    return views.stored_message(view, messages.get(call.tx, channel_access.channel.id, row.id), channel, other.id, {})
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
@@ -137,10 +137,10 @@ def delete(call: Call, other: UserRow, message_id: int) -> None:
         kind = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
         _send_webhook_events(call, (call.user_id, other.id), kind, message, family_id=found.family_id)
         return
-    here, row = found
+    channel_access, row = found
     if row.author_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()
-    messages.delete(call, here, row)
+    messages.delete(call, channel_access, row)
 
 
 def _find(call: Call, other_id: int, message_id: int) -> "EphemeralRow | tuple[core_access.ChannelAccess, MessageRow]":

@@ -100,7 +100,7 @@ def update_user_message_external_moderation_metadata(
     """Set the moderation metadata of a message between two players.
 
     Replaces the metadata that the application set before."""
-    if not changes.MODERATION_METADATA.active(call.now):
+    if not changes.MODERATION_METADATA.is_active(call.now):
         raise errors.NOT_FOUND()
     actions.moderate(call, user_id_1, user_id_2, message_id, body)
 

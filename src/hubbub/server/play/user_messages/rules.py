@@ -142,7 +142,7 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
 
 
 def party_of(activity: dict[str, Any]) -> str:
-    """Return the id of an activity's party, or an empty string."""
+    """Return the ID of an activity's party, or an empty string."""
     return str((activity.get("party") or {}).get("id") or "")
 
 

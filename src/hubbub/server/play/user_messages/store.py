@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -122,7 +122,7 @@ def delete_expired(tx: Tx, now: int) -> int | None:
 
 
 def find_moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
-    """Return a family's moderation metadata by message id."""
+    """Return a family's moderation metadata by message ID."""
     wanted = list(message_ids)
     if not wanted:
         return {}
@@ -131,7 +131,7 @@ def find_moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[
         *wanted,
         family_id,
     )
-    return {row[0]: json.decode(row[1], dict[str, str]) for row in rows}
+    return {row[0]: codec.decode(row[1], dict[str, str]) for row in rows}
 
 
 def list_moderating_families(tx: Tx, message_id: int) -> list[int]:
@@ -147,7 +147,7 @@ def put_moderation(tx: Tx, family_id: int, message_id: int, metadata: dict[str, 
             "INSERT INTO message_moderation (message_id, family_id, metadata) VALUES (?, ?, ?)",
             message_id,
             family_id,
-            json.encode(metadata).decode(),
+            codec.encode(metadata).decode(),
         )
 
 

@@ -5,8 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, Timestamp
 from hubbub.protocol.resources import webhook_events as wire
@@ -65,9 +64,9 @@ def send(
     """Send an event to an application that is subscribed to it. Events about one subject arrive in order.
 
     `url` is the webhook of a lobby, which receives its events regardless of the application's subscriptions."""
-    if not changes.WEBHOOK_EVENTS.active(call.now):
+    if not changes.WEBHOOK_EVENTS.is_active(call.now):
         return
-    if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.active(
+    if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.is_active(
         call.now
     ):
         return
@@ -76,14 +75,14 @@ def send(
     if url is None and not _is_subscribed(call, application_id, type):
         return
     # Spec, 1.2: the timestamp of these events has no offset.
-    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(json.timestamp(call.now)[:26]), data=data)
+    event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
-    delivery = Delivery(application_id=application_id, type=type, body=json.encode(payload).decode(), url=url)
+    delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
     call.tx.enqueue(DELIVER, delivery, key=f"{key_prefix(application_id)}{int(subject_id)}")
 
 
 def key_prefix(application_id: int) -> str:
-    """Return the prefix of the job keys of an application's deliveries; the subject id follows."""
+    """Return the prefix of the job keys of an application's deliveries; the subject ID follows."""
     return f"{DELIVER}/{int(application_id)}/"
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId
 from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import payload_signatures
@@ -16,18 +16,18 @@ DELAY_MS: Final = 1_000
 DELAY_MAX_MS: Final = 128_000
 
 
-async def deliver(work: AsyncOperation, job: Job) -> None:
+async def deliver(operation: AsyncOperation, job: Job) -> None:
     """Post an event; retry with exponential backoff for ten minutes until it is acknowledged."""
     delivery = job.decode(actions.Delivery)
     application_id = delivery.application_id
-    target = await work.read(lambda call: actions.find_target(call, application_id, delivery.url))
+    target = await operation.read(lambda call: actions.find_target(call, application_id, delivery.url))
     if target is None:
-        if await work.read(lambda call: actions.is_deleted(call, application_id)):
+        if await operation.read(lambda call: actions.is_deleted(call, application_id)):
             raise DropJob("the application was deleted")
         raise PermanentFailure("the application receives no webhook events")
     try:
         response = await payload_signatures.post_signed(
-            work.outbound, target.url, target.key, target.now, delivery.body.encode()
+            operation.outbound, target.url, target.key, target.now, delivery.body.encode()
         )
         problem = None if 200 <= response.status < 300 else f"the endpoint returned status {response.status}"
     except UnreachableError as error:
@@ -36,10 +36,10 @@ async def deliver(work: AsyncOperation, job: Job) -> None:
     is_own_url = delivery.url is None
     if problem is None:
         if is_own_url and target.failing:
-            await work.write(lambda call: actions.record_success(call, application_id))
+            await operation.write(lambda call: actions.record_success(call, application_id))
         return
     if is_own_url:
-        await work.write(lambda call: actions.record_failure(call, application_id))
+        await operation.write(lambda call: actions.record_failure(call, application_id))
     delay_ms = min(DELAY_MS << min(job.attempts, 10), DELAY_MAX_MS)
     first_attempt_ms = target.now if job.first_tried_ms is None else job.first_tried_ms
     if target.now + delay_ms - first_attempt_ms > wire.WEBHOOK_EVENT_RETRY_WINDOW_MS:
@@ -47,16 +47,16 @@ async def deliver(work: AsyncOperation, job: Job) -> None:
     raise RetryLater(delay_ms, problem)
 
 
-async def probe(work: AsyncOperation, job: Job) -> None:
+async def probe(operation: AsyncOperation, job: Job) -> None:
     """Send a forged request to a receiver and disable it if the request is accepted."""
     application_id = ApplicationId(job.decode(int))
-    target = await work.read(lambda call: actions.find_target(call, application_id))
+    target = await operation.read(lambda call: actions.find_target(call, application_id))
     if target is not None:
-        ping = json.encode(wire.WebhookPing(application_id=application_id))
-        if await payload_signatures.accepts_forged(work.outbound, target.url, target.now, ping):
-            await work.write(lambda call: actions.disable_unverified(call, application_id))
+        ping = codec.encode(wire.WebhookPing(application_id=application_id))
+        if await payload_signatures.accepts_forged(operation.outbound, target.url, target.now, ping):
+            await operation.write(lambda call: actions.disable_unverified(call, application_id))
             return
-    await work.write(lambda call: actions.schedule_probe(call, application_id))
+    await operation.write(lambda call: actions.schedule_probe(call, application_id))
 
 
 JOBS = {actions.DELIVER: deliver, actions.PROBE: probe}

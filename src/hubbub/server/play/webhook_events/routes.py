@@ -2,8 +2,7 @@
 
 from msgspec import UNSET, Raw
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.resources import webhook_events as wire
 from hubbub.server.core import jobs
@@ -52,7 +51,7 @@ def _retry(call: Call, application_id: ApplicationId, event_id: int | None = Non
 
 
 def _failed(job: FailedJob) -> wire.FailedWebhookEvent:
-    delivery = json.decode(job.payload, actions.Delivery)
+    delivery = codec.decode(job.payload, actions.Delivery)
     return wire.FailedWebhookEvent(
         id=Snowflake(job.id),
         type=delivery.type,

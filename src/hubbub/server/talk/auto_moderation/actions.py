@@ -72,7 +72,7 @@ class Incident(msgspec.Struct, frozen=True, kw_only=True):
     mentions: int = 0
     """Number of mentions to count for raid detection."""
     counted_id: MessageId | None = None
-    """Message id under which `mentions` are counted."""
+    """Message ID under which `mentions` are counted."""
 
 
 # Rules
@@ -200,7 +200,7 @@ def _record_execution(
 
 
 def _alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
-    """Send an alert to the moderators' channel and return its id, or None if the channel no longer exists."""
+    """Send an alert to the moderators' channel and return its ID, or None if the channel no longer exists."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
         return None

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AutoModerationEventType, AutoModerationTriggerType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import MessageId
@@ -88,12 +88,14 @@ def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
     )
 
 
-def match_message(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> tuple[list[RuleMatch], int]:
+def match_message(
+    call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str
+) -> tuple[list[RuleMatch], int]:
     """Return the rules that a message matches, and its number of mentions if they count for raid detection."""
     found = []
     counted = 0
-    for rule in _applicable_rules(call, here):
-        hit = _hit(call, rule, here, message_id, text)
+    for rule in _applicable_rules(call, channel_access):
+        hit = _hit(call, rule, channel_access, message_id, text)
         if hit is not None:
             found.append(RuleMatch(rule, hit))
         if rule.metadata.mention_raid_protection_enabled is True:
@@ -101,15 +103,15 @@ def match_message(call: Call, here: ChannelAccess, message_id: MessageId, text: 
     return found, counted
 
 
-def match_title(call: Call, here: ChannelAccess, title: str) -> list[RuleMatch]:
+def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[RuleMatch]:
     """Return the keyword rules that the name of a thread or post matches."""
     if (
         call.actor.is_bot
-        or here.guild is None
-        or not store.has_rules_for(call.tx, here.guild.guild_id, store.CHECKS_MESSAGES)
+        or channel_access.guild is None
+        or not store.has_rules_for(call.tx, channel_access.guild.guild_id, store.CHECKS_MESSAGES)
     ):
         return []
-    applicable = (rule for rule in _applicable_rules(call, here) if rule.trigger_type in _KEYWORD_TRIGGERS)
+    applicable = (rule for rule in _applicable_rules(call, channel_access) if rule.trigger_type in _KEYWORD_TRIGGERS)
     return [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(title)) is not None]
 
 
@@ -142,12 +144,12 @@ def _names(member: members.Membership) -> str:
 def _tag(member: members.Membership) -> str:
     """Return the guild tag a member displays, of this guild or another."""
     primary_guild = member.user.primary_guild
-    return "" if primary_guild is None else json.decode(primary_guild, PrimaryGuild).tag or ""
+    return "" if primary_guild is None else codec.decode(primary_guild, PrimaryGuild).tag or ""
 
 
-def _applicable_rules(call: Call, here: ChannelAccess) -> list[PreparedRule]:
+def _applicable_rules(call: Call, channel_access: ChannelAccess) -> list[PreparedRule]:
     """Return the message rules that apply to the caller in this channel."""
-    standing = here.guild
+    standing = channel_access.guild
     if standing is None or standing.permissions & EXEMPT_PERMISSIONS:
         return []
     rows = store.list_enabled(call.tx, standing.guild_id, AutoModerationEventType.MESSAGE_SEND)
@@ -158,7 +160,7 @@ def _applicable_rules(call: Call, here: ChannelAccess) -> list[PreparedRule]:
         if _has_exempt_role(standing, rule):
             continue
         if rule.exempt_channels:
-            channel_ids = channel_ids or _channel_and_parents(call, here.channel)
+            channel_ids = channel_ids or _channel_and_parents(call, channel_access.channel)
             if not rule.exempt_channels.isdisjoint(channel_ids):
                 continue
         applicable.append(rule)
@@ -170,7 +172,7 @@ def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
 
 
 def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
-    """Return the ids of a channel and its parents: the channel of a thread, and the category."""
+    """Return the IDs of a channel and its parents: the channel of a thread, and the category."""
     found = {int(channel.id), int(channel.parent_id or 0)}
     if channel.is_thread and channel.parent_id is not None:
         parent = core_access.find_channel(call.tx, channel.parent_id)
@@ -179,26 +181,30 @@ def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
     return found
 
 
-def _hit(call: Call, rule: PreparedRule, here: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
+def _hit(call: Call, rule: PreparedRule, channel_access: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
     if rule.trigger_type in _KEYWORD_TRIGGERS:
         return rule.matcher.find(text)
     if rule.trigger_type == AutoModerationTriggerType.SPAM:
-        return Hit(None, text) if _is_spam(call, here, message_id, text) else None
+        return Hit(None, text) if _is_spam(call, channel_access, message_id, text) else None
     if rule.trigger_type == AutoModerationTriggerType.MENTION_SPAM:
         mentions = keyword_matcher.count_mentions(text)
         if mentions > (rule.metadata.mention_total_limit or 0):
             return Hit(None, None)
-        if mentions and rule.metadata.mention_raid_protection_enabled is True and _is_raid(call, here, mentions):
+        if (
+            mentions
+            and rule.metadata.mention_raid_protection_enabled is True
+            and _is_raid(call, channel_access, mentions)
+        ):
             return Hit(None, None)
     return None
 
 
-def _is_spam(call: Call, here: ChannelAccess, message_id: MessageId, text: str) -> bool:
+def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str) -> bool:
     links = keyword_matcher.count_links(text)
     if links >= SPAM_LINKS:
         return True
     since_ms = call.now - SPAM_WINDOW_MS
-    recent = store.list_messages_since(call.tx, here.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
+    recent = store.list_messages_since(call.tx, channel_access.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
     # Compare an edited message with the other messages, not with its old content.
     others = [each.content for each in recent if each.id != message_id]
     folded = keyword_matcher.fold(text)
@@ -207,7 +213,7 @@ def _is_spam(call: Call, here: ChannelAccess, message_id: MessageId, text: str) 
     return bool(links) and sum(1 for each in others if keyword_matcher.count_links(each)) + 1 >= SPAM_LINK_MESSAGES
 
 
-def _is_raid(call: Call, here: ChannelAccess, mentions: int) -> bool:
-    mentions_by_user = dict(store.mentions_since(call.tx, here.guild_id, call.now - RAID_WINDOW_MS))
+def _is_raid(call: Call, channel_access: ChannelAccess, mentions: int) -> bool:
+    mentions_by_user = dict(store.mentions_since(call.tx, channel_access.guild_id, call.now - RAID_WINDOW_MS))
     mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mentions
     return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -31,7 +31,7 @@ def check_names(call: Call, signal: guilds.NamesDrafted) -> None:
 
     Names set by the platform are not checked."""
     banned = call.config.auto_moderation.names
-    if not banned or call.find_actor is None:
+    if not banned or call.actor_or_none is None:
         return
     for text in signal.texts:
         # Channel names have hyphens instead of spaces.
@@ -46,18 +46,18 @@ def _banned(words: tuple[str, ...]) -> Matcher:
 
 def check_message(call: Call, signal: messages.MessageDrafted) -> None:
     """Check a new or edited message, block it if a rule says so, and execute the rules' actions."""
-    here = signal.access
-    matches, mentions = checks.match_message(call, here, signal.message_id, signal.text)
+    channel_access = signal.access
+    matches, mentions = checks.match_message(call, channel_access, signal.message_id, signal.text)
     if not matches and not mentions:
         return
     # spec/dated-changes.md#3: before that date edits were not blocked; the other actions were executed.
-    can_block = not signal.edited or changes.EXTERNAL_APPS.active(call.now)
+    can_block = not signal.edited or changes.EXTERNAL_APPS.is_active(call.now)
     blocked = can_block and _blocks(matches)
     incident = Incident(
-        guild_id=here.guild_id,
+        guild_id=channel_access.guild_id,
         user_id=call.user_id,
         text=signal.text,
-        channel_id=here.channel.id,
+        channel_id=channel_access.channel.id,
         message_id=None if blocked else signal.message_id,
         blocked=blocked,
         mentions=mentions,
@@ -68,14 +68,14 @@ def check_message(call: Call, signal: messages.MessageDrafted) -> None:
 
 def check_title(call: Call, signal: threads.TitleDrafted) -> None:
     """Check the name of a thread or post."""
-    here: ChannelAccess = signal.access
-    matches = checks.match_title(call, here, signal.title)
+    channel_access: ChannelAccess = signal.access
+    matches = checks.match_title(call, channel_access, signal.title)
     if matches:
         incident = Incident(
-            guild_id=here.guild_id,
+            guild_id=channel_access.guild_id,
             user_id=call.user_id,
             text=signal.title,
-            channel_id=here.channel.id,
+            channel_id=channel_access.channel.id,
             blocked=_blocks(matches),
         )
         _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
@@ -121,7 +121,7 @@ def check_changed_user(call: Call, signal: users.UserChanged) -> None:
 
 def check_profile(call: Call, guild_id: int, user_id: int) -> None:
     """Check a member's profile if the guild has profile rules or the member is quarantined."""
-    if not changes.MEMBER_PROFILE_RULES.active(call.now):
+    if not changes.MEMBER_PROFILE_RULES.is_active(call.now):
         return
     if store.has_rules_for(call.tx, guild_id, store.CHECKS_MEMBERS) or store.is_quarantined(call.tx, guild_id, user_id):
         actions.apply_profile_rules(call, guild_id, user_id)

@@ -5,8 +5,7 @@ from typing import Final, TypeVar
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import (
     AutoModerationActionType,
     AutoModerationEventType,
@@ -120,11 +119,11 @@ def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) 
 
 
 def _profile_rules_active(call: Call) -> bool:
-    return changes.MEMBER_PROFILE_RULES.active(call.now)
+    return changes.MEMBER_PROFILE_RULES.is_active(call.now)
 
 
 def _text(value: object) -> str:
-    return json.encode(value).decode()
+    return codec.encode(value).decode()
 
 
 def _event_type(trigger: AutoModerationTriggerType, requested: AutoModerationEventType, form: FormErrors) -> int:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AutoModerationEventType
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
@@ -31,21 +31,21 @@ class RuleRow(NamedTuple):
     @property
     def metadata(self) -> TriggerMetadata:
         """The decoded trigger metadata."""
-        return json.decode(self.trigger_metadata, TriggerMetadata)
+        return codec.decode(self.trigger_metadata, TriggerMetadata)
 
     @property
     def action_list(self) -> list[Action]:
         """The decoded actions."""
-        return json.decode(self.actions, list[Action])
+        return codec.decode(self.actions, list[Action])
 
     @property
     def exempt_role_ids(self) -> list[RoleId]:
         """Roles whose members are exempt."""
-        return json.decode(self.exempt_roles, list[RoleId])
+        return codec.decode(self.exempt_roles, list[RoleId])
 
     @property
     def exempt_channel_ids(self) -> list[ChannelId]:
-        return json.decode(self.exempt_channels, list[ChannelId])
+        return codec.decode(self.exempt_channels, list[ChannelId])
 
 
 class RecentMessage(NamedTuple):
@@ -79,7 +79,7 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[RuleRow]:
 
 
 def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
-    """List the existing rules among these ids, oldest first."""
+    """List the existing rules among these IDs, oldest first."""
     if not rule_ids:
         return []
     return tx.fetch(
@@ -157,7 +157,7 @@ def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
-    """List members quarantined for their profile, by ascending user id."""
+    """List members quarantined for their profile, by ascending user ID."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
         guild_id,
@@ -201,7 +201,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
 
 
 def mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
-    """Return (user id, number of mentions) of the members who mentioned others since a time."""
+    """Return (user ID, number of mentions) of the members who mentioned others since a time."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",
         guild_id,

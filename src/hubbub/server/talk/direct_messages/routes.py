@@ -16,7 +16,7 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
     """Create a DM.
 
     Opens a direct message channel with one user, or creates a group. Bots add group members by OAuth2 access tokens,
-    users by user ids."""
+    users by user IDs."""
     if body.recipient_id:
         return actions.open_direct(call, rules.require_recipient(call, body.recipient_id))
     if call.actor.is_bot:
@@ -38,9 +38,9 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
 
 @handles(wire.CREATE_DM_BY_USER)
 def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> PrivateChannel:
-    """Create a DM with your own user id in the path.
+    """Create a DM with your own user ID in the path.
 
-    Other user ids are rejected."""
+    Other user IDs are rejected."""
     if user_id != call.user_id:
         raise errors.MISSING_ACCESS()
     return create_dm(call, body)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import direct_messages as wire
@@ -58,9 +57,9 @@ def _accepts_through_guild(call: Call, recipient_id: int, shared: Mapping[int, s
 
 
 def _has_paused_dms(call: Call, incidents: str | None) -> bool:
-    until = None if incidents is None else json.decode(incidents, IncidentsData).dms_disabled_until
+    until = None if incidents is None else codec.decode(incidents, IncidentsData).dms_disabled_until
     # Both use the format of wire.timestamp, so they compare as text.
-    return until is not None and until > json.timestamp(call.now)
+    return until is not None and until > codec.timestamp(call.now)
 
 
 def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
@@ -109,11 +108,11 @@ def require_size(count: int) -> None:
 
 def require_group(call: Call, channel_id: int) -> ChannelRow:
     """Return a group that the caller is in."""
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
-    if here.channel.type != ChannelType.GROUP_DM:
+    if channel_access.channel.type != ChannelType.GROUP_DM:
         raise errors.WRONG_CHANNEL_TYPE()
     return row
 

@@ -46,7 +46,7 @@ def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
 
 
 def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the recipients of private channels by channel id, ordered by user id."""
+    """Return the recipients of private channels by channel ID, ordered by user ID."""
     found: dict[int, list[int]] = {}
     for batch in batches(channel_ids):
         for channel_id, user_id in tx.all(
@@ -100,7 +100,7 @@ def list_groups(tx: Tx, user_id: int) -> list[ChannelRow]:
 
 
 def list_channels(tx: Tx, user_id: int) -> list[int]:
-    """List the ids of all private channels of a user."""
+    """List the IDs of all private channels of a user."""
     rows = tx.all("SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id", user_id)
     return [row[0] for row in rows]
 

@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Event
@@ -38,7 +37,7 @@ DELETION_ENTRY_WINDOW_MS: Final = 5 * 60_000
 EPHEMERAL_MS: Final = 15 * 60_000
 """Lifetime of an ephemeral message: as long as its app can edit it (decisions/0030)."""
 BULK_EVENT_MAX: Final = 100
-"""Maximum number of ids in one MESSAGE_DELETE_BULK event."""
+"""Maximum number of IDs in one MESSAGE_DELETE_BULK event."""
 
 
 # Creation
@@ -98,7 +97,7 @@ def store_and_publish(
     if nonce is not None:
         view.nonce = nonce
     if plain and channel.guild_id is not None:
-        encoded = json.encode(view)
+        encoded = codec.encode(view)
         body = views.encoded_dispatch(encoded, channel, member)
         bare = _without_content(body, row)
         call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
@@ -140,7 +139,7 @@ def store_and_publish_response(
         member = views.encoded_member(author.member, roles.get(author.user.id, ()))
     if invoker.member is not None and view.interaction:
         view.interaction.member = views.encoded_member(invoker.member, roles.get(invoker.user.id, ()))
-    body = views.encoded_dispatch(json.encode(view), channel, member)
+    body = views.encoded_dispatch(codec.encode(view), channel, member)
     if view.interaction:
         # Only the event includes the member.
         view.interaction.member = UNSET
@@ -205,7 +204,7 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
         call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
     _remove(call, channel, (row,))
-    actor = call.find_actor
+    actor = call.actor_or_none
     if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
         _log_deletion(call, channel.guild_id, channel, row.author_id)
     payload = wire.MessageDeleted(
@@ -321,7 +320,7 @@ def _emit(
         call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
     if channel.guild_id is not None and views.has_only_content(payload):
-        body = json.encode(payload)
+        body = codec.encode(payload)
         recipients = audience(call, channel)
         call.tx.emit(event, body, recipients, redacted=_without_content(body, row), unredacted_for=unredacted_for)
         return
@@ -349,5 +348,5 @@ def _emit(
 
 def _without_content(body: bytes, row: MessageRow) -> msgspec.Raw:
     """Return the JSON of a message with empty content, which directly follows the type."""
-    content = b'"content":' + json.encode(row.content)
+    content = b'"content":' + codec.encode(row.content)
     return msgspec.Raw(body.replace(content, b'"content":""', 1))

@@ -111,7 +111,7 @@ class FieldValidator:
                 self.add_error((*path, key), errors.component_field())
 
     def check_id(self, component: Component, path: FieldPath) -> None:
-        """Validate the id chosen by the app; a missing id is assigned later."""
+        """Validate the ID chosen by the app; a missing ID is assigned later."""
         given = component.pop("id", None)
         if given is None or not self.assigns_ids:
             return
@@ -136,7 +136,7 @@ class FieldValidator:
             self.add_error((*path, "disabled"), errors.component_field())
 
     def check_custom_id(self, component: Component, path: FieldPath) -> None:
-        """Validate the custom id, which must be unique in a message or modal."""
+        """Validate the custom ID, which must be unique in a message or modal."""
         if self.check_string(
             component, path, "custom_id", min_length=1, max_length=limits.CUSTOM_ID_MAX, required=True
         ):
@@ -380,13 +380,13 @@ class FieldValidator:
             self.add_error(path, errors.bad_url())
 
     def complete(self) -> None:
-        """Assign missing ids in document order and set default values.
+        """Assign missing IDs in document order and set default values.
 
-        Client libraries expect an id on each component."""
+        Client libraries expect an ID on each component."""
         next_id = 1
         for component in self.components:
             if not self.assigns_ids:
-                # spec/webhooks-and-interactions.md#4.2: components from before ids existed report 0.
+                # spec/webhooks-and-interactions.md#4.2: components from before IDs existed report 0.
                 component["id"] = 0
             elif "id" not in component:
                 while next_id in self.ids:

@@ -1,6 +1,6 @@
 """Validation of message and modal components (spec/webhooks-and-interactions.md#4).
 
-One walk validates every component, reports errors with their exact path, assigns missing ids and removes keys that the
+One walk validates every component, reports errors with their exact path, assigns missing IDs and removes keys that the
 type does not have."""
 
 from collections.abc import Callable, Iterable, Iterator
@@ -61,12 +61,12 @@ _REQUIRED_TYPES: Final[ComponentTypes] = INPUT_TYPES - {ComponentType.CHECKBOX}
 def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> ComponentReferences:
     """Validate a message's components by the rules at time `now`; return what they refer to."""
     top_level_max = total_max = container_max = limits.COMPONENTS_MAX
-    if not changes.COMPONENTS_40.active(now):
+    if not changes.COMPONENTS_40.is_active(now):
         top_level_max, total_max, container_max = _LEGACY_LEVEL_MAX, _LEGACY_COMPONENTS_MAX, _LEGACY_LEVEL_MAX
     if not v2:
         top_level_max = limits.ACTION_ROWS_MAX
     validator = _ComponentValidator(
-        form, modal=False, assigns_ids=changes.COMPONENTS_V2.active(now), container_max=container_max
+        form, modal=False, assigns_ids=changes.COMPONENTS_V2.is_active(now), container_max=container_max
     )
     for index, component in enumerate(components):
         validator.component(component, ("components", index), _TOP_LEVEL_TYPES if v2 else _ROW_TYPES)
@@ -88,16 +88,16 @@ def check_modal(
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
         form.add(components_path, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
     validator = _ComponentValidator(
-        form, modal=True, assigns_ids=changes.COMPONENTS_V2.active(now), inputs=_modal_inputs(now)
+        form, modal=True, assigns_ids=changes.COMPONENTS_V2.is_active(now), inputs=_modal_inputs(now)
     )
     allowed = _ROW_TYPES
-    if changes.MODAL_LABELS.active(now):
+    if changes.MODAL_LABELS.is_active(now):
         allowed |= {ComponentType.LABEL}
-    if changes.MODAL_SELECTS.active(now):
+    if changes.MODAL_SELECTS.is_active(now):
         allowed |= _TEXT_TYPES
     for index, component in enumerate(components):
         validator.component(component, (*components_path, index), allowed)
-    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.active(now):
+    if not changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(now):
         # spec/dated-changes.md#3: before this change, uploads could not be restricted by file type.
         for component in validator.components:
             component.pop("file_types", None)
@@ -113,7 +113,7 @@ def _modal_inputs(now: int) -> ComponentTypes:
         (changes.MODAL_FILE_UPLOAD, {ComponentType.FILE_UPLOAD}),
         (changes.MODAL_CHOICES, {ComponentType.RADIO_GROUP, ComponentType.CHECKBOX_GROUP, ComponentType.CHECKBOX}),
     ):
-        if change.active(now):
+        if change.is_active(now):
             inputs |= kinds
     return inputs
 
@@ -405,5 +405,5 @@ class _ComponentValidator(FieldValidator):
 
 
 def is_required(component: Component) -> bool:
-    """Report whether an input of a modal must be filled in."""
+    """Return whether an input of a modal must be filled in."""
     return component["type"] in _REQUIRED_TYPES and component.get("required", True)

@@ -190,7 +190,7 @@ def _create(
 
 
 def _is_plain_response(response: InteractionResponse) -> bool:
-    """Report whether a response is public, responds to a command, and refers to no user but the invoking one."""
+    """Return whether a response is public, responds to a command, and refers to no user but the invoking one."""
     interaction = response.interaction
     return (
         not response.flags

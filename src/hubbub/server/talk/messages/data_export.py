@@ -2,7 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId
 from hubbub.protocol.resources import harvests as wire
 from hubbub.server.core.call import Call
@@ -15,7 +15,7 @@ from hubbub.server.talk.messages import json_columns, store
 def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> list[wire.HarvestedMessage]:
     """List the current user's messages for a data export.
 
-    Includes messages from all channels, by ascending id."""
+    Includes messages from all channels, by ascending ID."""
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
     guilds = store.guild_ids(call.tx, [row.channel_id for row in rows])
@@ -32,8 +32,8 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
                 id=MessageId(row.id),
                 channel_id=ChannelId(row.channel_id),
                 guild_id=None if guild_id is None else GuildId(guild_id),
-                timestamp=json.timestamp(row.created_ms),
-                edited_timestamp=None if row.edited_ms is None else json.timestamp(row.edited_ms),
+                timestamp=codec.timestamp(row.created_ms),
+                edited_timestamp=None if row.edited_ms is None else codec.timestamp(row.edited_ms),
                 content=row.content,
                 attachments=files,
             )

@@ -6,8 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import ButtonStyle, PollLayoutType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import EmojiId
@@ -65,7 +64,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Report whether the message has no content at all (spec/http.md#3.4)."""
+        """Return whether the message has no content at all (spec/http.md#3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
         return not (
@@ -195,7 +194,7 @@ def edited_flags(call: Call, before: int, requested: int) -> int:
 def _settable_flags(call: Call, requested: int) -> int:
     """Return the requested flags that a sender may set; other flags are ignored without an error (decisions/0013)."""
     flags = requested & MessageFlags.SETTABLE
-    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.active(call.now):
+    if flags & MessageFlags.IS_COMPONENTS_V2 and not changes.COMPONENTS_V2.is_active(call.now):
         flags &= ~MessageFlags.IS_COMPONENTS_V2
     return flags
 
@@ -211,7 +210,7 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
         return []
     if not access.can(Permissions.EMBED_LINKS):
         # spec/http.md#3.4: embeds are dropped for users, but rejected for bots and for apps that respond without a token.
-        if call.find_actor is None or call.actor.is_bot:
+        if call.actor_or_none is None or call.actor.is_bot:
             raise errors.MISSING_PERMISSIONS()
         return []
     return embeds.read(requests, form, now=call.now)
@@ -223,7 +222,7 @@ def _components(
     """Validate and store the components; return what they refer to."""
     references = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
     require_emojis(call, references, form)
-    if references.skus and not changes.PREMIUM_BUTTONS.active(call.now):
+    if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now):
         for path, _ in references.skus:
             styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
             form.add((*path[:-1], "style"), *errors.choices(styles))
@@ -273,7 +272,7 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
 
     Depends on the guild's premium tier, the sender's premium type and the operator's limits."""
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
-    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.active(call.now):
+    if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now):
         guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
     max_by_premium = ATTACHMENT_BYTES_MAX_BY_PREMIUM
     premium_max = max(
@@ -286,11 +285,11 @@ def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
 def _store_upload(call: Call, author: Author, upload: Upload, request: AttachmentRequest | None) -> StoredAttachment:
     # spec/dated-changes.md#2.2: the limit used to apply to the total size of all files of an app's message.
     is_app = author.webhook_id is not None or bool(author.user.bot)
-    limits_each_file = changes.PER_ATTACHMENT_LIMIT.active(call.now) or not is_app
+    limits_each_file = changes.PER_ATTACHMENT_LIMIT.is_active(call.now) or not is_app
     size = upload.size if limits_each_file else sum(file.size for file in call.files)
     if size > file_bytes_max(call, author):
         raise errors.FILE_TOO_LARGE()
-    return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.active(call.now))
+    return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(call.now))
 
 
 def _uploads(call: Call) -> dict[int, Upload]:
@@ -338,7 +337,7 @@ def _edited_files(
     for index, request in enumerate(body.attachments or ()):
         stored = old.pop(int(request.id), None)
         if stored is not None:
-            if changes.ATTACHMENT_SPOILER.active(call.now):
+            if changes.ATTACHMENT_SPOILER.is_active(call.now):
                 apply_metadata(stored, request, spoiler_flag=True)
             files.append(stored)
         elif (upload := uploads.pop(int(request.id), None)) is not None:
@@ -379,7 +378,7 @@ def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.Form
     return Poll(
         question=PollMedia(text=body.question.text),
         answers=answers,
-        expiry=json.timestamp(call.now + int(hours) * 3_600_000),
+        expiry=codec.timestamp(call.now + int(hours) * 3_600_000),
         allow_multiselect=bool(body.allow_multiselect),
         layout_type=int(body.layout_type or PollLayoutType.DEFAULT),
         results=PollResults(is_finalized=False, answer_counts=[]),
@@ -400,7 +399,7 @@ def _poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest
 
 def _poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
     """Return a custom emoji that the sender may use here; a webhook may use those of its guild."""
-    if call.find_actor is not None:
+    if call.actor_or_none is not None:
         try:
             return emojis.partial(emojis.require_use(call, access, emoji_id))
         except errors.ApiError as error:

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.resources import messages as wire
@@ -58,7 +57,7 @@ def complete_deferred(
     mentioned = mentions.resolve(call, access, draft.mention_texts(), body.allowed_mentions)
     extra = json_columns.extra(row)
     # spec/dated-changes.md#3: before 4 September 2024 a deferred response could not become a poll.
-    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.active(call.now) else None
+    extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
     after = row._replace(
@@ -81,7 +80,7 @@ def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage
     """Return the replied-to author that a reply continues to notify through an edit, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
-    reference = json.decode(row.reference, wire.MessageReference)
+    reference = codec.decode(row.reference, wire.MessageReference)
     replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
     if replied is None:
         return None

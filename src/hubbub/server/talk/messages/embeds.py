@@ -6,8 +6,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.resources.embeds import (
     EMBED_FIELDS_MAX,
     EMBED_TEXT_MAX,
@@ -68,7 +67,7 @@ def _embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> E
         title=_text(request.title),
         description=_text(request.description),
         url=_url(request.url, form, (*path, "url")),
-        timestamp=json.timestamp(json.milliseconds(request.timestamp)) if request.timestamp else UNSET,
+        timestamp=codec.timestamp(codec.milliseconds(request.timestamp)) if request.timestamp else UNSET,
         color=UNSET if request.color is None else request.color,
         footer=_footer(request.footer, form, (*path, "footer")),
         image=_media(request.image, form, (*path, "image")),
@@ -87,7 +86,7 @@ def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPat
     """Reject too many fields; before embed_fields_refused the surplus was dropped."""
     if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
         return
-    if changes.EMBED_FIELDS_REFUSED.active(now):
+    if changes.EMBED_FIELDS_REFUSED.is_active(now):
         form.add(path, *errors.bad_length(0, EMBED_FIELDS_MAX))
     request.fields = request.fields[:EMBED_FIELDS_MAX]
 

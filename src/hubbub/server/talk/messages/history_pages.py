@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core.call import Call
@@ -15,13 +15,13 @@ from hubbub.server.talk.messages import store, views
 from hubbub.server.talk.messages.records import HistoryRow, MessageRow
 
 MessageTemplate = tuple[bytes, bytes, bytes, bytes]
-"""Encoded parts of a content-only message before the content, timestamp and id, and after them."""
+"""Encoded parts of a content-only message before the content, timestamp and ID, and after them."""
 
 # Placeholders that no real message contains, used to find the parts that differ between messages.
 _SAMPLE: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
 _SAMPLE_PARTS: Final = (
-    json.encode(_SAMPLE.content),
-    json.timestamp(_SAMPLE.created_ms).encode(),
+    codec.encode(_SAMPLE.content),
+    codec.timestamp(_SAMPLE.created_ms).encode(),
     b'"id":"%d","channel_id"' % _SAMPLE.id,
 )
 _MILLISECONDS: Final = tuple(b".%03d000+00:00" % each for each in range(1000))
@@ -29,7 +29,7 @@ _MILLISECONDS: Final = tuple(b".%03d000+00:00" % each for each in range(1000))
 
 def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) -> list[wire.Message] | msgspec.Raw:
     """Return messages of one channel as the caller may read them, in the given order."""
-    actor = call.find_actor
+    actor = call.actor_or_none
     if not views.can_read_all(actor, channel.guild_id):
         # Whether a bot may read a message depends on columns that these rows lack.
         rows = store.find_many(call.tx, channel.id, [line.id for line in history])
@@ -44,7 +44,7 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
     pieces: list[bytes] = []
     for message_id, author_id, content, plain in history:
         if not plain:
-            pieces += (b",", json.encode(views.build(wire.Message, related, rows[message_id])))
+            pieces += (b",", codec.encode(views.build(wire.Message, related, rows[message_id])))
             continue
         template = templates.get(author_id)
         if template is None:
@@ -52,7 +52,7 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
         seconds, milliseconds = divmod((message_id >> 22) + EPOCH_MS, 1000)
         pieces += (
             template[0],
-            json.encode(content),
+            codec.encode(content),
             template[1],
             _encoded_seconds(seconds),
             _MILLISECONDS[milliseconds],
@@ -65,7 +65,9 @@ def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) 
 
 def _message_template(related: views.RelatedData, channel_id: int, author_id: int) -> MessageTemplate:
     """Encode a sample message and split it where content-only messages of one author and channel differ."""
-    rest = json.encode(views.build(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id)))
+    rest = codec.encode(
+        views.build(wire.Message, related, _SAMPLE._replace(channel_id=channel_id, author_id=author_id))
+    )
     content, timestamp, id_field = _SAMPLE_PARTS
     before_content, _, rest = rest.partition(content)
     before_time, _, rest = rest.partition(timestamp)
@@ -75,4 +77,4 @@ def _message_template(related: views.RelatedData, channel_id: int, author_id: in
 
 @lru_cache(maxsize=4096)
 def _encoded_seconds(seconds: int) -> bytes:
-    return json.timestamp(seconds * 1000)[:19].encode()
+    return codec.timestamp(seconds * 1000)[:19].encode()

@@ -63,7 +63,7 @@ def schedule_file_deletion(call: Call, rows: Sequence[MessageRow]) -> None:
         call.tx.enqueue(DELETE_FILES, FilesDeletion(attachment_ids=batch), due_ms=call.now + FILE_GRACE_MS)
 
 
-async def delete_files(work: AsyncOperation, job: Job) -> None:
+async def delete_files(operation: AsyncOperation, job: Job) -> None:
     """Delete files of deleted messages; the job is idempotent."""
     for attachment_id in job.decode(FilesDeletion).attachment_ids:
-        await work.files.delete(cdn_urls.attachment_key(attachment_id))
+        await operation.files.delete(cdn_urls.attachment_key(attachment_id))

@@ -5,25 +5,25 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId, UserId
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.records import Extra, MessageRow, StoredInteraction, StoredSnapshot
 
-_users: Final = json.decoder(list[UserId])
-_roles: Final = json.decoder(list[RoleId])
-_attachments: Final = json.decoder(list[StoredAttachment])
-_embeds: Final = json.decoder(list[Embed])
+_users: Final = codec.decoder(list[UserId])
+_roles: Final = codec.decoder(list[RoleId])
+_attachments: Final = codec.decoder(list[StoredAttachment])
+_embeds: Final = codec.decoder(list[Embed])
 _components: Final = msgspec.json.Decoder(list[dict[str, Any]])
-_reference: Final = json.decoder(wire.MessageReference)
-_snapshots: Final = json.decoder(list[StoredSnapshot])
-_extra: Final = json.decoder(Extra)
+_reference: Final = codec.decoder(wire.MessageReference)
+_snapshots: Final = codec.decoder(list[StoredSnapshot])
+_extra: Final = codec.decoder(Extra)
 
 
 def mentions(row: MessageRow) -> list[UserId]:
-    """Return the ids of the users that a message notifies."""
+    """Return the IDs of the users that a message notifies."""
     found: list[UserId] = [] if row.mentions is None else _users.decode(row.mentions)
     return found
 
@@ -52,7 +52,7 @@ def snapshots(row: MessageRow) -> list[StoredSnapshot]:
 
 
 def mention_roles(row: MessageRow) -> list[RoleId]:
-    """Return the ids of the roles that a message notifies."""
+    """Return the IDs of the roles that a message notifies."""
     found: list[RoleId] = [] if row.mention_roles is None else _roles.decode(row.mention_roles)
     return found
 

@@ -35,7 +35,7 @@ NO_MENTIONS: Final = Mentions()
 
 
 def check_allowed(allowed: AllowedMentions | None | UnsetType, form: errors.FormErrors) -> None:
-    """Add an error if `allowed_mentions` lists ids of a kind that `parse` already allows."""
+    """Add an error if `allowed_mentions` lists IDs of a kind that `parse` already allows."""
     if not allowed or not allowed.parse:
         return
     for kind, ids in ((AllowedMentionType.USERS, allowed.users), (AllowedMentionType.ROLES, allowed.roles)):
@@ -90,7 +90,7 @@ def _existing_users(call: Call, ids: list[int]) -> tuple[UserId, ...]:
 
 
 def _mentionable_roles(call: Call, access: ChannelAccess, ids: list[int], can_mention_all: bool) -> tuple[RoleId, ...]:
-    # The @everyone role is mentioned by name, never by id.
+    # The @everyone role is mentioned by name, never by ID.
     ids = [each for each in ids if access.guild is not None and each != access.guild.guild_id]
     if not ids or access.guild is None:
         return ()

@@ -39,15 +39,15 @@ class MessageRow(NamedTuple):
     pinned_ms: int | None = None
     mention_everyone: int = 0
     mentions: str | None = None
-    """JSON list of mentioned user ids."""
+    """JSON list of mentioned user IDs."""
     mention_roles: str | None = None
-    """JSON list of mentioned role ids."""
+    """JSON list of mentioned role IDs."""
     attachments: str | None = None
     """JSON list of StoredAttachment."""
     embeds: str | None = None
     """JSON list of Embed; `attachment://` URLs are resolved when the message is shown."""
     components: str | None = None
-    """JSON list of components as sent, each with an id."""
+    """JSON list of components as sent, each with an ID."""
     reference: str | None = None
     """JSON of a MessageReference."""
     snapshots: str | None = None
@@ -66,19 +66,19 @@ class MessageRow(NamedTuple):
 
     @property
     def has_poll(self) -> bool:
-        """Report whether the message has a poll, whose votes must be loaded."""
+        """Return whether the message has a poll, whose votes must be loaded."""
         return self.extra is not None and '"poll":' in self.extra
 
     @property
     def is_user_authored(self) -> bool:
-        """Report whether the author is a user, including bots.
+        """Return whether the author is a user, including bots.
 
         A webhook's name and avatar are stored with the message instead."""
         return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
 
     @property
     def ephemeral(self) -> bool:
-        """Report whether the message is ephemeral; it is then stored in its own table."""
+        """Return whether the message is ephemeral; it is then stored in its own table."""
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
@@ -159,7 +159,7 @@ class InteractionResponse(NamedTuple):
 
     @property
     def may_be_empty(self) -> bool:
-        """Report whether the message may be empty because it is deferred or its type implies its content."""
+        """Return whether the message may be empty because it is deferred or its type implies its content."""
         return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
@@ -174,7 +174,7 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     poll: Poll | None = None
     shared_client_theme: SharedClientTheme | None = None
     author: WebhookIdentity | None = None
-    """Name and avatar of a webhook message; its author id is the webhook id."""
+    """Name and avatar of a webhook message; its author ID is the webhook ID."""
     interaction: StoredInteraction | None = None
     """Set on interaction responses."""
     seen_by: list[UserId] = []
@@ -209,13 +209,13 @@ class Author(NamedTuple):
     verification_level: int
     premium_tier: int
     webhook_id: int | None = None
-    """The webhook's id; if it equals the user's id, name and avatar are stored with the message."""
+    """The webhook's ID; if it equals the user's ID, name and avatar are stored with the message."""
     application_id: int | None = None
     """The application that owns the webhook."""
     moderated: int = 0
     """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
     is_bot_response: bool = False
-    """For interaction responses: whether the app's bot is the author, whatever the webhook id."""
+    """For interaction responses: whether the app's bot is the author, whatever the webhook ID."""
     invoker_premium_type: int = 0
     """For interaction responses: the invoking user's premium type, which sets the file size limit (spec/http.md#1.11)."""
 

@@ -3,8 +3,7 @@
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.enums import MessageReferenceType, MessageType
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -27,7 +26,7 @@ class ResolvedReference(msgspec.Struct):
 
 def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
     """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
-    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.active(call.now):
+    if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now):
         return _forward(call, access, body)
     rules.require_repliable(access, body)
     row = store.find(call.tx, access.channel.id, body.message_id)
@@ -86,7 +85,7 @@ def _snapshot(row: MessageRow) -> StoredSnapshot:
         content=row.content,
         edited_ms=row.edited_ms,
         mentions=json_columns.mentions(row),
-        mention_roles=[] if row.mention_roles is None else json.decode(row.mention_roles, list[RoleId]),
+        mention_roles=[] if row.mention_roles is None else codec.decode(row.mention_roles, list[RoleId]),
         attachments=json_columns.attachments(row),
         embeds=json_columns.embeds(row),
         components=json_columns.components(row),

@@ -5,8 +5,7 @@ from typing import Any, Final, TypeVar
 
 from msgspec import UNSET
 
-from hubbub.protocol import changes, errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec, errors
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import messages as wire
@@ -115,12 +114,12 @@ def plain_response(row: MessageRow, author: Author, response: InteractionRespons
 
 def encode_extra(extra: Extra) -> str:
     """Encode the rarely used fields for storage."""
-    return json.encode(extra).decode()
+    return codec.encode(extra).decode()
 
 
 def encode_json(value: Any) -> str | None:
     """Encode a value as JSON; None if it is empty."""
-    return json.encode(value).decode() if value else None
+    return codec.encode(value).decode() if value else None
 
 
 # Nonces
@@ -139,10 +138,10 @@ def parse_nonce(body: wire.CreateMessage) -> int | str | None:
 
 
 def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
-    """Report whether a repeated nonce must return the earlier message."""
+    """Return whether a repeated nonce must return the earlier message."""
     if body.enforce_nonce is UNSET or body.enforce_nonce is None:
         return call.api_version >= changes.ENFORCE_NONCE_DEFAULT_VERSION
-    return body.enforce_nonce and changes.ENFORCE_NONCE.active(call.now)
+    return body.enforce_nonce and changes.ENFORCE_NONCE.is_active(call.now)
 
 
 def find_by_nonce(

@@ -125,11 +125,11 @@ def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset
 
 
 def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
-    """Report whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
+    """Return whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
-    bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) else 0
-    if not changes.PERMISSION_SPLITS.active(call.now):
+    bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) else 0
+    if not changes.PERMISSION_SPLITS.is_active(call.now):
         bits |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
     return not access.allowed & bits
 
@@ -145,7 +145,7 @@ def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
 
 
 def require_history(call: Call, access: ChannelAccess) -> bool:
-    """Report whether the caller may read the channel's history.
+    """Return whether the caller may read the channel's history.
 
     Raise if the channel cannot contain messages, or if the caller may not connect to a voice channel."""
     if access.channel.type not in MESSAGE_CHANNEL_TYPES:
@@ -156,7 +156,7 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
 
 
 def can_read_history(access: ChannelAccess) -> bool:
-    """Report whether the caller may read the channel's history; False where `require_history` raises."""
+    """Return whether the caller may read the channel's history; False where `require_history` raises."""
     bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
     return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(bits)
 
@@ -175,7 +175,7 @@ def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None
         raise errors.INVALID_MESSAGE_TYPE()
     # Forwarding a forward copies its snapshot, so the snapshot must be readable.
     parts = json_columns.snapshots(row) or (row,)
-    if changes.FORWARD_READABLE_CONTENT.active(call.now) and not all(
+    if changes.FORWARD_READABLE_CONTENT.is_active(call.now) and not all(
         views.can_read(call.actor, each, source.guild_id) for each in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
@@ -199,7 +199,7 @@ def _raise_rate_limited(left_ms: int) -> None:
 
 
 def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.UpdateMessage) -> bool:
-    """Report whether the caller edits as the author.
+    """Return whether the caller edits as the author.
 
     Other callers may only suppress embeds; raise CANNOT_EDIT_OTHERS_MESSAGE for other edits."""
     require_unarchived(access)

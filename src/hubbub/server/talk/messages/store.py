@@ -1,6 +1,6 @@
 """SQL for messages and related tables: nonces, slowmode, reaction and vote counts.
 
-A message is found by channel and id, and a channel's history is one range of that key, so no query here gets slower as
+A message is found by channel and ID, and a channel's history is one range of that key, so no query here gets slower as
 the number of messages grows."""
 
 from collections.abc import Iterable, Sequence
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
@@ -17,7 +17,7 @@ from hubbub.server.places import members
 from hubbub.server.talk.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
 
 BATCH_SIZE: Final = 500
-"""Number of ids in one IN list."""
+"""Number of IDs in one IN list."""
 
 
 COLUMNS: Final = ", ".join(MessageRow._fields)
@@ -100,7 +100,7 @@ def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
 
 
 def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
-    """Return those messages of a channel that exist, by id."""
+    """Return those messages of a channel that exist, by ID."""
     ids = list(dict.fromkeys(message_ids))
     found: dict[int, MessageRow] = {}
     for batch in batches(ids):
@@ -122,14 +122,14 @@ def list_newest(tx: Tx, channel_id: int, limit: int) -> list[MessageRow]:
 
 
 def list_after(tx: Tx, channel_id: int, after: int, limit: int) -> list[MessageRow]:
-    """Return the messages that directly follow an id, newest first."""
+    """Return the messages that directly follow an ID, newest first."""
     rows = tx.all(f"{_SELECT} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return [MessageRow._make(row) for row in rows]
 
 
 def history_before(tx: Tx, channel_id: int, limit: int, before: int | None = None) -> list[HistoryRow]:
-    """Return a channel's newest history rows, optionally before an id, newest first."""
+    """Return a channel's newest history rows, optionally before an ID, newest first."""
     if before is None:
         rows = tx.all(f"{_SELECT_HISTORY} ORDER BY id DESC LIMIT ?", channel_id, limit)
     else:
@@ -138,7 +138,7 @@ def history_before(tx: Tx, channel_id: int, limit: int, before: int | None = Non
 
 
 def history_after(tx: Tx, channel_id: int, limit: int, after: int) -> list[HistoryRow]:
-    """Return the history rows that directly follow an id, newest first."""
+    """Return the history rows that directly follow an ID, newest first."""
     rows = tx.all(f"{_SELECT_HISTORY} AND id > ? ORDER BY id LIMIT ?", channel_id, after, limit)
     rows.reverse()
     return list(map(HistoryRow._make, rows))
@@ -219,7 +219,7 @@ def delete_ephemeral(tx: Tx, row: MessageRow) -> None:
 
 def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
     """Update the rarely used fields of a message."""
-    extra_json = wire.encode(extra).decode()
+    extra_json = codec.encode(extra).decode()
     tx.run("UPDATE messages SET extra = ? WHERE channel_id = ? AND id = ?", extra_json, row.channel_id, row.id)
 
 
@@ -253,7 +253,7 @@ def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
 
 
 def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
-    """Return a user's messages in a guild from an id on, oldest first."""
+    """Return a user's messages in a guild from an ID on, oldest first."""
     columns = ", ".join(f"m.{name}" for name in MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -267,7 +267,7 @@ def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int
 
 
 def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[MessageRow]:
-    """Return a user's messages in all channels after an id, oldest first."""
+    """Return a user's messages in all channels after an ID, oldest first."""
     columns = ", ".join(MessageRow._fields)
     rows = tx.all(
         f"SELECT {columns} FROM messages WHERE author_id = ? AND id > ? ORDER BY id LIMIT ?", author_id, after_id, limit
@@ -276,7 +276,7 @@ def list_by_author(tx: Tx, author_id: int, after_id: int, limit: int) -> list[Me
 
 
 def guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
-    """Return the guild ids of existing channels by channel id; None for private channels."""
+    """Return the guild IDs of existing channels by channel ID; None for private channels."""
     ids = sorted(set(channel_ids))
     if not ids:
         return {}
@@ -284,7 +284,7 @@ def guild_ids(tx: Tx, channel_ids: Iterable[int]) -> dict[int, int | None]:
 
 
 def forwards_since(tx: Tx, author_id: int, since_id: int) -> list[tuple[int, str]]:
-    """Return ids and snapshots of messages that a user forwarded from an id on, oldest first."""
+    """Return IDs and snapshots of messages that a user forwarded from an ID on, oldest first."""
     return [
         (row[0], row[1])
         for row in tx.all(
@@ -319,7 +319,7 @@ def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
 
 
 def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
-    """Report whether two users have a mutual guild."""
+    """Return whether two users have a mutual guild."""
     return (
         tx.value(
             "SELECT 1 FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? WHERE a.user_id = ? LIMIT 1",
@@ -331,7 +331,7 @@ def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
 
 
 def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the user ids of a thread's members."""
+    """Return the user IDs of a thread's members."""
     return [row[0] for row in tx.all("SELECT user_id FROM thread_members WHERE thread_id = ?", thread_id)]
 
 
@@ -353,7 +353,7 @@ def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: 
 def claim_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
 ) -> int | None:
-    """Record a nonce; return the id of the message that used it within the window, or None."""
+    """Record a nonce; return the ID of the message that used it within the window, or None."""
     if now & 15 == 0:
         # Expired nonces are deleted occasionally; the query below checks their age.
         tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
@@ -450,7 +450,7 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
 def find_deletion(
     tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
 ) -> tuple[int, int] | None:
-    """Return id and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
+    """Return ID and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
 
     The moderator and the reason must also match."""
     for entry_id, options, entry_reason in tx.all(

@@ -11,8 +11,7 @@ from typing import Final, TypeVar, cast
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import changes
-from hubbub.protocol import wire as json
+from hubbub.protocol import changes, codec
 from hubbub.protocol.flags import ApplicationFlags, MessageFlags
 from hubbub.protocol.ids import (
     EPOCH_MS,
@@ -85,7 +84,7 @@ def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None
 
     Without a caller, in a job, nothing is redacted."""
     related = RelatedData(call)
-    actor = call.find_actor
+    actor = call.actor_or_none
     related.load(rows, 0 if actor is None else actor.user_id)
     return [redact_for_caller(related, row, build(wire.Message, related, row), guild_id) for row in rows]
 
@@ -96,7 +95,7 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
 
 
 def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
-    """Report whether a caller may read all content.
+    """Return whether a caller may read all content.
 
     Users may, as may bots with the intent or in private channels, and jobs, which have no caller."""
     return (
@@ -105,12 +104,12 @@ def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
 
 
 def can_read(actor: Actor, part: MessagePart, guild_id: int | None) -> bool:
-    """Report whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
+    """Return whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
     return can_read_all(actor, guild_id) or concerns_bot(part, actor.user_id, actor.application_id)
 
 
 def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> bool:
-    """Report whether a bot or its application wrote a message or snapshot, or is mentioned in it."""
+    """Return whether a bot or its application wrote a message or snapshot, or is mentioned in it."""
     if part.author_id == bot_id:
         return True
     if isinstance(part, StoredSnapshot):
@@ -156,7 +155,7 @@ def _redacted_snapshot(snapshot: wire.MessageSnapshot) -> wire.MessageSnapshot:
 
 def redact_for_caller(related: RelatedData, row: MessageRow, view: M, guild_id: int | None) -> M:
     """Return a message as the caller may read it."""
-    actor = related.call.find_actor
+    actor = related.call.actor_or_none
     if actor is None or can_read_all(actor, guild_id):
         return view
     return redact_parts(view, (can_read(actor, part, guild_id) for part in parts(related, row)))
@@ -227,18 +226,18 @@ def with_metadata(payload: wire.DispatchedMessage, metadata: dict[str, str]) -> 
 @lru_cache(maxsize=1024)
 def encoded_user(row: users.UserRow) -> User:
     """Return a user in encoded form; its fields cannot be read."""
-    return cast("User", msgspec.Raw(json.encode(users.user(row))))
+    return cast("User", msgspec.Raw(codec.encode(users.user(row))))
 
 
 @lru_cache(maxsize=1024)
 def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> PartialMember:
     """Return a partial member in encoded form; its fields cannot be read."""
-    return cast("PartialMember", msgspec.Raw(json.encode(members.partial_member(row, roles))))
+    return cast("PartialMember", msgspec.Raw(codec.encode(members.partial_member(row, roles))))
 
 
 def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
     """Build the payload of `dispatched` from a message's JSON, for a guild message without mentions."""
-    member_field = b"" if member is UNSET else b',"member":' + json.encode(member)
+    member_field = b"" if member is UNSET else b',"member":' + codec.encode(member)
     return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (
         encoded[:-1],
         channel.guild_id or 0,
@@ -248,7 +247,7 @@ def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember 
 
 
 def has_only_content(payload: wire.DispatchedMessage) -> bool:
-    """Report whether content is the only field of the message that requires the message content intent."""
+    """Return whether content is the only field of the message that requires the message content intent."""
     return bool(payload.content) and not (
         payload.embeds
         or payload.attachments
@@ -275,7 +274,7 @@ def redacted(payload: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
 
 
 def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
-    """Return partial members by user id."""
+    """Return partial members by user ID."""
     if not user_ids:
         return {}
     roles = members.find_roles(call.tx, guild_id, user_ids)
@@ -302,8 +301,8 @@ def build(
         embeds=[],
         attachments=[],
         components=[],
-        timestamp=json.timestamp((message_id >> 22) + EPOCH_MS),
-        edited_timestamp=None if edited_ms is None else json.timestamp(edited_ms),
+        timestamp=codec.timestamp((message_id >> 22) + EPOCH_MS),
+        edited_timestamp=None if edited_ms is None else codec.timestamp(edited_ms),
         flags=flags,
         mentions=[],
         mention_roles=[],
@@ -367,7 +366,7 @@ def build(
         if decoded_extra.activity is not None and decoded_extra.application is not None:
             view.activity, view.application = decoded_extra.activity, decoded_extra.application
         if decoded_extra.interaction is not None:
-            if changes.USER_INSTALLS.active(related.call.now):
+            if changes.USER_INSTALLS.is_active(related.call.now):
                 view.interaction_metadata = _interaction_metadata(related, decoded_extra.interaction)
             if decoded_extra.interaction.name is not None:
                 view.interaction = wire.MessageInteraction(
@@ -381,7 +380,7 @@ def build(
 
 def owners_view(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
     """Return the installation owners as shown at a time; before external_apps the 0 of a bot DM was a number."""
-    if changes.EXTERNAL_APPS.active(now):
+    if changes.EXTERNAL_APPS.is_active(now):
         return owners
     return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
 
@@ -432,8 +431,8 @@ def _snapshot(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSna
             components=file_urls.resolve_in_components(
                 related, snapshot.channel_id, snapshot.components, snapshot.attachments
             ),
-            timestamp=json.timestamp(snapshot.message_id.created_ms),
-            edited_timestamp=None if snapshot.edited_ms is None else json.timestamp(snapshot.edited_ms),
+            timestamp=codec.timestamp(snapshot.message_id.created_ms),
+            edited_timestamp=None if snapshot.edited_ms is None else codec.timestamp(snapshot.edited_ms),
             flags=snapshot.flags,
             mentions=[related.user(each) for each in snapshot.mentions],
             mention_roles=snapshot.mention_roles,

@@ -14,7 +14,7 @@ PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 
 def reader_ids(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
     """Return the users who may read a message itself: its author, the webhook's bot and mentioned users."""
-    # Interaction responses have the id of the app's bot as their author.
+    # Interaction responses have the ID of the app's bot as their author.
     is_author = row.application_id is None or row.application_id == row.author_id
     application = None if is_author else applications.find(call.tx, row.application_id or 0)
     bot_ids = () if application is None or application.bot_id is None else (application.bot_id,)

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import AuditLogAction, MessageType
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import pins as wire
@@ -50,7 +49,7 @@ def _publish(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
     payload = wire.ChannelPinsUpdate(
         channel_id=channel.id,
         guild_id=channel.guild_id or UNSET,
-        last_pin_timestamp=None if last_pin_ms is None else json.timestamp(last_pin_ms),
+        last_pin_timestamp=None if last_pin_ms is None else codec.timestamp(last_pin_ms),
     )
     call.tx.emit(wire.CHANNEL_PINS_UPDATE, payload, messages.audience(call, channel))
 

@@ -1,6 +1,6 @@
 """HTTP handlers for pins: the paginated routes, and the older routes without pagination."""
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import pins as wire
 from hubbub.protocol.resources.messages import Message
@@ -17,17 +17,17 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
 
     The most recent pin comes first. The list is empty without READ_MESSAGE_HISTORY."""
     rules.require_paginated_routes(call.now)
-    here = access.channel(call, channel_id)
-    if not rules.can_read_pins(here):
+    channel_access = access.channel(call, channel_id)
+    if not rules.can_read_pins(channel_access):
         return wire.PinnedMessages(items=[], has_more=False)
-    before_ms = json.milliseconds(query.before) if query.before else None
+    before_ms = codec.milliseconds(query.before) if query.before else None
     rows = store.list_newest(call.tx, channel_id, query.limit + 1, before_ms)
     has_more = len(rows) > query.limit
     rows = rows[: query.limit]
-    views = messages.views.messages(call, rows, guild_id=here.channel.guild_id)
+    views = messages.views.messages(call, rows, guild_id=channel_access.channel.guild_id)
     return wire.PinnedMessages(
         items=[
-            wire.PinnedMessage(pinned_at=json.timestamp(row.pinned_ms or 0), message=message)
+            wire.PinnedMessage(pinned_at=codec.timestamp(row.pinned_ms or 0), message=message)
             for row, message in zip(rows, views, strict=True)
         ],
         has_more=has_more,
@@ -37,11 +37,11 @@ def list_pins(call: Call, channel_id: ChannelId, query: wire.ListPins) -> wire.P
 @handles(wire.DEPRECATED_LIST_PINS)
 def deprecated_list_pins(call: Call, channel_id: ChannelId) -> list[Message]:
     """List a channel's most recent pinned messages."""
-    here = access.channel(call, channel_id)
-    if not rules.can_read_pins(here):
+    channel_access = access.channel(call, channel_id)
+    if not rules.can_read_pins(channel_access):
         return []
     rows = store.list_newest(call.tx, channel_id, wire.DEPRECATED_ROUTE_PINS_MAX)
-    return messages.views.messages(call, rows, guild_id=here.channel.guild_id)
+    return messages.views.messages(call, rows, guild_id=channel_access.channel.guild_id)
 
 
 @handles(wire.CREATE_PIN)
@@ -71,17 +71,17 @@ def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: Message
 
 
 def _pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_pin_permission(call, here)
-    rules.require_open(here)
+    rules.require_pin_permission(call, channel_access)
+    rules.require_open(channel_access)
     rules.require_pinnable(message)
-    actions.pin(call, here.channel, message)
+    actions.pin(call, channel_access.channel, message)
 
 
 def _unpin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_pin_permission(call, here)
-    rules.require_open(here)
-    actions.unpin(call, here.channel, message)
+    rules.require_pin_permission(call, channel_access)
+    rules.require_open(channel_access)
+    actions.unpin(call, channel_access.channel, message)

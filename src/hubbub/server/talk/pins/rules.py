@@ -10,30 +10,30 @@ from hubbub.server.talk.messages import MessageRow
 
 def require_paginated_routes(now: int) -> None:
     """Raise NOT_FOUND before paginated routes were introduced; the older routes always exist (spec/dated-changes.md#3)."""
-    if not changes.PAGINATED_PINS.active(now):
+    if not changes.PAGINATED_PINS.is_active(now):
         raise errors.NOT_FOUND()
 
 
-def require_pin_permission(call: Call, here: ChannelAccess) -> None:
+def require_pin_permission(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error unless the caller may pin messages in the channel (spec/dated-changes.md#2.5).
 
     The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only
     one. In a private channel every recipient may pin."""
-    if here.guild is None:
+    if channel_access.guild is None:
         return
     needed = Permissions.PIN_MESSAGES
-    if not changes.PIN_MESSAGES_INTRODUCED.active(call.now) or (
-        not changes.PERMISSION_SPLITS.active(call.now) and not here.can(Permissions.PIN_MESSAGES)
+    if not changes.PIN_MESSAGES_INTRODUCED.is_active(call.now) or (
+        not changes.PERMISSION_SPLITS.is_active(call.now) and not channel_access.can(Permissions.PIN_MESSAGES)
     ):
         needed = Permissions.MANAGE_MESSAGES
-    access.require_channel(call, here.channel.id, needed)
+    access.require_channel(call, channel_access.channel.id, needed)
 
 
-def require_open(here: ChannelAccess) -> None:
+def require_open(channel_access: ChannelAccess) -> None:
     """Raise an error if the caller may not post to a thread, since pinning posts a system message (spec/http.md#3.3)."""
-    if here.channel.archived:
+    if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
-    if here.channel.locked and not here.can(Permissions.MANAGE_THREADS):
+    if channel_access.channel.locked and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
 
 
@@ -43,6 +43,6 @@ def require_pinnable(message: MessageRow) -> None:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
 
 
-def can_read_pins(here: ChannelAccess) -> bool:
+def can_read_pins(channel_access: ChannelAccess) -> bool:
     """Return whether the caller may read pins; without READ_MESSAGE_HISTORY the list is empty (spec/http.md#4.2)."""
-    return here.can(Permissions.READ_MESSAGE_HISTORY)
+    return channel_access.can(Permissions.READ_MESSAGE_HISTORY)

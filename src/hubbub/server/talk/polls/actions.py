@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.ids import ChannelId, MessageId, UserId
 from hubbub.protocol.operation import Event
@@ -35,7 +35,7 @@ def schedule_end(call: Call, signal: messages.MessageCreated | messages.Deferred
     """Schedule the end of the poll of a new message, if it has one."""
     poll = rules.find_poll(signal.row)
     if poll is not None:
-        due_ms = json.milliseconds(datetime.fromisoformat(poll.expiry))
+        due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))
         ending = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
         call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(signal.row.id))
 
@@ -69,11 +69,11 @@ def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Me
     jobs.cancel(call.tx, EXPIRE, _key(row.id))
     poll.results.is_finalized = True
     poll.results.answer_counts = []
-    if json.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
-        poll.expiry = json.timestamp(call.now)
+    if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
+        poll.expiry = codec.timestamp(call.now)
     extra = messages.views.extra(row)
     extra.poll = poll
-    view = messages.update(call, channel, row._replace(extra=json.encode(extra).decode()))
+    view = messages.update(call, channel, row._replace(extra=codec.encode(extra).decode()))
     _post_result(call, channel, row, poll)
     return view
 

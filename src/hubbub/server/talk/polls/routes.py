@@ -18,7 +18,7 @@ def get_answer_voters(
 ) -> wire.PollVoters:
     """List the users who voted for a poll answer.
 
-    Users are ordered by id."""
+    Users are ordered by ID."""
     row = messages.get(call.tx, channel_id, message_id)
     rules.require_answer(row, answer_id)
     ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
@@ -31,10 +31,10 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
     """Vote in a poll.
 
     The listed answers replace the caller's earlier votes; an empty list removes them."""
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
-    chosen = rules.require_vote(here, row, body)
-    actions.vote(call, here.channel, row, chosen)
+    chosen = rules.require_vote(channel_access, row, body)
+    actions.vote(call, channel_access.channel, row, chosen)
 
 
 @handles(POLL_EXPIRE)
@@ -42,7 +42,7 @@ def poll_expire(call: Call, channel_id: ChannelId, message_id: MessageId) -> Mes
     """End a poll.
 
     Only the author of the poll may end it before its expiry."""
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
     poll = rules.require_end(call, row)
-    return actions.end(call, here.channel, row, poll)
+    return actions.end(call, channel_access.channel, row, poll)

@@ -23,12 +23,12 @@ def require_answer(row: MessageRow, answer_id: int) -> None:
         raise errors.invalid("answer_id", *errors.choices(known))
 
 
-def require_vote(here: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
-    """Return the answer ids to vote for, or raise an error if the vote is not allowed."""
-    if here.guild is not None and here.guild.is_read_only:
+def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
+    """Return the answer IDs to vote for, or raise an error if the vote is not allowed."""
+    if channel_access.guild is not None and channel_access.guild.is_read_only:
         # Members who are timed out or pending have read-only access.
         raise errors.MISSING_PERMISSIONS()
-    if here.channel.archived:
+    if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
     poll = find_poll(row)
     if poll is None:

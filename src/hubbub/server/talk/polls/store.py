@@ -6,7 +6,7 @@ from hubbub.server.core.store import Tx
 
 
 def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:
-    """Return the answer ids that a user voted for."""
+    """Return the answer IDs that a user voted for."""
     rows = tx.all("SELECT answer_id FROM poll_votes WHERE message_id = ? AND user_id = ?", message_id, user_id)
     return {answer_id for (answer_id,) in rows}
 
@@ -44,7 +44,7 @@ def counts(tx: Tx, message_id: int) -> dict[int, int]:
 
 
 def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int) -> list[int]:
-    """Return the ids of users who voted for an answer, in ascending order."""
+    """Return the IDs of users who voted for an answer, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
         message_id,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.operation import Event
@@ -108,7 +108,7 @@ def _end(call: Call, known: CallRow) -> None:
     message = messages.find(call.tx, known.channel_id, known.message_id)
     about = None if message is None else messages.views.extra(message).call
     if channel is not None and message is not None and about is not None and about.ended_timestamp is UNSET:
-        about.ended_timestamp = json.timestamp(call.now)
+        about.ended_timestamp = codec.timestamp(call.now)
         _update_message(call, channel, message, about)
 
 

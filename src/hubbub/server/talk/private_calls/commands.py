@@ -22,7 +22,7 @@ class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
     channel_id: ChannelId
     user_id: UserId
     session_id: str
-    """Session id as voice states show it."""
+    """Session ID as voice states show it."""
     self_mute: bool
     self_deaf: bool
     self_video: bool

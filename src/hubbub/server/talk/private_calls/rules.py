@@ -23,10 +23,10 @@ def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | 
 
 def require_private_channel(call: Call, channel_id: int) -> ChannelRef:
     """Return a private channel that the caller is a recipient of, or raise an error."""
-    here = access.channel(call, channel_id)
-    if here.channel.type not in PRIVATE:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.channel.type not in PRIVATE:
         raise errors.WRONG_CHANNEL_TYPE()
-    return here.channel
+    return channel_access.channel
 
 
 def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:

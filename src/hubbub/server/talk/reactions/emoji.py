@@ -15,7 +15,7 @@ class EmojiKey(NamedTuple):
     """An emoji with the key by which its reactions are counted."""
 
     key: str
-    """The id of a custom emoji, otherwise the text without variation selectors. Equal for all spellings of an emoji."""
+    """The ID of a custom emoji, otherwise the text without variation selectors. Equal for all spellings of an emoji."""
     name: str
     """The emoji's name or text as the client wrote it."""
     id: EmojiId | None = None

@@ -19,7 +19,7 @@ def list_message_reactions_by_emoji(
 ) -> list[User]:
     """List the users who reacted with an emoji.
 
-    Users are ordered by id."""
+    Users are ordered by ID."""
     messages.get(call.tx, channel_id, message_id)
     named = emoji.parse(emoji_name)
     rules.find_existing(call.tx, message_id, named)
@@ -35,26 +35,26 @@ def add_my_message_reaction(
     """Add a reaction to a message.
 
     Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
-    here, message = _load_open(call, channel_id, message_id)
+    channel_access, message = _load_open(call, channel_id, message_id)
     named = emoji.parse(emoji_name)
-    rules.require_active(here)
+    rules.require_active(channel_access)
     rules.require_not_blocked(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
     existing = store.find_one(call.tx, message_id, named.key)
     if existing is None:
-        existing = rules.require_new_emoji(call, here, message_id, named)
+        existing = rules.require_new_emoji(call, channel_access, message_id, named)
     row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
-    actions.add(call, here.channel, message, row)
+    actions.add(call, channel_access.channel, message, row)
 
 
 @handles(wire.DELETE_MY_MESSAGE_REACTION)
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
     """Remove the current user's reaction from a message."""
-    here, message = _load_open(call, channel_id, message_id)
+    channel_access, message = _load_open(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
-        actions.remove(call, here.channel, message, existing, call.user_id)
+        actions.remove(call, channel_access.channel, message, existing, call.user_id)
 
 
 @handles(wire.DELETE_USER_MESSAGE_REACTION)
@@ -64,10 +64,10 @@ def delete_user_message_reaction(
     """Remove a user's reaction from a message.
 
     Requires MANAGE_MESSAGES."""
-    here, message = _load_moderated(call, channel_id, message_id)
+    channel_access, message = _load_moderated(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
-        actions.remove(call, here.channel, message, existing, user_id)
+        actions.remove(call, channel_access.channel, message, existing, user_id)
 
 
 @handles(wire.DELETE_ALL_MESSAGE_REACTIONS)
@@ -75,8 +75,8 @@ def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: 
     """Remove all reactions from a message.
 
     Requires MANAGE_MESSAGES."""
-    here, message = _load_moderated(call, channel_id, message_id)
-    actions.clear(call, here.channel, message)
+    channel_access, message = _load_moderated(call, channel_id, message_id)
+    actions.clear(call, channel_access.channel, message)
 
 
 @handles(wire.DELETE_ALL_MESSAGE_REACTIONS_BY_EMOJI)
@@ -86,22 +86,22 @@ def delete_all_message_reactions_by_emoji(
     """Remove all reactions with one emoji from a message.
 
     Requires MANAGE_MESSAGES."""
-    here, message = _load_moderated(call, channel_id, message_id)
+    channel_access, message = _load_moderated(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
-        actions.clear_emoji(call, here.channel, message, existing)
+        actions.clear_emoji(call, channel_access.channel, message, existing)
 
 
 def _load_open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_open(here)
-    return here, message
+    rules.require_open(channel_access)
+    return channel_access, message
 
 
 def _load_moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
-    here = access.channel(call, channel_id)
+    channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
-    rules.require_moderator(call, here)
-    rules.require_open(here)
-    return here, message
+    rules.require_moderator(call, channel_access)
+    rules.require_open(channel_access)
+    return channel_access, message

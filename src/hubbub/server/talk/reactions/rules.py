@@ -15,33 +15,33 @@ from hubbub.server.talk.reactions.emoji import EmojiKey
 from hubbub.server.talk.reactions.store import ReactionRow
 
 
-def require_open(here: ChannelAccess) -> None:
+def require_open(channel_access: ChannelAccess) -> None:
     """Raise an error if the channel is an archived thread, whose reactions are frozen (spec/http.md#3.3)."""
-    if here.channel.archived:
+    if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
-def require_active(here: ChannelAccess) -> None:
+def require_active(channel_access: ChannelAccess) -> None:
     """Raise an error for members who are timed out or pending.
 
     They have read-only access, so they may not add to existing reactions either (decisions/0016)."""
-    if here.guild is not None and here.guild.is_read_only:
+    if channel_access.guild is not None and channel_access.guild.is_read_only:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_new_emoji(call: Call, here: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
+def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
     """Return the row template for an emoji that is new on a message, or raise an error.
 
     The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (spec/http.md#3.4)."""
     template = ReactionRow(message_id, emoji.key, 0, 0, emoji.id, emoji.name, 0, 0)
     if emoji.id is None:
-        here.require(Permissions.ADD_REACTIONS)
+        channel_access.require(Permissions.ADD_REACTIONS)
     else:
         # An unknown emoji is reported before a missing permission.
         if emojis.find(call.tx, emoji.id) is None:
             raise errors.UNKNOWN_EMOJI()
-        here.require(Permissions.ADD_REACTIONS)
-        custom = emojis.require_use(call, here, emoji.id)
+        channel_access.require(Permissions.ADD_REACTIONS)
+        custom = emojis.require_use(call, channel_access, emoji.id)
         template = template._replace(emoji_name=custom.name, animated=custom.animated)
     if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
         raise errors.MAX_REACTIONS()
@@ -62,11 +62,11 @@ def require_burst(call: Call) -> None:
         raise errors.BURST_REACTIONS_UNAVAILABLE()
 
 
-def require_moderator(call: Call, here: ChannelAccess) -> None:
+def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error unless the caller may remove reactions of others, which is not possible in private channels."""
-    if here.guild is None:
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    access.require_channel(call, here.channel.id, Permissions.MANAGE_MESSAGES)
+    access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_MESSAGES)
 
 
 def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:

@@ -78,7 +78,7 @@ def has_any(tx: Tx, message_id: int) -> bool:
 
 
 def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limit: int) -> list[int]:
-    """Return the ids of users who reacted with an emoji, in ascending order."""
+    """Return the IDs of users who reacted with an emoji, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all(

@@ -14,7 +14,7 @@ def list_all(tx: Tx, user_id: int) -> list[ReadState]:
 
 
 def find_many(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
-    """Return the last read message id of each listed channel that has a read state."""
+    """Return the last read message ID of each listed channel that has a read state."""
     if not channel_ids:
         return {}
     sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({placeholders(channel_ids)})"

@@ -1,7 +1,7 @@
 """Search documents: the words of a message and marks for all its other searchable properties.
 
 Words and marks become terms of one index. A term begins with the prefix of its guild, so that a search never matches
-messages of other guilds. A mark is a letter and a value; values that are not ids are hashed. Marks are stored, so the
+messages of other guilds. A mark is a letter and a value; values that are not IDs are hashed. Marks are stored, so the
 meaning of a letter never changes."""
 
 import hashlib
@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.resources.embeds import Embed
@@ -165,7 +165,7 @@ def build_terms(document: Document) -> list[str]:
 def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
     """Build the document of a message.
 
-    `bots` are the authors that are bots. `replied` maps ids of replied-to messages to their authors."""
+    `bots` are the authors that are bots. `replied` maps IDs of replied-to messages to their authors."""
     marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
     if not row.is_user_authored:
         marks.append(AUTHOR_TYPES["webhook"])
@@ -181,7 +181,7 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
     if row.mentions is not None:
         marks += [mentions_user(user_id) for user_id in messages.views.mentions(row)]
     if row.mention_roles is not None:
-        marks += [mentions_role(role_id) for role_id in json.decode(row.mention_roles, list[RoleId])]
+        marks += [mentions_role(role_id) for role_id in codec.decode(row.mention_roles, list[RoleId])]
     replied_id = find_replied_id(row)
     if replied_id is not None:
         marks.append(replies_to_message(replied_id))
@@ -211,10 +211,10 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
 
 
 def find_replied_id(row: MessageRow) -> int | None:
-    """Return the id of the message that a reply refers to, or None."""
+    """Return the ID of the message that a reply refers to, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
-    reference = json.decode(row.reference, MessageReference)
+    reference = codec.decode(row.reference, MessageReference)
     return None if reference.message_id is UNSET else int(reference.message_id)
 
 

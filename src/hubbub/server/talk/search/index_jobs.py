@@ -179,7 +179,7 @@ def forget(call: Call, job: Job) -> None:
 
 
 def _index(call: Call, guild_id: int, ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
-    """Update the index for these message ids.
+    """Update the index for these message IDs.
 
     Ids without a row, and system messages, are removed from the index."""
     indexable = [row for row in rows if row.type in messages.USER_MESSAGE_TYPES]
@@ -205,7 +205,7 @@ def _channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int
 
 
 def _find_replied_authors(call: Call, rows: Iterable[MessageRow]) -> dict[int, int]:
-    """Return the authors of replied-to messages, by message id."""
+    """Return the authors of replied-to messages, by message ID."""
     wanted: dict[int, list[int]] = {}
     for row in rows:
         replied_id = documents.find_replied_id(row)

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import GuildId, TagId
 from hubbub.protocol.permissions import Permissions
@@ -125,7 +124,7 @@ def _can_search(scope: Scope, row: ChannelRow) -> bool:
 
 
 def _ordered(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
-    """Return the ids of all hits that pages can reach, in order."""
+    """Return the IDs of all hits that pages can reach, in order."""
     ascending = params.sort_order == wire.SearchSortOrder.ASC
     by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
     limit = wire.SEARCH_RESULTS_MAX
@@ -194,21 +193,21 @@ def _with_memberships(call: Call, rows: Sequence[ChannelRow]) -> tuple[list[Thre
 # Threads
 
 
-def require_thread_parent(here: ChannelAccess) -> GuildId:
+def require_thread_parent(channel_access: ChannelAccess) -> GuildId:
     """Return the guild of a channel that can have threads, or raise an error."""
-    if here.guild is None:
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if here.channel.type not in THREAD_PARENT_TYPES:
+    if channel_access.channel.type not in THREAD_PARENT_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
-    return here.guild.guild_id
+    return channel_access.guild.guild_id
 
 
-def find_threads(call: Call, here: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
+def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
     """Return a page of matching threads of a channel."""
     wanted = parse_query(params.name)
     rows = store.list_threads(
         call.tx,
-        here.channel.id,
+        channel_access.channel.id,
         archived=params.archived if isinstance(params.archived, bool) else None,
         after=params.min_id or 0,
         before=params.max_id if isinstance(params.max_id, int) else None,
@@ -218,8 +217,8 @@ def find_threads(call: Call, here: ChannelAccess, params: wire.SearchThreads) ->
         rows = [row for row in rows if wanted and is_near(tokenize(row.name or ""), wanted, params.slop)]
     if params.tag:
         rows = [row for row in rows if _has_tags(row, set(params.tag), params.tag_setting)]
-    if not here.can(Permissions.MANAGE_THREADS):
-        joined = set(store.list_joined_private_threads(call.tx, here.guild_id, call.user_id))
+    if not channel_access.can(Permissions.MANAGE_THREADS):
+        joined = set(store.list_joined_private_threads(call.tx, channel_access.guild_id, call.user_id))
         rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined]
     rows.sort(key=_order(params, wanted), reverse=params.sort_order == wire.SearchSortOrder.DESC)
     page = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]
@@ -231,20 +230,20 @@ def find_threads(call: Call, here: ChannelAccess, params: wire.SearchThreads) ->
         has_more=len(rows) > params.offset + params.limit,
         total_results=len(rows),
     )
-    if here.channel.type in FORUM_TYPES:
-        # The first message of a forum post has the id of the post.
+    if channel_access.channel.type in FORUM_TYPES:
+        # The first message of a forum post has the ID of the post.
         first = [row for each in page if (row := messages.find(call.tx, each, each)) is not None]
-        found.first_messages = messages.views.messages(call, first, guild_id=here.guild_id)
+        found.first_messages = messages.views.messages(call, first, guild_id=channel_access.guild_id)
     return found
 
 
 def _has_tags(row: ThreadRow, tags: set[TagId], setting: wire.TagMatching) -> bool:
-    applied = set(json.decode(row.applied_tags or "[]", list[TagId]))
+    applied = set(codec.decode(row.applied_tags or "[]", list[TagId]))
     return tags <= applied if setting == wire.TagMatching.MATCH_ALL else bool(tags & applied)
 
 
 def _order(params: wire.SearchThreads, wanted: tuple[Phrase, ...]) -> Callable[[ThreadRow], tuple[float, int]]:
-    """Return the sort key of threads; equal threads are sorted by id."""
+    """Return the sort key of threads; equal threads are sorted by ID."""
     match params.sort_by:
         case wire.ThreadSortBy.RELEVANCE:
             return lambda row: (score(tokenize(row.name or ""), wanted), row.id)

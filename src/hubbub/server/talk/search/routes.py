@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @handles(wire.GUILD_SEARCH, long=True)
-async def guild_search(work: AsyncOperation, guild_id: GuildId, query: wire.SearchMessages) -> wire.FoundMessages:
+async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire.SearchMessages) -> wire.FoundMessages:
     """Search the messages of a guild.
 
     The first search in a guild starts building its index; until it is ready, the response is 202."""
@@ -27,40 +27,42 @@ async def guild_search(work: AsyncOperation, guild_id: GuildId, query: wire.Sear
         search_scope = scope.require_scope(call, guild_id, nsfw=query.include_nsfw)
         return _find_outdated(call, guild_id, fresh) or results.find_messages(call, guild_id, search_scope, query)
 
-    return await _search(work, search)
+    return await _search(operation, search)
 
 
 @handles(wire.THREAD_SEARCH, long=True)
-async def thread_search(work: AsyncOperation, channel_id: ChannelId, query: wire.SearchThreads) -> wire.FoundThreads:
+async def thread_search(
+    operation: AsyncOperation, channel_id: ChannelId, query: wire.SearchThreads
+) -> wire.FoundThreads:
     """Search the threads of a channel."""
 
     def search(call: Call, fresh: bool) -> wire.FoundThreads | GuildId:
-        here = access.channel(call, channel_id)
-        guild_id = results.require_thread_parent(here)
+        channel_access = access.channel(call, channel_id)
+        guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
-        return _find_outdated(call, guild_id, True) or results.find_threads(call, here, query)
+        return _find_outdated(call, guild_id, True) or results.find_threads(call, channel_access, query)
 
-    return await _search(work, search)
+    return await _search(operation, search)
 
 
 def _find_outdated(call: Call, guild_id: GuildId, fresh: bool) -> GuildId | None:
-    """Return the guild id if its index must be built or updated first, otherwise None."""
+    """Return the guild ID if its index must be built or updated first, otherwise None."""
     state = store.find_state(call.tx, guild_id)
     return guild_id if state is None or not state.ready or (state.behind and not fresh) else None
 
 
-async def _search(work: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
+async def _search(operation: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
     """Search; if the index is outdated, update it once and search again."""
-    result = await work.read(lambda call: search(call, False), long=True)
+    result = await operation.read(lambda call: search(call, False), long=True)
     if isinstance(result, GuildId):
-        await _prepare(work, result)
-        result = await work.read(lambda call: search(call, True), long=True)
+        await _prepare(operation, result)
+        result = await operation.read(lambda call: search(call, True), long=True)
     if isinstance(result, GuildId):
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=0, retry_after=wire.RETRY_AFTER_SECONDS)
     return result
 
 
-async def _prepare(work: AsyncOperation, guild_id: GuildId) -> None:
+async def _prepare(operation: AsyncOperation, guild_id: GuildId) -> None:
     """Index pending changes.
 
     For a guild without an index, start building one and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
@@ -73,11 +75,11 @@ async def _prepare(work: AsyncOperation, guild_id: GuildId) -> None:
             index_jobs.index_changes(call, guild_id)
         return state, call.config.search_at_once
 
-    state, build_now = await work.write(step)
+    state, build_now = await operation.write(step)
     if state is None or state.ready:
         return
     progress: BuildJob | None = BuildJob(guild_id=guild_id) if build_now else None
     while progress is not None:
-        progress = await work.write(partial(index_jobs.build_step, progress=progress))
+        progress = await operation.write(partial(index_jobs.build_step, progress=progress))
     if not build_now:
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=state.documents, retry_after=wire.RETRY_AFTER_SECONDS)

@@ -19,7 +19,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     """The channels that a search covers. Threads have the permissions of their parents."""
 
     readable: dict[int, int]
-    """The caller's permissions in each readable channel, by channel id."""
+    """The caller's permissions in each readable channel, by channel ID."""
     hidden: frozenset[int]
     """Other channels of the guild that contain messages."""
     threads: frozenset[int]
@@ -56,7 +56,7 @@ def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
     standing = access.guild(call, guild_id)
     actor = call.actor
     if actor.is_bot:
-        if not changes.MESSAGE_SEARCH.active(call.now):
+        if not changes.MESSAGE_SEARCH.is_active(call.now):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()

@@ -92,7 +92,7 @@ def delete_guild(tx: Tx, guild_id: int) -> None:
 
 
 def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
-    """Return the guild's channel or thread with the next higher id, or None."""
+    """Return the guild's channel or thread with the next higher ID, or None."""
     found: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
     return found
 
@@ -121,7 +121,7 @@ def set_pending(tx: Tx, guild_id: int, pending: bool) -> None:
 
 
 def take_changes(tx: Tx, guild_id: int, limit: int) -> list[tuple[int, int]]:
-    """Delete a batch of recorded changes and return them as (channel id, message id)."""
+    """Delete a batch of recorded changes and return them as (channel ID, message ID)."""
     rows = tx.all(
         "SELECT channel_id, message_id FROM search_changes WHERE guild_id = ? ORDER BY message_id LIMIT ?",
         guild_id,
@@ -139,7 +139,7 @@ _DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VA
 
 
 def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
-    """Return the indexed documents with these ids, by id."""
+    """Return the indexed documents with these IDs, by ID."""
     found: dict[int, Document] = {}
     for batch in batches(ids):
         for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch):
@@ -148,7 +148,7 @@ def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
 
 
 def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
-    """Replace the documents with these ids by the new ones; ids without a new document are deleted."""
+    """Replace the documents with these IDs by the new ones; IDs without a new document are deleted."""
     wanted = {document.id: document for document in new}
     before = find_documents(tx, ids)
     _remove(tx, [document for document in before.values() if wanted.get(document.id) != document])
@@ -180,7 +180,7 @@ def _add(tx: Tx, new: Sequence[Document]) -> None:
         return
     if tx.dialect == "sqlite":
         tx.run_many(f"INSERT INTO search_documents ({_COLUMNS}) VALUES (?, ?, ?, ?, ?)", new)
-        # FTS5 inserts fastest in the order of row ids.
+        # FTS5 inserts fastest in the order of row IDs.
         rows = sorted((document.id, " ".join(documents.build_terms(document))) for document in new)
         tx.run_many("INSERT INTO search_terms (rowid, terms) VALUES (?, ?)", rows)
     else:
@@ -217,7 +217,7 @@ def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
 
 
 def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
-    """Return the ids of matching messages, ordered by time."""
+    """Return the IDs of matching messages, ordered by time."""
     order = "DESC" if newest_first else "ASC"
     if tx.dialect == "sqlite":
         bounds = f"rowid > ?{'' if query.before_id is None else ' AND rowid < ?'}"
@@ -352,7 +352,7 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
 
 
 def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
-    """Return (type, age restriction) of every channel of a guild by id, without threads."""
+    """Return (type, age restriction) of every channel of a guild by ID, without threads."""
     rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
     return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
 
@@ -369,7 +369,7 @@ def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int
 
 
 def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """Return a user's memberships in threads, by thread id."""
+    """Return a user's memberships in threads, by thread ID."""
     if not thread_ids:
         return {}
     rows = tx.fetch(
@@ -397,7 +397,7 @@ class ThreadRow(NamedTuple):
 def list_threads(
     tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
 ) -> list[ThreadRow]:
-    """Return the threads of a channel, newest first. `with_last` includes the id of each thread's last message."""
+    """Return the threads of a channel, newest first. `with_last` includes the ID of each thread's last message."""
     last = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
     bounds = "" if archived is None else " AND c.archived = ?"
     bounds += "" if before is None else " AND c.id < ?"

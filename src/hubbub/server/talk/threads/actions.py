@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
@@ -98,7 +98,7 @@ def publish_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> 
     added = channel_wire.AddedThreadMember(
         id=ChannelId(row.id),
         user_id=UserId(membership.user_id),
-        join_timestamp=json.timestamp(membership.joined_ms),
+        join_timestamp=codec.timestamp(membership.joined_ms),
         flags=membership.flags,
         presence=None if presence is None else members.presence_in_guild(presence),
     )
@@ -164,7 +164,7 @@ def _publish_memberships(call: Call, row: ChannelRow) -> None:
         payload = wire.ThreadMemberUpdate(
             id=ChannelId(row.id),
             user_id=UserId(membership.user_id),
-            join_timestamp=json.timestamp(membership.joined_ms),
+            join_timestamp=codec.timestamp(membership.joined_ms),
             flags=membership.flags,
             guild_id=GuildId(row.guild_id or 0),
         )
@@ -208,7 +208,7 @@ def _logged(row: ChannelRow) -> LoggedThread:
         invitable=None if row.invitable is None else bool(row.invitable),
         rate_limit_per_user=row.rate_limit_per_user,
         flags=row.flags,
-        applied_tags=[] if row.applied_tags is None else json.decode(row.applied_tags, list[TagId]),
+        applied_tags=[] if row.applied_tags is None else codec.decode(row.applied_tags, list[TagId]),
     )
 
 

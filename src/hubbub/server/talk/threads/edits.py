@@ -7,8 +7,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import MessageType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, TagId
@@ -29,61 +28,61 @@ def update_channel(call: Call, channel_id: ChannelId, body: wire.UpdateChannel) 
     """Update a channel.
 
     Works for guild channels, threads and group channels; the allowed fields depend on the type."""
-    here = access.channel(call, channel_id)
-    if here.guild is None:
-        return _update_group(call, here, body)
-    if here.channel.is_thread:
-        return _update_thread(call, here, body)
-    return channels.update_guild_channel(call, here, body)
+    channel_access = access.channel(call, channel_id)
+    if channel_access.guild is None:
+        return _update_group(call, channel_access, body)
+    if channel_access.channel.is_thread:
+        return _update_thread(call, channel_access, body)
+    return channels.update_guild_channel(call, channel_access, body)
 
 
 @handles(wire.DELETE_CHANNEL)
 def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Delete a channel or a thread, or close a private channel."""
-    here = access.channel(call, channel_id)
-    if here.guild is None:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.guild is None:
         return direct_messages.close(call, channel_id)
-    if here.channel.is_thread:
+    if channel_access.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
         row = _get(call, channel_id)
         view = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
         actions.delete(call, row)
         return view
-    return channels.delete_guild_channel(call, here)
+    return channels.delete_guild_channel(call, channel_access)
 
 
-def _update_group(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
-    row = _get(call, here.channel.id)
+def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
+    row = _get(call, channel_access.channel.id)
     after = channels.change_group(call, row, body)
     if after.name != row.name:
         kind = MessageType.CHANNEL_NAME_CHANGE
-        messages.create_system_message(call, here.channel, kind, call.user_id, content=after.name or "")
+        messages.create_system_message(call, channel_access.channel, kind, call.user_id, content=after.name or "")
     if after.icon != row.icon:
-        messages.create_system_message(call, here.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
+        messages.create_system_message(call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
     return channels.private_for(call, after, call.user_id)
 
 
-def _update_thread(call: Call, here: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
-    row = _get(call, here.channel.id)
-    rules.require_edit(call, here, row, body)
-    after = row._replace(**_changes(call, here, row, body))
+def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
+    row = _get(call, channel_access.channel.id)
+    rules.require_edit(call, channel_access, row, body)
+    after = row._replace(**_changes(call, channel_access, row, body))
     if row.archived and not after.archived:
-        rules.require_active_below_max(call, here.guild_id, row.type)
+        rules.require_active_below_max(call, channel_access.guild_id, row.type)
     renamed = after.name != row.name
     if renamed:
         channels.require_rename(call, row)
-        call.notify(TitleDrafted(access=here, title=after.name or ""))
+        call.notify(TitleDrafted(access=channel_access, title=after.name or ""))
     after = actions.change(call, row, after)
     if renamed and not after.archived:
         # The name change is a system message, so it must not unarchive the thread.
         kind = MessageType.CHANNEL_NAME_CHANGE
         messages.create_system_message(
-            call, here.channel._replace(archived=0), kind, call.user_id, content=after.name or ""
+            call, channel_access.channel._replace(archived=0), kind, call.user_id, content=after.name or ""
         )
     return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
-def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel) -> dict[str, Any]:
+def _changes(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if isinstance(body.name, str):
         changes["name"] = body.name.strip()
@@ -91,7 +90,7 @@ def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.Update
             raise errors.invalid("name", *errors.bad_length(1, wire.CHANNEL_NAME_MAX))
     for key in ("archived", "locked", "invitable"):
         value = getattr(body, key)
-        if isinstance(value, bool) and (key != "invitable" or here.channel.is_private_thread):
+        if isinstance(value, bool) and (key != "invitable" or channel_access.channel.is_private_thread):
             changes[key] = int(value)
     if isinstance(body.auto_archive_duration, int):
         changes["auto_archive_duration"] = int(body.auto_archive_duration)
@@ -108,10 +107,10 @@ def _changes(call: Call, here: ChannelAccess, row: ChannelRow, body: wire.Update
     if body.applied_tags is not UNSET:
         if forum is None or forum.type not in FORUM_TYPES:
             raise errors.WRONG_CHANNEL_TYPE()
-        applied = json.decode(row.applied_tags or "[]", list[TagId])
-        moderates = here.can(Permissions.MANAGE_THREADS)
+        applied = codec.decode(row.applied_tags or "[]", list[TagId])
+        moderates = channel_access.can(Permissions.MANAGE_THREADS)
         tags = rules.require_tags(forum, body.applied_tags or [], applied, moderates=moderates)
-        changes["applied_tags"] = json.encode(tags).decode()
+        changes["applied_tags"] = codec.encode(tags).decode()
     return changes
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Iterable
 from typing import Final
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, TagId
 from hubbub.server.core.call import Call
@@ -37,6 +36,6 @@ def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[T
         archive_changed_ms=call.now,
         auto_archive_duration=forum.default_auto_archive_duration or DEFAULT_ARCHIVE_MINUTES,
         created_ms=call.now,
-        applied_tags=json.encode(applied_tags).decode(),
+        applied_tags=codec.encode(applied_tags).decode(),
     )
     return actions.create_without_member(call, row)

@@ -2,8 +2,7 @@
 
 from msgspec import UNSET
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import ChannelType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
@@ -32,8 +31,8 @@ def create_thread_from_message(
 ) -> Thread:
     """Create a thread from a message.
 
-    The thread has the id of the message."""
-    here, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
+    The thread has the ID of the message."""
+    channel_access, parent = rules.require_parent(call, channel_id, _TEXT_TYPES)
     source = messages.get(call.tx, channel_id, message_id)
     if source.type not in rules.USER_MESSAGE_TYPES:
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
@@ -41,16 +40,16 @@ def create_thread_from_message(
         raise errors.MESSAGE_ALREADY_HAS_THREAD()
     announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
     kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
-    rules.require_active_below_max(call, here.guild_id, kind)
-    rules.require_slowmode(call, here)
-    row = _new(call, here, parent, body, kind, message_id)
+    rules.require_active_below_max(call, channel_access.guild_id, kind)
+    rules.require_slowmode(call, channel_access)
+    row = _new(call, channel_access, parent, body, kind, message_id)
     row = actions.create(call, row)
-    messages.set_flags(call, here.channel, message_id, on=MessageFlags.HAS_THREAD)
-    reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=here.guild_id)
+    messages.set_flags(call, channel_access.channel, message_id, on=MessageFlags.HAS_THREAD)
+    reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=channel_access.guild_id)
     thread = access.channel(call, row.id).channel
     messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
     if message_id != parent.last_message_id:
-        _post_thread_created(call, here, row)
+        _post_thread_created(call, channel_access, row)
     return _view(call, row)
 
 
@@ -59,35 +58,37 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     """Create a thread without a message, or a forum post.
 
     In a forum the body must contain the first message."""
-    here, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
+    channel_access, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
     if parent.type in FORUM_TYPES:
-        return _create_post(call, here, parent, body)
+        return _create_post(call, channel_access, parent, body)
     kind = rules.type_without_message(parent, body.type or None)
-    rules.require_creation(here, kind)
-    rules.require_active_below_max(call, here.guild_id, kind)
-    rules.require_slowmode(call, here)
-    row = _new(call, here, parent, body, kind, call.new_id(ChannelId))
+    rules.require_creation(channel_access, kind)
+    rules.require_active_below_max(call, channel_access.guild_id, kind)
+    rules.require_slowmode(call, channel_access)
+    row = _new(call, channel_access, parent, body, kind, call.new_id(ChannelId))
     if kind == ChannelType.PRIVATE_THREAD:
         row = row._replace(invitable=int(body.invitable is not False))
     row = actions.create(call, row)
     if kind != ChannelType.PRIVATE_THREAD:
-        _post_thread_created(call, here, row)
+        _post_thread_created(call, channel_access, row)
     return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
-def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.CreateThread) -> wire.CreatedThread:
-    here.require(Permissions.SEND_MESSAGES)
+def _create_post(
+    call: Call, channel_access: ChannelAccess, forum: ChannelRow, body: wire.CreateThread
+) -> wire.CreatedThread:
+    channel_access.require(Permissions.SEND_MESSAGES)
     if body.message is UNSET:
         raise errors.invalid("message", *errors.required())
-    moderates = here.can(Permissions.MANAGE_THREADS)
+    moderates = channel_access.can(Permissions.MANAGE_THREADS)
     tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
-    rules.require_active_below_max(call, here.guild_id, ChannelType.PUBLIC_THREAD)
-    rules.require_slowmode(call, here)
-    row = _new(call, here, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
-    row = actions.create(call, row._replace(applied_tags=json.encode(tags).decode()))
+    rules.require_active_below_max(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
+    rules.require_slowmode(call, channel_access)
+    row = _new(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
+    row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
     thread = access.channel(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
-    thread.allowed |= here.allowed & Permissions.SEND_MESSAGES
+    thread.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
     author = messages.require_send(call, thread)
     message = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
@@ -98,7 +99,7 @@ def _create_post(call: Call, here: ChannelAccess, forum: ChannelRow, body: wire.
 
 def _new(
     call: Call,
-    here: ChannelAccess,
+    channel_access: ChannelAccess,
     parent: ChannelRow,
     body: wire.CreateThreadFromMessage,
     kind: int,
@@ -111,7 +112,7 @@ def _new(
     name = body.name.strip()
     if not name:
         raise errors.invalid("name", *errors.bad_length(1, 100))
-    call.notify(TitleDrafted(access=here, title=name))
+    call.notify(TitleDrafted(access=channel_access, title=name))
     return ChannelRow(
         id=thread_id,
         type=int(kind),
@@ -127,11 +128,13 @@ def _new(
     )
 
 
-def _post_thread_created(call: Call, here: ChannelAccess, row: ChannelRow) -> None:
+def _post_thread_created(call: Call, channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Post a system message about a new thread in the parent channel."""
-    reference = MessageReference(channel_id=ChannelId(row.id), guild_id=here.guild_id)
+    reference = MessageReference(channel_id=ChannelId(row.id), guild_id=channel_access.guild_id)
     kind = MessageType.THREAD_CREATED
-    messages.create_system_message(call, here.channel, kind, call.user_id, content=row.name or "", reference=reference)
+    messages.create_system_message(
+        call, channel_access.channel, kind, call.user_id, content=row.name or "", reference=reference
+    )
 
 
 def _view(call: Call, row: ChannelRow) -> Thread:
@@ -142,17 +145,17 @@ def _view(call: Call, row: ChannelRow) -> Thread:
 @handles(wire.JOIN_THREAD)
 def join_thread(call: Call, channel_id: ChannelId) -> None:
     """Join a thread."""
-    here = rules.require_thread(call, channel_id)
-    rules.require_not_restricted(here)
-    rules.require_open(here)
-    _add(call, here, call.user_id)
+    channel_access = rules.require_thread(call, channel_id)
+    rules.require_not_restricted(channel_access)
+    rules.require_open(channel_access)
+    _add(call, channel_access, call.user_id)
 
 
 @handles(wire.LEAVE_THREAD)
 def leave_thread(call: Call, channel_id: ChannelId) -> None:
     """Leave a thread."""
-    here = rules.require_thread(call, channel_id)
-    rules.require_open(here)
+    channel_access = rules.require_thread(call, channel_id)
+    rules.require_open(channel_access)
     actions.leave(call, _get(call, channel_id), call.user_id)
 
 
@@ -161,25 +164,30 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     """Add a member to a thread.
 
     Requires SEND_MESSAGES in the thread."""
-    here = rules.require_thread(call, channel_id)
+    channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         join_thread(call, channel_id)
         return
-    rules.require_add_member(here, _get(call, channel_id))
-    standing = access.find_member(call.tx, call.now, here.guild_id, user_id)
+    rules.require_add_member(channel_access, _get(call, channel_id))
+    standing = access.find_member(call.tx, call.now, channel_access.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
             raise errors.UNKNOWN_USER()
         raise errors.UNKNOWN_MEMBER()
-    if not access.permissions_in(call.tx, standing, here.channel.overwrites_channel_id) & Permissions.VIEW_CHANNEL:
+    if (
+        not access.permissions_in(call.tx, standing, channel_access.channel.overwrites_channel_id)
+        & Permissions.VIEW_CHANNEL
+    ):
         raise errors.MISSING_ACCESS()
-    rules.require_open(here)
-    if _add(call, here, user_id):
-        messages.create_system_message(call, here.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,))
+    rules.require_open(channel_access)
+    if _add(call, channel_access, user_id):
+        messages.create_system_message(
+            call, channel_access.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,)
+        )
 
 
-def _add(call: Call, here: ChannelAccess, user_id: int) -> bool:
-    row = _get(call, here.channel.id)
+def _add(call: Call, channel_access: ChannelAccess, user_id: int) -> bool:
+    row = _get(call, channel_access.channel.id)
     if channels.find_thread_member(call.tx, row.id, user_id) is not None:
         return False
     if row.member_count >= wire.THREAD_MEMBERS_MAX:
@@ -192,27 +200,29 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
     """Remove a member from a thread.
 
     Requires MANAGE_THREADS, or to be the creator of a private thread."""
-    here = rules.require_thread(call, channel_id)
+    channel_access = rules.require_thread(call, channel_id)
     if user_id == call.user_id:
         leave_thread(call, channel_id)
         return
     row = _get(call, channel_id)
     rules.require_remove_member(call, row)
-    rules.require_open(here)
+    rules.require_open(channel_access)
     if not actions.leave(call, row, user_id):
         raise errors.UNKNOWN_MEMBER()
-    messages.create_system_message(call, here.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,))
+    messages.create_system_message(
+        call, channel_access.channel, MessageType.RECIPIENT_REMOVE, call.user_id, mentions=(user_id,)
+    )
 
 
 @handles(wire.GET_THREAD_MEMBER)
 def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
     """Get a thread member."""
-    here = rules.require_thread(call, channel_id)
+    channel_access = rules.require_thread(call, channel_id)
     found = channels.find_thread_member(call.tx, channel_id, user_id)
     if found is None:
         raise errors.UNKNOWN_MEMBER()
     view = channels.thread_member(found)
-    member = members.find(call.tx, here.guild_id, user_id) if query.with_member else None
+    member = members.find(call.tx, channel_access.guild_id, user_id) if query.with_member else None
     if member is not None:
         view.member = members.member(member)
     return view
@@ -223,12 +233,12 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
     """List thread members.
 
     With `with_member` the list is paginated, otherwise it is complete."""
-    here = rules.require_thread(call, channel_id)
+    channel_access = rules.require_thread(call, channel_id)
     rules.require_members_intent(call)
     if not query.with_member:
         return [channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
     rows = store.list_members(call.tx, channel_id, after=query.after or 0, limit=query.limit)
-    found = members.find_many(call.tx, here.guild_id, [row.user_id for row in rows])
+    found = members.find_many(call.tx, channel_access.guild_id, [row.user_id for row in rows])
     return [
         channels.thread_member(row, members.member(found[row.user_id]) if row.user_id in found else UNSET)
         for row in rows
@@ -256,7 +266,7 @@ def list_private_archived_threads(
 def _list_archived(
     call: Call, channel_id: int, kinds: tuple[ChannelType, ...], query: wire.ListArchivedThreads
 ) -> wire.ThreadList:
-    before_ms = None if query.before is UNSET else json.milliseconds(query.before)
+    before_ms = None if query.before is UNSET else codec.milliseconds(query.before)
     rows = store.list_archived(
         call.tx, channel_id, [int(kind) for kind in kinds], before_ms=before_ms, limit=query.limit + 1
     )

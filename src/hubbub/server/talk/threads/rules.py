@@ -30,39 +30,39 @@ _BY_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
     """Return the caller's standing in a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
-    here = access.channel(call, channel_id)
-    if here.guild is None:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if not here.channel.is_thread:
+    if not channel_access.channel.is_thread:
         raise errors.WRONG_CHANNEL_TYPE()
-    return here
+    return channel_access
 
 
-def require_not_restricted(here: ChannelAccess) -> None:
+def require_not_restricted(channel_access: ChannelAccess) -> None:
     """Raise an error for members with read-only access (spec/http.md#2.2).
 
     Reasons are a timeout, pending membership screening, and auto moderation."""
-    if here.guild is not None and here.guild.is_read_only:
+    if channel_access.guild is not None and channel_access.guild.is_read_only:
         raise errors.MISSING_PERMISSIONS()
 
 
-def require_open(here: ChannelAccess) -> None:
+def require_open(channel_access: ChannelAccess) -> None:
     """Raise an error if the thread is archived, since members can neither join nor leave it then."""
-    if here.channel.archived:
+    if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
     """Return the caller's standing in a channel of one of these types, with its row."""
-    here = access.channel(call, channel_id)
-    if here.guild is None:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     if row.type not in kinds:
         raise errors.WRONG_CHANNEL_TYPE()
-    return here, row
+    return channel_access, row
 
 
 def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
@@ -78,10 +78,10 @@ def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
     return int(kind)
 
 
-def require_creation(here: ChannelAccess, kind: int) -> None:
+def require_creation(channel_access: ChannelAccess, kind: int) -> None:
     """Raise an error unless the caller may create a public or private thread."""
     private = kind == ChannelType.PRIVATE_THREAD
-    here.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
+    channel_access.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
 
 
 def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
@@ -92,25 +92,25 @@ def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
         raise errors.MAX_ACTIVE_THREADS()
 
 
-def is_slowed(call: Call, here: ChannelAccess) -> bool:
+def is_slowed(call: Call, channel_access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller. Bots and users who may bypass it are exempt (spec/http.md#2.4)."""
     if call.actor.is_bot:
         return False
-    if changes.BYPASS_SLOWMODE_INTRODUCED.active(call.now) and here.can(Permissions.BYPASS_SLOWMODE):
+    if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) and channel_access.can(Permissions.BYPASS_SLOWMODE):
         return False
-    return changes.PERMISSION_SPLITS.active(call.now) or not here.allowed & _OLD_BYPASS
+    return changes.PERMISSION_SPLITS.is_active(call.now) or not channel_access.allowed & _OLD_BYPASS
 
 
-def require_slowmode(call: Call, here: ChannelAccess) -> None:
+def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error while slowmode forbids another thread; otherwise record this one (spec/http.md#3.2)."""
-    seconds = here.channel.rate_limit_per_user
-    if not seconds or not is_slowed(call, here):
+    seconds = channel_access.channel.rate_limit_per_user
+    if not seconds or not is_slowed(call, channel_access):
         return
-    last_ms = store.find_last_created(call.tx, here.channel.id, call.user_id)
+    last_ms = store.find_last_created(call.tx, channel_access.channel.id, call.user_id)
     if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
         wait = (last_ms + seconds * 1000 - call.now) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait, **{"global": False})
-    store.record_created(call.tx, here.channel.id, call.user_id, call.now)
+    store.record_created(call.tx, channel_access.channel.id, call.user_id, call.now)
 
 
 def require_tags(
@@ -133,14 +133,14 @@ def require_tags(
     return tags
 
 
-def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
+def require_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
     """Raise an error unless the caller may make these changes to a thread (spec/http.md#3.3)."""
     changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
     if changed:
-        require_not_restricted(here)
-    if row.locked and changed and not here.can(Permissions.MANAGE_THREADS):
+        require_not_restricted(channel_access)
+    if row.locked and changed and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
-    if (row.locked and changed) or not _can_edit_unmoderated(call, here, row, body, changed):
+    if (row.locked and changed) or not _can_edit_unmoderated(call, channel_access, row, body, changed):
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
     unarchives = body.archived is False and bool(row.archived)
     if row.archived and not unarchives and changed and changed != ["archived"]:
@@ -148,7 +148,7 @@ def require_edit(call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateC
 
 
 def _can_edit_unmoderated(
-    call: Call, here: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed: Iterable[str]
+    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed: Iterable[str]
 ) -> bool:
     """Return whether the caller may make these changes without MANAGE_THREADS."""
     if row.owner_id == call.user_id:
@@ -156,7 +156,10 @@ def _can_edit_unmoderated(
     if any(key != "archived" for key in changed) or body.archived is True:
         return False
     # Members of the thread and users who may send messages can unarchive it.
-    return here.can(Permissions.SEND_MESSAGES) or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
+    return (
+        channel_access.can(Permissions.SEND_MESSAGES)
+        or channels.find_thread_member(call.tx, row.id, call.user_id) is not None
+    )
 
 
 def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> None:
@@ -168,12 +171,12 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
         raise errors.MAX_PINNED_THREADS()
 
 
-def require_add_member(here: ChannelAccess, row: ChannelRow) -> None:
+def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Raise an error unless the caller may add members.
 
     This requires SEND_MESSAGES; a private thread can restrict it to moderators."""
-    here.require(Permissions.SEND_MESSAGES)
-    if here.can(Permissions.MANAGE_THREADS):
+    channel_access.require(Permissions.SEND_MESSAGES)
+    if channel_access.can(Permissions.MANAGE_THREADS):
         return
     if row.locked:
         raise errors.THREAD_LOCKED()

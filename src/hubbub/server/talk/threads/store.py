@@ -12,13 +12,13 @@ _MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 
 
 def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the ids of a thread's members."""
+    """Return the IDs of a thread's members."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
     return [user_id for (user_id,) in rows]
 
 
 def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
-    """Return a thread's members by ascending user id."""
+    """Return a thread's members by ascending user ID."""
     sql = f"SELECT {_MEMBER} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
     if limit is None:
         return tx.fetch(ThreadMemberRow, sql, thread_id, after)
@@ -26,7 +26,7 @@ def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = 
 
 
 def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
-    """Return a user's memberships in threads, by thread id."""
+    """Return a user's memberships in threads, by thread ID."""
     found: dict[int, ThreadMemberRow] = {}
     for batch in batches(thread_ids):
         for row in tx.fetch(
@@ -76,7 +76,7 @@ def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
 
 
 def list_ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Return the ids of all threads of these channels."""
+    """Return the IDs of all threads of these channels."""
     found: list[int] = []
     for batch in batches(channel_ids):
         rows = tx.all(
@@ -136,7 +136,7 @@ def list_joined_private_archived(
 
 
 def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
-    """Return the id of the post that is pinned in a forum, or None."""
+    """Return the ID of the post that is pinned in a forum, or None."""
     found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
     return found
 

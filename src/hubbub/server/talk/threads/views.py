@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.permissions import can_see_thread
 from hubbub.protocol.resources import threads as wire
@@ -66,7 +66,7 @@ def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the active threads of GUILD_CREATE for one member.
 
-    Each contains the member's membership, without the ids that the thread already has."""
+    Each contains the member's membership, without the IDs that the thread already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
     memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []
@@ -78,7 +78,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
         keys = {key: value for key, value in fields.items() if value is not UNSET}
         if row.id in memberships:
             keys["member"] = {
-                "join_timestamp": json.timestamp(memberships[row.id].joined_ms),
+                "join_timestamp": codec.timestamp(memberships[row.id].joined_ms),
                 "flags": memberships[row.id].flags,
             }
         threads.append(keys)

@@ -154,7 +154,7 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
 def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
     """Copy a published message to a batch of followers.
 
-    Returns the id of the last webhook, to continue after it, or None at the end."""
+    Returns the ID of the last webhook, to continue after it, or None at the end."""
     followers = store.list_followers(call.tx, source.channel_id, after, BATCH_SIZE)
     for row in followers:
         channel = access.find_channel(call.tx, row.channel_id)
@@ -174,7 +174,7 @@ def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
 def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
     """Update a batch of copies from their source, or mark them if the source was deleted.
 
-    Returns the id of the last copy, to continue after it, or None at the end."""
+    Returns the ID of the last copy, to continue after it, or None at the end."""
     source = messages.find(call.tx, channel_id, message_id)
     copies = store.list_crossposts(call.tx, channel_id, message_id, after, BATCH_SIZE)
     for each in copies:

@@ -100,8 +100,8 @@ def update_webhook_message(
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
         change.allowed_mentions = _users_only()
     guild = rules.require_guild(call, row)
-    here = rules.standing(call, row, guild, channel)
-    return messages.edit(call, here, rules.author(row, guild), message, change)
+    channel_access = rules.standing(call, row, guild, channel)
+    return messages.edit(call, channel_access, rules.author(row, guild), message, change)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -114,8 +114,8 @@ def delete_webhook_message(
         return row.delete(call, message_id)
     channel, message = _find_message(call, row, message_id, query)
     _require_open(channel)
-    here = rules.standing(call, row, rules.require_guild(call, row), channel)
-    messages.delete(call, here, message)
+    channel_access = rules.standing(call, row, rules.require_guild(call, row), channel)
+    messages.delete(call, channel_access, message)
 
 
 def _send(
@@ -138,15 +138,15 @@ def _send(
         poll=body.poll,
         tts=body.tts,
     )
-    here = rules.standing(call, row, guild, target)
+    channel_access = rules.standing(call, row, guild, target)
     author = rules.author(row, guild, name=name, avatar=avatar)
-    return messages.create(call, here, message, author=author, message_id=post_message_id)
+    return messages.create(call, channel_access, message, author=author, message_id=post_message_id)
 
 
 def _find_target(
     call: Call, row: WebhookRow, channel: ChannelRef, body: wire.ExecuteWebhook, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageId | None]:
-    """Return the channel that a webhook sends to, and the id of the first message of a new post, if any."""
+    """Return the channel that a webhook sends to, and the ID of the first message of a new post, if any."""
     forum = channel.type in FORUM_TYPES
     if body.thread_name:
         if not forum:

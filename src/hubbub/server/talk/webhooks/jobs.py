@@ -20,7 +20,7 @@ UPDATE: Final = "webhooks.renew"
 
 
 class Announcement(msgspec.Struct, kw_only=True):
-    """Payload of the jobs for one message. `after` is the id of the webhook or copy to continue after."""
+    """Payload of the jobs for one message. `after` is the ID of the webhook or copy to continue after."""
 
     channel_id: int
     message_id: int

@@ -7,8 +7,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol import errors
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import embeds
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.embeds import (
@@ -31,7 +30,7 @@ def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
     """Convert a Slack message to the body of a webhook execution."""
     if body.payload:
         try:
-            body = json.decode(body.payload, wire.SlackWebhook)
+            body = codec.decode(body.payload, wire.SlackWebhook)
         except msgspec.MsgspecError:
             raise errors.invalid("payload", *errors.not_model()) from None
     attachments = body.attachments or []

@@ -46,7 +46,7 @@ def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
 
 
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
-    """Return those of the webhooks that exist, by ascending id."""
+    """Return those of the webhooks that exist, by ascending ID."""
     found: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
         sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
@@ -118,7 +118,7 @@ def find_follower(tx: Tx, source_channel_id: int, channel_id: int) -> WebhookRow
 
 
 def list_followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> list[WebhookRow]:
-    """Return some webhooks that follow a channel, by ascending id."""
+    """Return some webhooks that follow a channel, by ascending ID."""
     return tx.fetch(
         WebhookRow,
         f"SELECT {COLUMNS} FROM webhooks WHERE source_channel_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -139,7 +139,7 @@ def insert_crosspost(tx: Tx, source_channel_id: int, source_message_id: int, cop
 
 
 def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: int, limit: int) -> list[Crosspost]:
-    """Return some copies of a message, by ascending id."""
+    """Return some copies of a message, by ascending ID."""
     return tx.fetch(
         Crosspost,
         "SELECT message_id, channel_id FROM crossposts WHERE source_channel_id = ? AND source_message_id = ? "

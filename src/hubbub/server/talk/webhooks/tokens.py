@@ -1,7 +1,7 @@
 """Tokens of webhooks.
 
 The API returns a token whenever an authorized caller asks, so tokens cannot be stored as hashes. They are not stored at
-all: each is derived from the webhook's id, its salt and the server's key (decisions/0022)."""
+all: each is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""
 
 import base64
 import hashlib
@@ -16,7 +16,7 @@ TOKEN_BYTES: Final = 51
 
 
 def new_salt() -> str:
-    """Return a random salt, which makes a token unique even if an id is reused."""
+    """Return a random salt, which makes a token unique even if an ID is reused."""
     return secrets.token_hex(16)
 
 

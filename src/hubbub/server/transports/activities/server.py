@@ -210,9 +210,9 @@ class ActivityServer:
 
 def prefix_required(now_ms: int) -> bool:
     """Return whether paths that a page requests must start with `/.proxy/`; they always may (decisions/0052)."""
-    return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.active(now_ms) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.active(
+    return changes.ACTIVITY_PROXY_PREFIX_REQUIRED.is_active(
         now_ms
-    )
+    ) and not changes.ACTIVITY_PROXY_PREFIX_OPTIONAL.is_active(now_ms)
 
 
 def _host_name(host: str) -> str:

@@ -64,7 +64,7 @@ def visible_activities(
         if actor.kind == "bearer" and actor.family_id != actor.application_id:
             # Lets other applications of the family recognize it (spec/sdk.md#8.7).
             visible["parent_application_id"] = actor.family_id
-        if not changes.ACTIVITY_URLS.active(now_ms):
+        if not changes.ACTIVITY_URLS.is_active(now_ms):
             _remove_urls(visible)
         created_at = next(
             (each["created_at"] for each in known if each == visible | {"created_at": each["created_at"]}), now_ms
@@ -127,7 +127,7 @@ def _of_user(activity: SetActivity, session_id: str) -> dict[str, Any]:
 
 
 def _id(activity: SetActivity, session_id: str) -> str:
-    """Return an id that is stable for the same application or name and type within a session."""
+    """Return an ID that is stable for the same application or name and type within a session."""
     if activity.type == ActivityType.CUSTOM:
         return "custom"
     source = f"{session_id}:{activity.application_id or activity.name}:{activity.type}"
@@ -170,7 +170,7 @@ def _assets(assets: wire.ActivityAssets) -> dict[str, str]:
 
 
 def _party(party: wire.SetActivityParty) -> dict[str, Any]:
-    """Return id and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
+    """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
     fields: dict[str, Any] = _texts(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
     size = party.size
     if (

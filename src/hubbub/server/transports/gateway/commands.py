@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.ids import Snowflake
@@ -107,7 +107,7 @@ class Commands:
         def work(tx: Tx) -> list[tuple[str, bytes]]:
             call = self._context.call(tx, session)
             function(call, payload)
-            return [(event.name, wire.encode(reply)) for event, reply in call.replies]
+            return [(event.name, codec.encode(reply)) for event, reply in call.replies]
 
         run = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
         try:
@@ -149,7 +149,7 @@ class Commands:
             retry_after=wait_ms / 1000,
             meta=RateLimitedRequest(guild_id=Snowflake(guild_id), nonce=nonce),
         )
-        session.send(self._sessions.packet(RATE_LIMITED.name, wire.encode(rate_limited)))
+        session.send(self._sessions.packet(RATE_LIMITED.name, codec.encode(rate_limited)))
         return True
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from aiohttp.web import WebSocketResponse
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.transports.gateway.compression import Compression, encode_message
 from hubbub.server.transports.gateway.limits import RateWindow
@@ -28,9 +28,9 @@ WRITABLE_CHECK_SECONDS: Final = 0.01
 class DelayedTransport:
     """A transport that delays writes and keeps their order, for fault injection."""
 
-    def __init__(self, transport: WritableTransport, delay_s: float) -> None:
+    def __init__(self, transport: WritableTransport, delay_seconds: float) -> None:
         self._transport = transport
-        self._delay_s = delay_s
+        self._delay_seconds = delay_seconds
         self._waiting: deque[bytes] = deque()
         self._size = 0
 
@@ -38,7 +38,7 @@ class DelayedTransport:
         """Queue data to be written after the delay."""
         self._waiting.append(data)
         self._size += len(data)
-        asyncio.get_running_loop().call_later(self._delay_s, self._write)
+        asyncio.get_running_loop().call_later(self._delay_seconds, self._write)
 
     def _write(self) -> None:
         data = self._waiting.popleft()
@@ -113,7 +113,7 @@ class GatewayConnection(OpenSocket):
             # This also catches a client that sends heartbeats but does not read the acknowledgments.
             self.close(CloseCode.UNKNOWN_ERROR, "Too slow")
         elif self.close_task is None:
-            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, wire.encode(data))
+            payload = b'{"t":null,"s":null,"op":%d,"d":%b}' % (opcode, codec.encode(data))
             with IGNORE_DISCONNECT:
                 self.transport.write(encode_message(self.compression, payload, starts_stream=starts_stream))
 

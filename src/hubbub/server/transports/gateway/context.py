@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.intents import Intents
@@ -97,7 +97,7 @@ class PresenceAudience(NamedTuple):
 
     guilds: list[int]
     friends: list[tuple[int, int]]
-    """(family id, user id) of each friend; family 0 means friends on the platform."""
+    """(family ID, user ID) of each friend; family 0 means friends on the platform."""
     families: set[int]
     """Ids of the families of applications that the user plays."""
 
@@ -162,7 +162,7 @@ class GatewayContext:
 
     def obfuscates(self, session: GatewaySession) -> bool:
         """Return whether channels that a session cannot view are obfuscated for it now (spec/gateway.md#9)."""
-        return session.obfuscates or changes.CHANNEL_OBFUSCATION.active(self.clock.now_ms())
+        return session.obfuscates or changes.CHANNEL_OBFUSCATION.is_active(self.clock.now_ms())
 
     async def presence_audience(self, user_id: int, *, friends: bool) -> PresenceAudience:
         """Return the guilds and friends that may see a user's presence, in one read."""
@@ -300,8 +300,8 @@ class GatewayContext:
                 # The session already knows entries without a channel, such as external scheduled events.
                 revealed = [each for each in values if each.channel_id in view.visible] if event else []
                 if gain.session.intents & intent:
-                    for each in msgspec.json.decode(wire.encode(revealed)):
-                        events.append((event, wire.encode({"guild_id": GuildId(state.id), **each})))
+                    for each in msgspec.json.decode(codec.encode(revealed)):
+                        events.append((event, codec.encode({"guild_id": GuildId(state.id), **each})))
         return events
 
     def _thread_list(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> bytes:
@@ -310,14 +310,14 @@ class GatewayContext:
         view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(gained))
         threads: list[Any] = []
         for part in self._threads:
-            threads += msgspec.json.decode(wire.encode(part(call, view).get(THREADS_SLICE, [])))
-        # In GUILD_CREATE a thread contains the user's membership; here memberships are a separate list, with their ids.
+            threads += msgspec.json.decode(codec.encode(part(call, view).get(THREADS_SLICE, [])))
+        # In GUILD_CREATE a thread contains the user's membership; here memberships are a separate list, with their IDs.
         members = [
             {"id": thread["id"], "user_id": str(session.user_id), **thread["member"]}
             for thread in threads
             if thread.get("member")
         ]
-        return wire.encode(
+        return codec.encode(
             {
                 "guild_id": GuildId(state.id),
                 "channel_ids": [ChannelId(channel) for channel in gained],
@@ -366,14 +366,14 @@ class _GuildCreate:
         view = guild_view(state, session, member, standing)
         for part in self._parts:
             own |= part(call, view)
-        return self._shared(frozenset(own)) + wire.encode(own)[1:]
+        return self._shared(frozenset(own)) + codec.encode(own)[1:]
 
     def _shared(self, own: frozenset[str]) -> bytes:
         shared = self._common.get(own)
         if shared is None:
             everything = _GUILD_LISTS | self._state.shared_fields
             remaining = {key: value for key, value in everything.items() if key not in own}
-            shared = self._common[own] = wire.encode(remaining)[:-1] + (b"," if remaining else b"")
+            shared = self._common[own] = codec.encode(remaining)[:-1] + (b"," if remaining else b"")
         return shared
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from hubbub.protocol import intents, wire
+from hubbub.protocol import codec, intents
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.permissions import permission_names
 from hubbub.server.core import voice
@@ -24,7 +24,7 @@ def deliver_traced(
     before = [(session, session.replay.last_seq) for session in sessions]
     deliver()
     context.trace.add(
-        wire.timestamp(context.clock.now_ms()),
+        codec.timestamp(context.clock.now_ms()),
         dispatch.event,
         dispatch.audience.guild_id,
         dispatch.audience.channel_id or (dispatch.subject_id if dispatch.event.startswith("CHANNEL_") else None),

@@ -79,7 +79,7 @@ class GuildHub:
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, tuple[bytes, frozenset[int], float]] = {}
-        """Changed or deleted channels until their event arrives: obfuscated payload, viewer ids, and loop time."""
+        """Changed or deleted channels until their event arrives: obfuscated payload, viewer IDs, and loop time."""
         self._unannounced: set[int] = set()
         """Ids of channels that are new in the state, until their CHANNEL_CREATE arrives."""
 

@@ -38,7 +38,7 @@ OAUTH2_INTENT_SCOPES: Final = (
     (Intents.LOBBIES, Scope.LOBBIES_WRITE),
     (Intents.LOBBY_DELETE, Scope.LOBBIES_WRITE),
 )
-"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only ids and names (spec/sdk.md#5.3)."""
+"""Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only IDs and names (spec/sdk.md#5.3)."""
 
 CONNECT_SCOPES: Final = ("gateway.connect", "voice")
 """Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these."""

@@ -73,9 +73,9 @@ class SessionStarts:
         self._rate_limits = rate_limits
         self._clock = clock
         self._days: ExpiringMap[int, tuple[int, int]] = ExpiringMap()
-        """Bot id to the start of its 24-hour window in milliseconds and the number of session starts since."""
+        """Bot ID to the start of its 24-hour window in milliseconds and the number of session starts since."""
         self._windows: ExpiringMap[tuple[int, int], float] = ExpiringMap()
-        """(bot id, rate limit key) to the last session start, in seconds of the event loop's clock."""
+        """(bot ID, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
     def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
         """Count a session start; return False if a limit rejects it. Only accepted starts are counted."""
@@ -124,8 +124,8 @@ class MemberRequests:
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
         """Return the milliseconds that the bot must wait. 0 accepts the request and starts the next wait."""
         now = self._clock.now_ms()
-        large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.active(now)
-        if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.active(now)):
+        large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
+        if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
             return 0
         window = ALL_MEMBERS_INTERVAL_SECONDS * 1000
         passed = now - self._last.get((user_id, guild_id), -window)

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import Scope, Status
 from hubbub.protocol.resources.presence import PRESENCE_UPDATE, SESSIONS_REPLACE, SetPresence
 from hubbub.server.core import presences
@@ -172,11 +172,11 @@ class PresenceFeed:
             self._bus.notify_gap()
 
     def _send(self, event: str, **fields: Any) -> None:
-        body = wire.encode(_NodeMessage(node=self.node, **fields))
+        body = codec.encode(_NodeMessage(node=self.node, **fields))
         self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
 
     def _receive(self, dispatch: Dispatch) -> None:
-        message = wire.decode(dispatch.body, _NodeMessage)
+        message = codec.decode(dispatch.body, _NodeMessage)
         if message.node == self.node:
             return
         if dispatch.event == NODE_SHUTDOWN:
@@ -244,7 +244,7 @@ class PresenceFeed:
         else:
             return
         if sessions and not sessions[0].bot:
-            body = wire.encode(presences.session_list(sessions))
+            body = codec.encode(presences.session_list(sessions))
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
     def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
@@ -318,7 +318,7 @@ def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> D
     """Return PRESENCE_UPDATE for one guild. It is never sent to the user it is about (spec/gateway.md#5.1)."""
     return Dispatch(
         event=PRESENCE_UPDATE.name,
-        body=wire.encode(presences.presence_update(user_id, presence, guild_id=guild_id)),
+        body=codec.encode(presences.presence_update(user_id, presence, guild_id=guild_id)),
         audience=Audience.guild(guild_id, excluded_user_id=user_id),
         intents=PRESENCE_UPDATE.intents,
     )

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.intents import Capabilities, Intents
 from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL
 from hubbub.server.core.store import Snapshot
@@ -51,11 +51,11 @@ def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[s
             after += [(CALL_CREATE, call) for call in calls]
         if session.capabilities & Capabilities.DEDUPE_USER_OBJECTS:
             _deduplicate_users(parts)
-    return [(READY.name, wire.encode(parts)), *((event, wire.encode(body)) for event, body in after)]
+    return [(READY.name, codec.encode(parts)), *((event, codec.encode(body)) for event, body in after)]
 
 
 def _deduplicate_users(parts: dict[str, Any]) -> None:
-    """Move every user object to `users`, and leave only ids in the other parts."""
+    """Move every user object to `users`, and leave only IDs in the other parts."""
     users: dict[str, Any] = {}
     for key in ("relationships", "game_relationships"):
         relationships = _to_dicts(parts.get(key, []))
@@ -73,5 +73,5 @@ def _deduplicate_users(parts: dict[str, Any]) -> None:
 
 
 def _to_dicts(values: list[Any]) -> list[dict[str, Any]]:
-    dicts: list[dict[str, Any]] = msgspec.json.decode(wire.encode(values))
+    dicts: list[dict[str, Any]] = msgspec.json.decode(codec.encode(values))
     return dicts

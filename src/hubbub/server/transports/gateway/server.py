@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from aiohttp import WSMsgType, web
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.resources.gateway import COMMANDS_WINDOW_SECONDS, Hello, Identify, Resume
 from hubbub.server.core.bus import Bus
@@ -170,7 +170,7 @@ class Gateway:
         if connection.close_task is not None:
             self._metrics.gateway_closes(str(connection.code)).inc()
             if self._context.trace.enabled:
-                at = wire.timestamp(self._context.clock.now_ms())
+                at = codec.timestamp(self._context.clock.now_ms())
                 self._context.trace.add_closed(at, connection.user_id, connection.code or 0, connection.reason)
             await connection.close_task
         return socket
@@ -354,6 +354,6 @@ class Gateway:
 
 def _decode(data: bytes | msgspec.Raw, kind: Any) -> Any:
     try:
-        return wire.decoder(kind).decode(data)
+        return codec.decoder(kind).decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise CloseConnection(CloseCode.DECODE_ERROR, "Error while decoding payload") from error

@@ -102,7 +102,7 @@ class GatewaySession:
         self.resuming: GatewayConnection | None = None
         """The connection on which missed events are being replayed, or None."""
         self.seats: dict[int, Seat] = {}
-        """Guild id to the session's seat in that guild."""
+        """Guild ID to the session's seat in that guild."""
         self.early_events: list[Dispatch] | None = []
         """Events for the user received before READY was sent; None afterwards."""
         self.snapshot: Snapshot | None = None

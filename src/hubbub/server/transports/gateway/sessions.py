@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterator
 from itertools import islice
 from typing import Any, Final
 
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.intents import Intents
@@ -217,7 +217,7 @@ class GatewaySessions:
                 disabled_functions=list(settings.disabled_functions),
                 disabled_gateway_events=list(settings.disabled_gateway_events),
             )
-            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.active(self._context.clock.now_ms()))
+            ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(self._context.clock.now_ms()))
         return ready
 
     async def _stream(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
@@ -265,11 +265,11 @@ class GatewaySessions:
             self.presence_feed.publish_to_guild(session.user_id, guild_id)
 
     async def _send_guild_name(self, session: GatewaySession, guild_id: int) -> None:
-        """Send an OAuth2 session the id and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
+        """Send an OAuth2 session the ID and name of a guild that its user joined, and nothing else (spec/sdk.md#5.4)."""
         if session.intents & Intents.GUILDS:
             name = await self._context.guild_name(guild_id)
             if name is not None and not session.ended:
-                body = wire.encode({"id": GuildId(guild_id), "name": name})
+                body = codec.encode({"id": GuildId(guild_id), "name": name})
                 session.send(self.packet(GUILD_CREATE.name, body))
 
     def leave_guild(self, session: GatewaySession, guild_id: int) -> None:
@@ -354,7 +354,7 @@ class GatewaySessions:
             self.invalidate(session)
             return False
         session.resuming, session.connection = None, connection
-        session.send(self.packet(RESUMED.name, wire.encode(Resumed())))
+        session.send(self.packet(RESUMED.name, codec.encode(Resumed())))
         return True
 
     # Ending sessions

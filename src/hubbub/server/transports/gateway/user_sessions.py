@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE
 from hubbub.server.core import voice
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
@@ -79,7 +79,7 @@ class UserSessions:
     def receive(self, dispatch: Dispatch) -> None:
         """Handle an event for the user from the bus."""
         if dispatch.event == ACTOR_CHANGED.name:
-            revoked = set(wire.decode(dispatch.body, ActorChanged).revoked)
+            revoked = set(codec.decode(dispatch.body, ActorChanged).revoked)
             for session in list(self.sessions):
                 if session.actor.token_id in revoked:
                     self._control.revoke(session)
@@ -168,7 +168,7 @@ class UserSessions:
 
     def _move(self, session: GatewaySession, dispatch: Dispatch) -> bool:
         """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
-        guild_id = int(wire.decode(dispatch.body, _GuildId).id)
+        guild_id = int(codec.decode(dispatch.body, _GuildId).id)
         if dispatch.event == GUILD_CREATE.name:
             self._control.join_guild(session, guild_id)
             return False

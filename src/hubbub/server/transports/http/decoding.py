@@ -2,7 +2,7 @@
 
 The fast path is msgspec alone. Only if it rejects the input, a slow walk over type and value collects every error with
 the platform's constants and the exact path. Decoding is strict: a number is not accepted as a string nor a numeric
-string as a number, except for wide integers (ids, permissions), which have both forms. Unknown keys are ignored.
+string as a number, except for wide integers (IDs, permissions), which have both forms. Unknown keys are ignored.
 """
 
 import re
@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from msgspec import inspect
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError, FormErrors
 from hubbub.protocol.ids import WIDE_MAX, Snowflake, WideInt
 from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
@@ -50,7 +50,7 @@ def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
         raise errors.INVALID_JSON()
     try:
         if _SUSPECT.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
-            return wire.decoder(kind).decode(data)
+            return codec.decoder(kind).decode(data)
         return _decode_carefully(data, kind)
     except msgspec.ValidationError as error:
         raise _explain(data, kind, error) from None
@@ -73,10 +73,10 @@ def _without_data_uris(data: bytes) -> bytes:
 
 def _decode_carefully(data: bytes, kind: Any) -> Any:
     try:
-        value = wire.decoder(Any).decode(data)
+        value = codec.decoder(Any).decode(data)
     except msgspec.ValidationError:
         # An integer beyond 64 bits. Decoding with the type raises an error with its path, unless the key is unknown.
-        wire.decoder(kind).decode(data)
+        codec.decoder(kind).decode(data)
         raise errors.INVALID_JSON() from None
     return convert(_without_nul(value), kind, check_storable=True)
 
@@ -91,7 +91,7 @@ def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
         _Walk(form).visit(_info(kind), value, ())
         form.raise_if_any()
     try:
-        return wire.convert(value, kind)
+        return codec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise _form_error(value, kind, error) from None
 
@@ -136,7 +136,7 @@ def is_flat(kind: Any) -> bool:
 
 def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
     try:
-        value = wire.decoder(Any).decode(data)
+        value = codec.decoder(Any).decode(data)
     except msgspec.ValidationError:
         # An integer beyond 64 bits; only the first error has its path.
         return _msgspec_error(error)
@@ -418,7 +418,7 @@ class _Walk:
 
     def _visit_custom(self, kind: type, value: Any, path: Steps) -> None:
         try:
-            wire.decode_hook(kind, value)
+            codec.decode_hook(kind, value)
         except ValueError as error:
             if issubclass(kind, Snowflake):
                 self.add(path, errors.not_snowflake(value))

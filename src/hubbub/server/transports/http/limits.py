@@ -30,7 +30,7 @@ class UploadBudget:
         self._left += length
 
 
-async def read_body(request: web.BaseRequest, bytes_max: int, timeout_s: float) -> bytes:
+async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: float) -> bytes:
     """Read the whole body; raise 413 as soon as it exceeds `most` bytes."""
     length = request.content_length
     if length is not None and length > bytes_max:
@@ -42,7 +42,7 @@ async def read_body(request: web.BaseRequest, bytes_max: int, timeout_s: float) 
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         return data
     whole = bytearray(data)
-    async for chunk in read_chunks(request, timeout_s):
+    async for chunk in read_chunks(request, timeout_seconds):
         whole += chunk
         if len(whole) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
@@ -60,10 +60,10 @@ async def _read_available(content: StreamReader) -> bytes:
         raise errors.BAD_REQUEST() from None
 
 
-async def read_chunks(request: web.BaseRequest, timeout_s: float) -> AsyncIterator[bytes]:
+async def read_chunks(request: web.BaseRequest, timeout_seconds: float) -> AsyncIterator[bytes]:
     """Yield the body as it arrives; raise 400 if the client does not finish within the timeout."""
     content = request.content
-    deadline = asyncio.get_running_loop().time() + timeout_s
+    deadline = asyncio.get_running_loop().time() + timeout_seconds
     while True:
         # One timeout per read: a timeout around the loop would leak if the generator is abandoned at its yield.
         try:

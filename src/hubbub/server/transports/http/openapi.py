@@ -7,7 +7,7 @@ from typing import Any, Final, Union, get_args, get_type_hints
 import msgspec
 
 import hubbub
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation
@@ -29,7 +29,7 @@ _SCHEMES: Final = (
 
 def document(endpoints: Iterable[Endpoint]) -> bytes:
     """Return the document as JSON, with the operations in the order of the table."""
-    return wire.encode(describe(list(endpoints)))
+    return codec.encode(describe(list(endpoints)))
 
 
 def describe(endpoints: list[Endpoint]) -> dict[str, Any]:

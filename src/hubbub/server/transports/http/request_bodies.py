@@ -45,19 +45,19 @@ class BodySource(Protocol):
 class IncomingBody:
     """The body of an incoming request."""
 
-    def __init__(self, request: web.BaseRequest, timeout_s: float) -> None:
+    def __init__(self, request: web.BaseRequest, timeout_seconds: float) -> None:
         self._request = request
-        self._timeout_s = timeout_s
+        self._timeout_seconds = timeout_seconds
         self.content_type = request.headers.get("Content-Type", "")
         self.length = request.content_length
 
     async def read_all(self, bytes_max: int) -> bytes:
         """Read the whole body; raise 413 if it exceeds `most` bytes."""
-        return await limits.read_body(self._request, bytes_max, self._timeout_s)
+        return await limits.read_body(self._request, bytes_max, self._timeout_seconds)
 
     def chunks(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives."""
-        return limits.read_chunks(self._request, self._timeout_s)
+        return limits.read_chunks(self._request, self._timeout_seconds)
 
 
 class BufferedBody:

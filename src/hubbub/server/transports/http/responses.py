@@ -11,7 +11,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.helpers import rfc822_formatted_time
 from multidict import CIMultiDict
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.operation import Operation
 from hubbub.server.core.endpoints import MethodNotAllowed
 from hubbub.server.core.slices import Response
@@ -57,7 +57,7 @@ def encode(operation: Operation[Any, Any], result: Any) -> EncodedResponse:
         return EncodedResponse(status, None, "", headers)
     if operation.media_type != JSON:
         return EncodedResponse(status, result, operation.media_type, headers)
-    return EncodedResponse(status, result if isinstance(result, bytes) else wire.encode(result), JSON, headers)
+    return EncodedResponse(status, result if isinstance(result, bytes) else codec.encode(result), JSON, headers)
 
 
 def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResponse:
@@ -67,7 +67,7 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
     elif error.extra:
         limits.add_retry_headers(headers, error)
     headers.update(error.headers)
-    return EncodedResponse(error.status, wire.encode(error.body()))
+    return EncodedResponse(error.status, codec.encode(error.body()))
 
 
 def respond(
@@ -139,7 +139,7 @@ def plain_error(status: int, headers: Mapping[str, str] | None = None) -> web.Re
         message = kind.message if kind else f"{status}: {HTTPStatus(status).phrase}"
     except ValueError:
         message = f"{status}: Error"
-    body = wire.encode({"message": message, "code": 0})
+    body = codec.encode({"message": message, "code": 0})
     return web.Response(
         status=status, body=body, headers={**(headers or {}), "Content-Type": JSON, "Via": VIA, "Server": "hubbub"}
     )

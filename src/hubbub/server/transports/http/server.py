@@ -20,7 +20,7 @@ from urllib.parse import unquote
 from aiohttp import http_exceptions, web
 from aiohttp.typedefs import Handler
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId
@@ -118,8 +118,8 @@ class HttpServer:
         self._routes = list(routes)
         self._not_found_handler: Handler | None = None
         self._bodies = BodyReader(config.http)
-        self._read_timeout_s = config.http.read_timeout_ms / 1000
-        # Request ids are a random prefix per process and a counter: unique across processes and cheap to create.
+        self._read_timeout_seconds = config.http.read_timeout_ms / 1000
+        # Request IDs are a random prefix per process and a counter: unique across processes and cheap to create.
         self._request_prefix = secrets.token_hex(6)
         self._request_numbers = itertools.count(1)
         self._openapi: bytes | None = None
@@ -150,7 +150,7 @@ class HttpServer:
         """Return the runner of the application, which also answers malformed HTTP with the platform's error body."""
         options.setdefault("lingering_time", LINGERING_SECONDS)
         # This also limits the time until the request head is complete, and until the first request on a connection.
-        options.setdefault("keepalive_timeout", self._read_timeout_s * IDLE_TIMEOUT_FACTOR)
+        options.setdefault("keepalive_timeout", self._read_timeout_seconds * IDLE_TIMEOUT_FACTOR)
         return ServerRunner(self.application(), prefix="/api", handler=self.handle, **options)
 
     async def drain(self, timeout_seconds: float) -> None:
@@ -206,7 +206,7 @@ class HttpServer:
         self._metrics.http_seconds(method, exchange.route).observe(seconds)
         if encoded.status >= 400 and self._trace.enabled:
             user_id = None if exchange.actor is None else exchange.actor.user_id
-            at = wire.timestamp(self._clock.now_ms())
+            at = codec.timestamp(self._clock.now_ms())
             self._trace.add_rejected(at, method, exchange.route, user_id, encoded.status, encoded.body)
         if self._config.log.requests:
             requests_log.info(
@@ -243,7 +243,7 @@ class HttpServer:
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
             return encoded.body  # type: ignore[return-value]
-        return wire.decode(encoded.body, operation.result)
+        return codec.decode(encoded.body, operation.result)
 
     async def _ask(
         self,
@@ -331,7 +331,7 @@ class HttpServer:
                 decoding.split_fields(request.rel_url.raw_query_string), endpoint.operation.query
             )
         path = endpoint.read_path(values)
-        source = IncomingBody(request, self._read_timeout_s)
+        source = IncomingBody(request, self._read_timeout_seconds)
         if _has_unknown_body(request, endpoint):
             body = await self._bodies.discard(source)
         else:

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Final
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.server.core.bus import Bus, Subscription
 from hubbub.server.core.call import Call
@@ -154,7 +154,7 @@ class Calls:
         report_left: bool = False,
         close_delay_seconds: float = 0.0,
     ) -> None:
-        """End a session, inform the other members, and close its connection after `after_s` seconds.
+        """End a session, inform the other members, and close its connection after `after_seconds` seconds.
 
         `leaves` also reports to the platform that the user has left.
         """
@@ -183,7 +183,7 @@ class Calls:
 
     def _receive(self, dispatch: Dispatch) -> None:
         if dispatch.event == VOICE_CHANGED.name:
-            changed = wire.decode(dispatch.body, VoiceChanged)
+            changed = codec.decode(dispatch.body, VoiceChanged)
             self._refresh((int(changed.server_id), int(changed.user_id)), ended=changed.ended)
 
     def refresh_all(self) -> None:
@@ -212,8 +212,8 @@ class Calls:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
             # spec/voice.md#1: also on a move, otherwise discord.py stays connected to the old server.
-            after_s = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
-            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=after_s)
+            after_seconds = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
+            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=after_seconds)
 
     def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket

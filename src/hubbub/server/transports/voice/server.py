@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import WSMsgType, web
 
 import hubbub
-from hubbub.protocol import changes, wire
+from hubbub.protocol import changes, codec
 from hubbub.protocol import voice as protocol
 from hubbub.protocol.enums import VoiceCloseCode
 from hubbub.protocol.ids import UserId
@@ -150,7 +150,7 @@ class VoiceServer:
 
     def _send_hello(self, connection: VoiceConnection) -> None:
         known = connection.version <= protocol.NEWEST_VERSION
-        old = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.active(self._clock.now_ms())
+        old = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.is_active(self._clock.now_ms())
         if old or not known:
             # The specification requires a rejection; a close code tells clients the reason (decisions/0050).
             raise CloseConnection(VoiceCloseCode.BAD_REQUEST, "Unsupported version; use v=4 to v=9")
@@ -246,7 +246,7 @@ class VoiceServer:
             if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
             dave = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
-            if not dave and not ticket.stage and changes.E2EE_VOICE_ONLY.active(self._clock.now_ms()):
+            if not dave and not ticket.stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
                 await self.calls.report_rejected(ticket)
                 raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
             if connection.close_task is not None:
@@ -274,7 +274,7 @@ class VoiceServer:
         session.call.send_members(session)
 
     def _modes(self) -> tuple[str, ...]:
-        old = () if changes.VOICE_ENCRYPTION.active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
+        old = () if changes.VOICE_ENCRYPTION.is_active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
         return protocol.ENCRYPTION_MODES + old
 
     def _resume(self, connection: VoiceConnection, resume: protocol.VoiceResume) -> None:
@@ -366,6 +366,6 @@ def _version(request: web.Request) -> int:
 
 def _decode(data: Any, kind: Any) -> Any:
     try:
-        return wire.decoder(kind).decode(data)
+        return codec.decoder(kind).decode(data)
     except (msgspec.MsgspecError, RecursionError, ValueError) as error:
         raise CloseConnection(VoiceCloseCode.DECODE_ERROR, "Error while decoding payload") from error

@@ -50,7 +50,7 @@ class VoiceSession:
         self.replay = VoiceReplayBuffer()
         self.media_session_id = secrets.token_hex(16)
         self.known_ssrcs: dict[int, int] = {}
-        """User id to SSRC of the members that the client was informed of before it entered the call."""
+        """User ID to SSRC of the members that the client was informed of before it entered the call."""
         self.is_member = False
         """Whether the client was sent its key, which makes it a member of the call."""
         self.announced_dave_version = 0
@@ -68,7 +68,7 @@ class VoiceSession:
 
     @property
     def key(self) -> tuple[int, int]:
-        """(server id, user id), which identifies the session."""
+        """(server ID, user ID), which identifies the session."""
         return int(self.ticket.server_id), int(self.ticket.user_id)
 
     def send(self, op: int, payload: object) -> None:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from aiohttp import web
 
-from hubbub.protocol import wire as json
+from hubbub.protocol import codec
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.resources import accounts, harvests, users
 from hubbub.server.transports.web.page_requests import PageRequest, page
@@ -147,7 +147,7 @@ async def download_copy(request: PageRequest) -> web.Response:
         "Cache-Control": "no-store",
         "X-Content-Type-Options": "nosniff",
     }
-    return web.Response(body=_stream_export(request, json.encode(account)), headers=headers)
+    return web.Response(body=_stream_export(request, codec.encode(account)), headers=headers)
 
 
 async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[bytes]:
@@ -163,7 +163,7 @@ async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[
             await asyncio.sleep(float(error.extra.get("retry_after", 1)))
             continue
         if messages:
-            yield (b"" if first else b",\n") + b",\n".join(json.encode(each) for each in messages)
+            yield (b"" if first else b",\n") + b",\n".join(codec.encode(each) for each in messages)
             after, first = int(messages[-1].id), False
         if len(messages) < harvests.PAGE_MAX:
             break

@@ -4,7 +4,7 @@ from typing import Final
 
 from aiohttp import web
 
-from hubbub.protocol import errors, wire
+from hubbub.protocol import codec, errors
 from hubbub.server.transports.web.conversations import PATH
 from hubbub.server.transports.web.page_requests import PageRequest, page
 
@@ -25,5 +25,5 @@ async def get_token(request: PageRequest) -> web.Response:
     # A form submitted as a navigation would display the token on screen and keep it in the history.
     if request.http_request.headers.get("Sec-Fetch-Dest", "empty") != "empty":
         raise errors.FORBIDDEN(message="Only the chat client can request this resource.")
-    body = wire.encode({"token": request.session.token, "user_id": str(int(request.required_actor.user_id))})
+    body = codec.encode({"token": request.session.token, "user_id": str(int(request.required_actor.user_id))})
     return web.Response(body=body, headers=_HEADERS)

@@ -92,7 +92,7 @@ async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
     if not invite.guild:
         recipients = {int(each.id) for each in invite.channel.recipients or ()}
         return f"{CONVERSATIONS}/channels/@me/{int(invite.channel.id)}" if request.actor.user_id in recipients else None
-    # Start the page just before this guild's id, so that one result is enough.
+    # Start the page just before this guild's ID, so that one result is enough.
     bounds = {"after": [str(int(invite.guild.id) - 1)], "limit": ["1"]}
     my_guilds = await request.call(guilds.LIST_MY_GUILDS, query=bounds)
     return await _channel_path(request, invite) if [each.id for each in my_guilds] == [invite.guild.id] else None

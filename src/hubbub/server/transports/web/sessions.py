@@ -13,7 +13,7 @@ from typing import Final
 
 from aiohttp import web
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.server.core.config import Config
 
 SESSION_SECONDS: Final = 30 * 86_400
@@ -96,7 +96,7 @@ class WebSession:
         if not encoded or not hmac.compare_digest(self._notice_mac(encoded).encode(), mac.encode("utf-8", "replace")):
             return None
         try:
-            return wire.decode(base64.urlsafe_b64decode(encoded), str)
+            return codec.decode(base64.urlsafe_b64decode(encoded), str)
         except ValueError:
             return None
 
@@ -104,7 +104,7 @@ class WebSession:
         """Write the changed cookies to a response."""
         cookies = self._cookies
         if self._next_notice is not None:
-            encoded = base64.urlsafe_b64encode(wire.encode(self._next_notice)).decode()
+            encoded = base64.urlsafe_b64encode(codec.encode(self._next_notice)).decode()
             cookies.set(response, cookies.notice, f"{self._notice_mac(encoded)}.{encoded}", NOTICE_SECONDS)
         elif self._had_notice:
             cookies.delete(response, cookies.notice)

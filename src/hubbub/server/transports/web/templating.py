@@ -152,7 +152,7 @@ def initials(name: str) -> str:
 
 
 def hue(value: Any) -> int:
-    """Return the color index (0 to 5) of an id."""
+    """Return the color index (0 to 5) of an ID."""
     return ((int(value) >> 22) + int(value)) % 6
 
 

@@ -1,6 +1,6 @@
 """End-to-end encryption of calls (DAVE): the server's part of MLS, which signs, orders and relays, but cannot decrypt.
 
-There is one `ExternalSender` per voice node and one `Group` per call, whose id is that of the channel or lobby. The
+There is one `ExternalSender` per voice node and one `Group` per call, whose ID is that of the channel or lobby. The
 voice server reports events to the group and sends the returned messages, in order, to each member in `Sending.to`:
 
     group = Group(channel_id, sender)

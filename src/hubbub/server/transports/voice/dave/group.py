@@ -93,7 +93,7 @@ class DaveGroup:
 
     @property
     def overdue(self) -> frozenset[int]:
-        """User ids of clients whose key package is overdue; such a client must identify again (close 4006)."""
+        """User IDs of clients whose key package is overdue; such a client must identify again (close 4006)."""
         return frozenset(participant.user_id for participant in self._participants.values() if participant.is_overdue)
 
     @property
@@ -427,7 +427,7 @@ class DaveGroup:
         return [participant for participant in self._participants.values() if participant.leaf_index is not None]
 
     def _with_package(self, participants: Iterable[Participant]) -> list[int]:
-        """Return the ids of participants with a key package; the others have just started and will send one."""
+        """Return the IDs of participants with a key package; the others have just started and will send one."""
         return [participant.user_id for participant in participants if participant.missing_since is None]
 
     def _clear(self) -> None:

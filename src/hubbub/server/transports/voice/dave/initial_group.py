@@ -21,7 +21,7 @@ class InitialGroup:
         return len(self._adds)
 
     def __iter__(self) -> Iterator[int]:
-        """Iterate over the user ids of the founders."""
+        """Iterate over the user IDs of the founders."""
         return iter(self._adds)
 
     def __contains__(self, user_id: int) -> bool:

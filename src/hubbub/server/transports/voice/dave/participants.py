@@ -67,12 +67,12 @@ class Transition:
     """Time at which it is executed even if members have not responded."""
     recipients: set[int]
     waiting: set[int]
-    """User ids of the members that have not responded."""
+    """User IDs of the members that have not responded."""
     committer: int | None = None
     validators: set[int] = field(default_factory=set)
-    """User ids of the members that can validate the commit: the other old members, or if none, the new ones."""
+    """User IDs of the members that can validate the commit: the other old members, or if none, the new ones."""
     failed: set[int] = field(default_factory=set)
-    """User ids of the members that could not apply the commit."""
+    """User IDs of the members that could not apply the commit."""
 
     def record_failure(self, user_id: int) -> bool:
         """Record that a member could not apply the commit; return whether this makes a majority of the judges."""

@@ -341,7 +341,7 @@ class Reference:
             {
                 "change": each,
                 "day": _day(each.at_ms),
-                "active": each.active(now),
+                "active": each.is_active(now),
                 "subject": parse_docstring(each.after),
                 "before": parse_docstring(each.before),
             }
@@ -352,7 +352,7 @@ class Reference:
     def _today(self) -> str:
         """Return the cache version of the page of dated changes."""
         now = self._now_ms()
-        active = sum(change.active(now) for change in changes.ALL.values())
+        active = sum(change.is_active(now) for change in changes.ALL.values())
         return f"{_day(now)} {active}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.server.app import SLICES
 from hubbub.server.core.endpoints import EndpointTable
@@ -34,7 +34,7 @@ def alternatives(kind: Any) -> Iterator[Any]:
 def accepts(kind: Any, value: int) -> bool:
     """Return whether a type accepts a number."""
     try:
-        wire.convert(value, kind)
+        codec.convert(value, kind)
     except msgspec.ValidationError:
         return False
     return True

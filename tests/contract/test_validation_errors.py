@@ -9,7 +9,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import msgspec
 import pytest
 
-from hubbub.protocol import wire
+from hubbub.protocol import codec
 from hubbub.protocol.operation import Auth
 from hubbub.server.app import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
@@ -47,7 +47,7 @@ def _within(found: tuple[Any, list[str]] | None, wrap: Any, step: str) -> tuple[
 def _rejected_value(kind: Any) -> tuple[Any, list[str]] | None:
     for value in INVALID_VALUES:
         try:
-            wire.convert(value, kind)
+            codec.convert(value, kind)
         except msgspec.ValidationError:
             return value, [""]
     return None
@@ -162,7 +162,7 @@ async def test_every_invalid_query_parameter_is_reported(callers: Callers) -> No
 def _accepts_text(kind: Any) -> bool:
     for value in ("no!", ["no!"]):
         try:
-            wire.convert(value, kind)
+            codec.convert(value, kind)
         except msgspec.ValidationError:
             continue
         return True
