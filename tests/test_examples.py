@@ -4,11 +4,9 @@ import importlib
 import json
 import os
 import queue
-import re
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import urllib.error
 import urllib.request
@@ -259,67 +257,6 @@ async def test_a_player_signs_in_with_a_browser(ready_file: Path) -> None:
         bob.sees("You are Bob.")
 
 
-BROWSER = """
-import json, sys, urllib.request
-from urllib.parse import urlsplit
-
-world = json.load(open(sys.argv[1]))
-headers = {"Authorization": world["users"]["alice"]["token"], "Content-Type": "application/json"}
-url = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[2]).query}"
-response = json.load(urllib.request.urlopen(urllib.request.Request(url, b'{"authorize": true}', headers)))
-urllib.request.urlopen(response["url"]).close()
-"""
-"""A program that authorizes the page it is given as Alice."""
-
-SDK_PAGE_PROGRAM = """
-import asyncio
-
-{names}
-
-async def main():
-{awaited}
-    return tokens.access_token
-
-token = asyncio.run(main())
-print("awaited", flush=True)
-playing, frames = True, 0
-
-def draw():
-    global playing, frames
-    frames += 1
-    asyncio.run(asyncio.sleep(1 / 30))
-    playing = frames < 900 and client.get_status().name != "READY"
-
-{looped}
-print("played", frames < 900, flush=True)
-"""
-"""A program around the code blocks of docs/sdk.md."""
-
-
-def test_the_code_blocks_of_the_sdk_page_run(ready_file: Path, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "sdk.md").read_text()
-    names, awaited, looped, _ = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "browser.py").write_text(BROWSER)
-    (tmp_path / "hubbub-data").mkdir()
-    ready_file.rename(tmp_path / "hubbub-data" / "ready.json")
-    program = SDK_PAGE_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped)
-    (tmp_path / "page.py").write_text(program)
-    browser = f"{sys.executable} {tmp_path / 'browser.py'} hubbub-data/ready.json %s &"
-
-    done = subprocess.run(
-        [sys.executable, "page.py"],
-        cwd=tmp_path,
-        env=ENVIRONMENT | {"BROWSER": browser},
-        capture_output=True,
-        text=True,
-        timeout=4 * TIMEOUT_SECONDS,
-    )
-
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "awaited" in done.stdout
-    assert "played True" in done.stdout
-
-
 def test_players_in_a_call_receive_the_audio_of_each_other(ready_file: Path, tmp_path: Path) -> None:
     recording = tmp_path / "recording.wav"
     with Program(EXAMPLES / "call.py", ready_file, "--login", "alice") as alice:
@@ -502,11 +439,3 @@ def test_the_examples_explain_unknown_names(ready_file: Path) -> None:
         "backend.py nowhere.json",
     ):
         assert "is not a ready file of the demo world" in run(*name.split(), status=1)
-
-
-def test_the_bot_in_the_readme_is_the_example() -> None:
-    shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)[0]
-    _, code = (EXAMPLES / "bot.py").read_text().split("\n\n", 1)
-
-    assert shown == code
-    assert len([line for line in code.splitlines() if line]) <= 20

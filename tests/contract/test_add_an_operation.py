@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.contract.documentation import blocks
 from tests.contract.language import ROOT
 
-_BLOCK = re.compile(
-    r"<!-- (append|insert after \"(?P<line>[^\"]+)\"): (?P<path>\S+) -->\n\n```python\n(?P<code>.*?)```", re.DOTALL
-)
+PAGE = "docs/add-an-operation.md"
+BLOCK_COMMENT = re.compile(r'<!-- (append|insert after "(?P<line>[^"]+)"): (?P<path>\S+) -->')
+"""The comment before a block of the page, which says where the block belongs."""
 
 
 @pytest.mark.timeout(600)
@@ -21,18 +22,19 @@ def test_the_guide_can_be_applied(tmp_path: Path) -> None:
     for name in ("src", "tests", "docs"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("node_modules", "__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    applied = 0
-    for block in _BLOCK.finditer((ROOT / "docs" / "add-an-operation.md").read_text()):
-        path = tmp_path / block["path"]
+    for block in blocks(PAGE):
+        if block.language == "console":
+            continue
+        target = BLOCK_COMMENT.fullmatch(block.comment)
+        assert target is not None, f"{block.location}: no comment says where this block belongs"
+        path = tmp_path / target["path"]
         text = path.read_text()
-        if block["line"] is None:
-            text = f"{text.rstrip()}\n\n\n{block['code']}"
+        if target["line"] is None:
+            text = f"{text.rstrip()}\n\n\n{block.text}"
         else:
-            assert block["line"] in text
-            text = text.replace(block["line"], f"{block['line']}\n{block['code'].rstrip()}", 1)
+            assert target["line"] in text
+            text = text.replace(target["line"], f"{target['line']}\n{block.text.rstrip()}", 1)
         path.write_text(text)
-        applied += 1
-    assert applied == 6
 
     result = subprocess.run(
         [

@@ -150,26 +150,6 @@ def test_a_discord_py_bot_and_its_users(run: Run) -> None:
 
 
 @pytest.mark.clients
-def test_the_documentation_page_runs_as_written(pytester: pytest.Pytester) -> None:
-    page = (ROOT / "docs" / "testing.md").read_text()
-    blocks = re.findall(r"```(?:python|ini)\n# (\S+)\n(.*?)```", page, re.DOTALL)
-    assert {name for name, _ in blocks} >= {
-        "test_hello.py",
-        "counter.py",
-        "test_counter.py",
-        "pytest.ini",
-        "test_time.py",
-    }
-    for name, text in blocks:
-        (pytester.path / name).write_text(text)
-    pytester.makepyprojecttoml("")
-
-    result = pytester.runpytest_subprocess(*PLUGIN, *PLAIN, "-o", "hubbub_within=30")
-
-    result.assert_outcomes(passed=7)
-
-
-@pytest.mark.clients
 def test_the_example_runs(pytester: pytest.Pytester) -> None:
     pytester.makeini(f"[pytest]\n{PATIENCE}")
     shutil.copy(ROOT / "examples" / "test_bot.py", pytester.path)

@@ -1,0 +1,269 @@
+"""Runs the commands of a page in a scratch checkout, servers in a pseudo-terminal, as a reader of the page would."""
+
+import json
+import os
+import queue
+import random
+import re
+import shutil
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+from tests.contract.documentation import Block, Command, commands
+from tests.contract.language import ROOT
+
+TIMEOUT_SECONDS: Final = 60.0
+
+READY: Final[dict[str, str]] = {
+    r"\bmake run\b|\bhubbub (?:dev|serve)\b": "Press Ctrl-C to stop",
+    r"\bhubbub agent\b": "Listening at ",
+    r"\bexamples/bot\.py ": " is in Town Square",
+    r"\bexamples/game ": "You are ",
+    r"\bexamples/backend\.py ": "The game's server is running at ",
+}
+"""Commands that run until they are stopped, with the text that they print when they are ready."""
+
+DRY_RUN: Final = re.compile(r"make (?:test|check|format|bench|parity)\b")
+"""Targets that take minutes, of which make only prints the recipe."""
+
+NOT_RUN: Final[dict[str, str]] = {
+    "python3.11 -m venv /opt/hubbub": "writes outside of the scratch folder",
+    "/opt/hubbub/bin/pip install -c constraints.txt '.[server]'": "downloads packages; its extra and file are checked",
+}
+"""Commands that are not run, with the reason."""
+
+PTY: Final = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+
+
+class Terminal:
+    """A command that runs in a pseudo-terminal until Ctrl-C."""
+
+    def __init__(self, command: str, folder: Path, environment: Mapping[str, str]) -> None:
+        self.command = command
+        self.printed = ""
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", PTY, "bash", "-c", command],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        self._chunks: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        while chunk := os.read(self._process.stdout.fileno(), 65536):
+            self._chunks.put(chunk)
+        self._chunks.put(b"")
+
+    def sees(self, wanted: str) -> None:
+        """Wait until the command has printed a text."""
+        deadline = time.monotonic() + TIMEOUT_SECONDS
+        while wanted not in self.printed:
+            try:
+                chunk = self._chunks.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                chunk = b""
+            assert chunk, f"{self.command} did not print {wanted!r}, but\n{self.printed}"
+            self.printed += chunk.decode().replace("\r\n", "\n")
+
+    def types(self, text: str) -> None:
+        """Type a text."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(text.encode())
+        self._process.stdin.flush()
+
+    def stop(self) -> None:
+        """Press Ctrl-C and wait until the command ends."""
+        try:
+            if self._process.poll() is None:
+                self.types("\x03")
+            self._process.wait(TIMEOUT_SECONDS)
+        except BrokenPipeError:
+            self._process.wait(TIMEOUT_SECONDS)
+        finally:
+            self._process.kill()
+            self._process.wait()
+            self._reader.join(TIMEOUT_SECONDS)
+            for stream in (self._process.stdin, self._process.stdout):
+                assert stream is not None
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    pass
+
+
+class Shell:
+    """A reader's machine: a folder like a checkout with its `.venv`, variables, and running programs.
+
+    Servers listen on a free port instead of 8080, and folders of the file system are below the scratch folder."""
+
+    def __init__(self, addresses: Mapping[str, str]) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="hubbub-docs-"))
+        self.port = 0
+        self.typed: dict[str, tuple[str, ...]] = {}
+        """Alternating prompts and typed lines of interactive commands, by a part of the command."""
+        self._servers: list[Terminal] = []
+        self._addresses = dict(addresses)
+        self._backend_port = free_port()
+        for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+            shutil.copy(ROOT / name, self.folder)
+        (self.folder / "examples").symlink_to(ROOT / "examples")
+        home, programs = self.folder / "home", self.folder / ".venv" / "bin"
+        for each in (home, programs, self.folder / "srv", self.folder / "backups"):
+            each.mkdir(parents=True)
+        for name, arguments in (("python", ""), ("hubbub", "-m hubbub.server.cli")):
+            program = programs / name
+            program.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+        # The environment is complete, so make installs nothing.
+        (self.folder / ".venv" / ".installed").touch()
+        # An HTTP error is a failed command.
+        (home / ".curlrc").write_text("silent\nshow-error\nfail-with-body\n")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HUBBUB_", "PYTEST_"))}
+        self.variables = kept | {
+            "HOME": str(home),
+            "CURL_HOME": str(home),
+            "XDG_RUNTIME_DIR": str(home),
+            "XDG_CONFIG_HOME": str(home),
+            "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+            "PYTHONUNBUFFERED": "1",
+            "BROWSER": "true",
+            "HUBBUB_GATEWAY_DRAIN_MS": "0",
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop_servers()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def url(self) -> str:
+        """The URL of the server that was started last."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop_servers(self) -> None:
+        """Stop all programs, the last one first."""
+        while self._servers:
+            self._servers.pop().stop()
+
+    def ready_document(self) -> dict[str, Any]:
+        """Return the content of the ready file that a command wrote."""
+        for name in ("hubbub-data/ready.json", "ready.json"):
+            if (self.folder / name).exists():
+                document: dict[str, Any] = json.loads((self.folder / name).read_text())
+                return document
+        return {}
+
+    def run_block(self, block: Block) -> None:
+        """Run the commands of a console block and compare their output. Programs keep running."""
+        found = commands(block)
+        if any(_starts_platform(each.text) for each in found):
+            self.stop_servers()
+        for command in found:
+            if command.text.strip() not in NOT_RUN:
+                self._run(command, block.location)
+
+    def _run(self, command: Command, location: str) -> None:
+        assignment = re.fullmatch(r"(?:export )?([A-Z_]+)=(\S+)\n", command.text)
+        if assignment is not None:
+            self.variables[assignment[1]] = self._localized(assignment[2])
+            return
+        if _starts_platform(command.text):
+            self.port = free_port()
+            self.variables["HUBBUB_AGENT_URL"] = self.url
+        self.variables["HUBBUB_PORT"] = str(self.port if _starts_platform(command.text) else free_port())
+        text = self._localized(command.text)
+        if DRY_RUN.match(text):
+            text = text.replace("make ", "make --dry-run ", 1)
+        ready = next((shown for pattern, shown in READY.items() if re.search(pattern, text)), None)
+        if ready is None:
+            printed = self._finish(text, location)
+        else:
+            terminal = Terminal(text, self.folder, self.variables)
+            self._servers.append(terminal)
+            for prompt, line in self._answers(text):
+                terminal.sees(prompt)
+                terminal.types(line)
+            terminal.sees(ready)
+            printed = terminal.printed
+        if command.output:
+            # Programs that keep running also print log records before and after the documented output.
+            around = "" if ready is None else "..."
+            assert matches(around + self._localized(command.output) + around, printed), (
+                f"{location}: {command.text}printed\n{printed}\ninstead of\n{command.output}"
+            )
+
+    def _finish(self, text: str, location: str) -> str:
+        done = subprocess.run(
+            ["bash", "-c", text],
+            cwd=self.folder,
+            env=self.variables,
+            input="".join(line for _, line in self._answers(text)),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_SECONDS,
+        )
+        assert done.returncode == 0, f"{location}: {text}exited with {done.returncode}\n{done.stdout}{done.stderr}"
+        try:
+            # The next command may use the token that a request returned.
+            self.variables["TOKEN"] = json.loads(done.stdout)["token"]
+        except (ValueError, LookupError, TypeError):
+            pass
+        return done.stdout
+
+    def _answers(self, text: str) -> list[tuple[str, str]]:
+        typed = next((typed for part, typed in self.typed.items() if part in text), ())
+        return list(zip(typed[::2], typed[1::2], strict=True))
+
+    def _localized(self, text: str) -> str:
+        """Replace addresses and folders that belong to other programs, or to other machines."""
+        replaced = self._addresses | {
+            "127.0.0.1:8080": f"127.0.0.1:{self.port}",
+            "https://chat.example.org/api": f"{self.url}/api",
+            "https://social.example": self.url,
+            " /srv/": f" {self.folder}/srv/",
+            " /backups/": f" {self.folder}/backups/",
+            "127.0.0.1:8090": f"127.0.0.1:{self._backend_port}",
+            "backend.py hubbub-data/ready.json": f"backend.py hubbub-data/ready.json --port {self._backend_port}",
+            "--guest Hero": f"--guest Hero --backend http://127.0.0.1:{self._backend_port}",
+        }
+        for shown, real in replaced.items():
+            text = text.replace(shown, real)
+        return text
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Return whether a documented output, in which `...` stands for any text, is the printed one, except for spaces."""
+    parts = (re.escape(" ".join(part.split())) for part in shown.split("..."))
+    return re.fullmatch(".*".join(parts), " ".join(printed.split())) is not None
+
+
+def _starts_platform(command: str) -> bool:
+    return re.search(next(iter(READY)), command) is not None
+
+
+def free_port() -> int:
+    """Return a port that no program uses, outside of the range from which the system assigns ports."""
+    while True:
+        port = random.randrange(20_000, 32_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port

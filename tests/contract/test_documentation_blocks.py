@@ -1,0 +1,509 @@
+"""Every code block of the documentation is executed, or marked as output with the language `text`.
+
+| Block | Test |
+|---|---|
+| `console` | Each command after `$ ` runs in a scratch checkout; output below it is compared, `...` stands for any text |
+| first line `# name.ext` | Becomes that file of the scratch checkout; pytest runs the files `test_*.py` |
+| any other language | The function in `CHECKS` for this page and language executes it |
+| `text` | Output, a diagram or a template; compared where `CHECKS` has a function |
+"""
+
+import argparse
+import asyncio
+import contextlib
+import functools
+import importlib
+import importlib.metadata
+import itertools
+import json
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+import tomllib
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any, Final
+
+import aiohttp
+import jinja2
+import pytest
+
+from hubbub.agent import cli as agent_cli
+from hubbub.protocol.ids import ApplicationId, SkuId, UserId
+from hubbub.server import cli
+from hubbub.server.app import App
+from hubbub.server.core.payments import Charge, PaymentDeclined, open_payments
+from hubbub.server.transports.web import server as web_server
+from hubbub.server.transports.web import templating
+from tests.contract.documentation import OUTPUT, Block, blocks, commands, inline_code, pages
+from tests.contract.language import ROOT
+from tests.contract.shell import NOT_RUN, TIMEOUT_SECONDS, Shell, matches
+from tests.contract.test_add_an_operation import BLOCK_COMMENT
+from tests.pages import Browser
+from tests.world import World, small_config
+
+PLUGIN: Final = (
+    ()
+    if any(point.name == "hubbub" for point in importlib.metadata.entry_points(group="pytest11"))
+    else ("-p", "hubbub.testing.plugin")
+)
+"""pytest finds the plugin by itself when this checkout is installed."""
+
+PLAIN: Final = ("-p", "no:schemathesis", "-p", "no:cacheprovider", "-o", "hubbub_within=30")
+
+VARIABLES: Final[dict[str, dict[str, tuple[str, ...]]]] = {
+    "README.md": {"TOKEN": ("users", "bob", "token"), "APPLICATION": ("applications", "demo-game", "id")},
+    "docs/sdk.md": {"TOKEN": ("users", "alice", "token")},
+}
+"""Variables of a page's commands, which the page tells readers to take from the ready file."""
+
+
+# Checks of blocks that are not commands
+
+
+def readme_bot_is_the_example(shell: Shell, found: Sequence[Block]) -> None:
+    """The page's commands run the file."""
+    [bot] = found
+    _, code = (ROOT / "examples" / "bot.py").read_text().split("\n\n", 1)
+    assert bot.text == code
+    assert len([line for line in code.splitlines() if line]) <= 20
+
+
+def guide_is_applied_elsewhere(shell: Shell, found: Sequence[Block]) -> None:
+    """`test_add_an_operation.py` applies each block that has a comment with its target."""
+    assert [block.location for block in found if BLOCK_COMMENT.fullmatch(block.comment) is None] == []
+
+
+SDK_PROGRAM: Final = """
+import asyncio
+
+{names}
+
+async def main():
+{awaited}
+    return tokens.access_token
+
+token = asyncio.run(main())
+playing, frames = True, 0
+
+def draw():
+    global playing, frames
+    frames += 1
+    asyncio.run(asyncio.sleep(1 / 30))
+    playing = frames < 900 and client.get_status().name != "READY"
+
+{looped}
+assert frames < 900
+
+{talking}
+
+async def talk():
+    options = ClientCreateOptions(web_base=PLATFORM, voice_authority=world["voice"]["authority"])
+    async with Client(options) as client:
+        await client.update_token(AuthorizationTokenType.BEARER, token)
+        await client.connect()
+        lobby_id = await client.create_or_join_lobby("secret")
+        call = start_talking(client, lobby_id, lambda *frame: None, lambda *frame: False)
+        async with asyncio.timeout(30):
+            while call.get_status().label != "Connected":
+                await asyncio.sleep(0.05)
+        assert start_talking(client, lobby_id, lambda *frame: None, lambda *frame: False) is None
+
+asyncio.run(talk())
+"""
+"""A program around the code blocks of the page."""
+
+SDK_BROWSER: Final = """
+import json, sys, urllib.request
+from urllib.parse import urlsplit
+
+world = json.load(open("hubbub-data/ready.json"))
+headers = {"Authorization": world["users"]["alice"]["token"], "Content-Type": "application/json"}
+url = f"{world['api']}/oauth2/authorize?{urlsplit(sys.argv[1]).query}"
+response = json.load(urllib.request.urlopen(urllib.request.Request(url, b'{"authorize": true}', headers)))
+urllib.request.urlopen(response["url"]).close()
+"""
+"""A program that authorizes the page it is given as Alice."""
+
+
+def sdk_program_runs(shell: Shell, found: Sequence[Block]) -> None:
+    names, awaited, looped, talking = (block.text for block in found)
+    (shell.folder / "browser.py").write_text(SDK_BROWSER)
+    program = SDK_PROGRAM.format(names=names, awaited=textwrap.indent(awaited, "    "), looped=looped, talking=talking)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=shell.folder,
+        env=shell.variables | {"BROWSER": f"{sys.executable} browser.py %s &"},
+        capture_output=True,
+        text=True,
+        timeout=4 * TIMEOUT_SECONDS,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Connected" in done.stdout
+
+
+def faults_are_accepted(shell: Shell, found: Sequence[Block]) -> None:
+    [block] = found
+    for line in block.text.splitlines():
+        headers = {"Authorization": f"Bearer {shell.variables['TOKEN']}", "Content-Type": "application/json"}
+        request = urllib.request.Request(f"{shell.url}/control/faults", line.encode(), headers)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as response:
+            assert set(json.load(response)) == {"sessions", "waiting"}
+
+
+def ready_file_has_the_documented_shape(shell: Shell, found: Sequence[Block]) -> None:
+    [block] = found
+    shown, written = json.loads(block.text), shell.ready_document()
+    assert list(written) == list(shown)
+    assert_contains(written, shown, block.location)
+
+
+def assert_contains(written: Any, shown: Any, where: str) -> None:
+    """Require every key of the shown document in the written one; names are exact, other values are examples."""
+    if isinstance(shown, dict):
+        for key, value in shown.items():
+            assert key in written, f"{where}: {key} is not in {list(written)}"
+            assert_contains(written[key], value, f"{where}.{key}")
+    else:
+        assert type(written) is type(shown), where
+
+
+def misspelled_world_is_rejected(shell: Shell, found: Sequence[Block]) -> None:
+    [block] = found
+    village = shell.folder / "village.toml"
+    text = village.read_text()
+    assert text.count('"MANAGE_MESSAGES"') == 1
+    village.write_text(text.replace('"MANAGE_MESSAGES"', '"MANAGE_MESAGES"'))
+    done = subprocess.run(
+        ["hubbub", "dev", "--world", "village.toml"],
+        cwd=shell.folder,
+        env=shell.variables,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+    )
+    assert (done.returncode, done.stderr) == (2, block.text)
+
+
+REPORTED: Final = """
+def test_the_bot_greets(hubbub):
+    bot, staff = hubbub.bots["demo-bot"], hubbub.guilds["Town Square"].channels["staff"]
+    bot.connect()
+    hubbub.users["alice"].say("staff", "hello")
+    bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
+"""
+"""A test of a bot that cannot see the channel."""
+
+
+def failure_report_looks_as_shown(shell: Shell, found: Sequence[Block]) -> None:
+    [block] = found
+    (shell.folder / "reported.py").write_text(REPORTED)
+    printed = run_pytest(shell, "reported.py", status=1)
+    wanted = re.sub(r"\d\d:\d\d:\d\d\.\d{3}|:\d{5},|2\d{3}-\d\d-\d\d|\d{3}\+00:00", "...", block.text)
+    assert matches(f"...{wanted}...", printed), printed
+
+
+def payment_provider_charges_and_refunds(shell: Shell, found: Sequence[Block]) -> None:
+    [block] = found
+    (shell.folder / "bank.py").write_text(block.text)
+    requests: list[tuple[str, dict[str, Any]]] = []
+
+    class BankApi:
+        async def post(self, path: str, **fields: Any) -> Any:
+            requests.append((path, fields))
+            return SimpleNamespace(declined=fields.get("amount") == 1, reason="no funds")
+
+    def charge(amount: int) -> Charge:
+        return Charge(
+            key=f"purchase/{amount}",
+            user_id=UserId(1),
+            application_id=ApplicationId(2),
+            sku_id=SkuId(3),
+            amount=amount,
+            currency="usd",
+        )
+
+    async def pay() -> None:
+        provider: Any = open_payments("bank:Bank", rehearsal=False)
+        provider.api = BankApi()
+        assert provider.enabled
+        await provider.charge(charge(499))
+        with pytest.raises(PaymentDeclined, match="no funds"):
+            await provider.charge(charge(1))
+        await provider.refund(charge(499))
+
+    with importable(shell.folder, "bank"):
+        asyncio.run(pay())
+    assert [(path, fields["idempotency_key"]) for path, fields in requests] == [
+        ("/payments", "purchase/499"),
+        ("/payments", "purchase/1"),
+        ("/refunds", "refund/purchase/499"),
+    ]
+
+
+@contextlib.contextmanager
+def importable(folder: Path, name: str) -> Iterator[None]:
+    """Let a module of a folder be imported for the duration of the block."""
+    sys.path.insert(0, str(folder))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(folder))
+        sys.modules.pop(name, None)
+
+
+PAGE_MODULE: Final = "name_page.py"
+
+
+def page_functions_are_complete(shell: Shell, found: Sequence[Block]) -> None:
+    """The check of the template runs them."""
+    [block] = found
+    (shell.folder / PAGE_MODULE).write_text(block.text)
+
+
+def page_of_the_guide_works(shell: Shell, found: Sequence[Block]) -> None:
+    [template] = found
+    module = ModuleType("name_page")
+    exec((shell.folder / PAGE_MODULE).read_text(), vars(module))
+
+    def environment(*arguments: Any) -> jinja2.Environment:
+        made = templating.environment(*arguments)
+        assert made.loader is not None
+        made.loader = jinja2.ChoiceLoader([made.loader, jinja2.DictLoader({"name.html": template.text})])
+        return made
+
+    async def visit() -> None:
+        app = App(small_config())
+        await app.start()
+        try:
+            async with aiohttp.ClientSession() as client:
+                world = World(app, client)
+                browser = Browser(world)
+                browser.sign_in_as(await world.user("ann"))
+                page = await browser.open("/settings/name")
+                saved = await browser.submit(page, "Save", name="Ann")
+                assert "Name saved." in saved.text
+                assert dict(saved.form("Save").values)["name"] == "Ann"
+                rejected = await browser.submit(saved, "Save", name="n" * 33)
+                assert rejected.status == 400
+                assert "32" in rejected.text
+                await world.close()
+        finally:
+            await app.stop()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(web_server, "MODULES", (*web_server.MODULES, module))
+        patch.setattr(web_server, "environment", environment)
+        asyncio.run(visit())
+
+
+CHECKS: Final[dict[tuple[str, str], Callable[[Shell, Sequence[Block]], None]]] = {
+    ("README.md", "python"): readme_bot_is_the_example,
+    ("docs/add-a-page.md", "html"): page_of_the_guide_works,
+    ("docs/add-a-page.md", "python"): page_functions_are_complete,
+    ("docs/add-an-operation.md", "python"): guide_is_applied_elsewhere,
+    ("docs/control.md", "json"): faults_are_accepted,
+    ("docs/payments.md", "python"): payment_provider_charges_and_refunds,
+    ("docs/sdk.md", "python"): sdk_program_runs,
+    ("docs/testing.md", OUTPUT): failure_report_looks_as_shown,
+    ("docs/worlds.md", "json"): ready_file_has_the_documented_shape,
+    ("docs/worlds.md", OUTPUT): misspelled_world_is_rejected,
+}
+"""Functions that execute the blocks of a page in one language, when the last of them is reached."""
+
+
+# Tests
+
+
+def is_executed(block: Block) -> bool:
+    """Return whether a test executes the block."""
+    if block.file_name is not None:
+        return is_used(block.file_name, block)
+    return block.language == "console" or (block.page, block.language) in CHECKS
+
+
+def is_used(name: str, block: Block) -> bool:
+    """Return whether pytest reads the file of a block, or another block of the page uses the file."""
+    others = "".join(other.text for other in blocks(block.page) if other != block and other.language != OUTPUT)
+    imported = Path(name).stem if name.endswith(".py") else name
+    return name.startswith("test_") or name == "pytest.ini" or re.search(rf"\b{imported}\b", others) is not None
+
+
+def test_every_block_is_executed_or_marked_as_output() -> None:
+    found = [block for page in pages() for block in blocks(page)]
+
+    problems = [
+        f"{block.location}: no test executes this block; write its commands as `console`, name its file in the first "
+        f"line, add a function to CHECKS, or mark it as `{OUTPUT}`"
+        for block in found
+        if not is_executed(block) and block.language != OUTPUT
+    ]
+    assert not problems, "\n".join(problems)
+    assert set(CHECKS) <= {(block.page, block.language) for block in found}
+    assert set(NOT_RUN) <= {
+        command.text.strip() for block in found if block.language == "console" for command in commands(block)
+    }
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("page", [page for page in pages() if any(map(is_executed, blocks(page)))])
+def test_the_blocks_of_a_page_work(page: str, request: pytest.FixtureRequest) -> None:
+    found = blocks(page)
+    with Shell(services(found, request)) as shell:
+        for block in found:
+            if block.file_name is not None:
+                (shell.folder / block.file_name).write_text(block.text)
+        for block in found:
+            if block.language == "console":
+                shell.run_block(block)
+                set_variables(shell, page)
+            elif (check := CHECKS.get((page, block.language))) is not None:
+                same = [each for each in found if each.language == block.language and each.file_name is None]
+                if block == same[-1]:
+                    check(shell, same)
+        run_test_files(shell, page)
+
+
+def services(found: Sequence[Block], request: pytest.FixtureRequest) -> dict[str, str]:
+    """Return real URLs for the services that the commands of a page use."""
+    text = "".join(block.text for block in found if block.language == "console")
+    fixtures = {"postgresql://...": "postgres_database", "nats://...": "nats_url", "s3://...": "tmp_path"}
+    return {shown: str(request.getfixturevalue(name)) for shown, name in fixtures.items() if shown in text}
+
+
+def set_variables(shell: Shell, page: str) -> None:
+    """Set the variables of a page and the lines that its reader types, from the ready file."""
+    document = shell.ready_document()
+    if not document:
+        return
+    for name, path in VARIABLES.get(page, {}).items():
+        value: Any = document
+        for key in path:
+            value = value[key]
+        shell.variables[name] = value
+    if "alice" in document["users"]:
+        alice = document["users"]["alice"]
+        token_file = Path(shell.variables["HOME"]) / ".hubbub-token"
+        token_file.touch(mode=0o600)
+        token_file.write_text(alice["token"])
+        shell.typed["agent --url"] = ("Username or email: ", "alice\n", "Password: ", f"{alice['password']}\n")
+        shell.typed["input()"] = ("", "\n")
+
+
+def run_test_files(shell: Shell, page: str) -> None:
+    """Run the test files of a page with pytest and require that every test of the page passes."""
+    shown = [block for block in blocks(page) if (block.file_name or "").startswith("test_")]
+    if not shown:
+        return
+    if page == "README.md":
+        (shell.folder / "conftest.py").write_text("from examples.test_bot import bot\n")
+    printed = run_pytest(shell, *(str(block.file_name) for block in shown), status=0)
+    count = sum(len(re.findall(r"^(?:async )?def test_", block.text, re.MULTILINE)) for block in shown)
+    assert re.search(rf"^{count} passed", printed, re.MULTILINE), printed
+
+
+def run_pytest(shell: Shell, *arguments: str, status: int) -> str:
+    """Run pytest in the scratch checkout like a project of its own, assert its exit status, and return its output."""
+    # The settings of this repository are not those of the reader's project.
+    (shell.folder / "pyproject.toml").unlink(missing_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", *PLUGIN, *PLAIN, *arguments],
+        cwd=shell.folder,
+        env=shell.variables | {"COLUMNS": "80"},
+        capture_output=True,
+        text=True,
+        timeout=4 * TIMEOUT_SECONDS,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
+
+
+# Commands in the text
+
+
+@functools.cache
+def main_parser() -> argparse.ArgumentParser:
+    """Return the parser of the `hubbub` command."""
+    return cli._parser()
+
+
+def hubbub_parser(words: Sequence[str]) -> tuple[argparse.ArgumentParser, list[str]]:
+    """Return the parser of a subcommand and the remaining words."""
+    parser, rest = main_parser(), list(words)
+    if rest[:1] == ["agent"]:
+        return agent_cli.parser(), rest[1:]
+    while rest and not rest[0].startswith("-"):
+        actions = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+        if not actions:
+            break
+        name = rest.pop(0)
+        assert name in actions[0].choices, f"{name} is not one of {', '.join(actions[0].choices)}"
+        parser = actions[0].choices[name]
+    return parser, rest
+
+
+def unknown_parts(command: str) -> list[str]:
+    """Return the subcommands, flags and values of a `hubbub` command that its parser does not know."""
+    words = shlex.split(re.sub(r"[\[\]]", " ", command.replace("\\|", "|")))[1:]
+    try:
+        parser, rest = hubbub_parser(words)
+    except AssertionError as error:
+        return [str(error)]
+    problems = []
+    for word, following in itertools.pairwise([*rest, ""]):
+        if not word.startswith("--"):
+            continue
+        action = parser._option_string_actions.get(word)
+        if action is None:
+            problems.append(f"{word} is not an option")
+        elif action.choices is not None and not is_choice(following, [str(each) for each in action.choices]):
+            problems.append(f"{word} {following} is not one of {list(action.choices)}")
+    return problems
+
+
+def is_choice(shown: str, choices: Sequence[str]) -> bool:
+    """Return whether a value, `a|b` or a range `0-3` consists of allowed values."""
+    return all(each in choices for each in re.split(r"\||(?<=\d)-(?=\d)", shown))
+
+
+def every_command() -> Iterator[tuple[str, str]]:
+    """Yield each command in the text and the console blocks of all pages, with its location."""
+    for page in pages():
+        if page == "CHANGELOG.md":
+            continue  # Describes earlier versions.
+        for line, code in inline_code(page):
+            yield f"{page}:{line}", code
+        for block in blocks(page):
+            if block.language == "console":
+                yield from ((block.location, command.text) for command in commands(block))
+
+
+def test_commands_use_existing_subcommands_options_targets_and_files() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    problems = []
+    for location, command in every_command():
+        problems += [
+            f"{location}: {command}: {problem}"
+            for hubbub in re.findall(r"^(?:\w+=\S+ )?(?:\.venv/bin/)?(hubbub [^#]*)", command)
+            for problem in unknown_parts(hubbub)
+        ]
+        named = [
+            *((name, targets) for name in re.findall(r"^make ([a-z-]+)", command)),
+            *(
+                (name, extras)
+                for text in re.findall(r"pip install .*\[([\w,]+)\]", command)
+                for name in text.split(",")
+            ),
+        ]
+        problems += [f"{location}: {command}: {name} does not exist" for name, known in named if name not in known]
+        if command.startswith(("make ", ".venv/", "python", "/opt/hubbub/bin/pip", "pip ")):
+            files = re.findall(r"(?<![\w./-])(?:src|tests|examples|docs|bench)/[\w./-]+|constraints\.txt", command)
+            problems += [f"{location}: {command}: no file {name}" for name in files if not (ROOT / name).exists()]
+
+    assert not problems, "\n".join(problems)
