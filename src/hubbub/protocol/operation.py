@@ -152,6 +152,8 @@ class Operation(Generic[BodyT, ResultT]):
     """Media type of a success; if it is not JSON, the handler returns bytes."""
     tags: tuple[str, ...] = field(default=())
     """Tags in the OpenAPI file; empty for the tag of the resource."""
+    deprecated: str = ""
+    """Replacement of a deprecated operation, for example "`list_pins`"; empty if the operation is current."""
 
     @property
     def success(self) -> int:

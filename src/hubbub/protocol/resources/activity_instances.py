@@ -118,12 +118,13 @@ LAUNCH_ACTIVITY = Operation(
     emits=(EMBEDDED_ACTIVITY_UPDATE_V2,),
 )
 
-# Deprecated: GUILD_CREATE and EMBEDDED_ACTIVITY_UPDATE_V2 carry the same data (spec/activities.md#3).
 LIST_ACTIVITY_INSTANCES = Operation(
     "GET",
     "/activities/{application_id}/instances/{channel_id}",
     result=EmbeddedActivities,
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.UNKNOWN_APPLICATION),
+    # Both carry the same data (spec/activities.md#3).
+    deprecated="the events `GUILD_CREATE` and `EMBEDDED_ACTIVITY_UPDATE_V2`",
 )
 
 LEAVE_ACTIVITY = Operation(

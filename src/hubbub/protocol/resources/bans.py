@@ -56,7 +56,7 @@ class BanUser(Struct, kw_only=True):
     delete_message_seconds: DeleteMessageSeconds | None | UnsetType = UNSET
     """Age in seconds up to which the user's messages are deleted, at most 604800 (7 days); 0 if absent."""
     delete_message_days: Annotated[int, Meta(ge=0, le=DELETE_MESSAGE_DAYS_MAX)] | None | UnsetType = UNSET
-    """Deprecated form of `delete_message_seconds`, in days, at most 7."""
+    """Deprecated in favor of `delete_message_seconds`: age of the deleted messages in days, at most 7."""
 
 
 class BulkBanUsers(Struct, kw_only=True):

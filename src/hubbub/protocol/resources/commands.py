@@ -74,10 +74,9 @@ class CommandChoice(Struct, kw_only=True, omit_defaults=True):
 
 
 class CommandOption(Struct, kw_only=True, omit_defaults=True):
-    """A parameter or subcommand of a command.
+    """A parameter or subcommand of a command."""
 
-    It is stored as JSON: add fields with a default only, and never rename a field.
-    """
+    # Stored as JSON: add fields with a default only, and never rename a field.
 
     type: int
     """Type of the option."""

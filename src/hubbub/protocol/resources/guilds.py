@@ -86,7 +86,7 @@ class Guild(Struct, kw_only=True):
     application_id: ApplicationId | None = None
     """ID of the application that created the guild; null if a user created it."""
     region: str = ""
-    """Voice region of the guild; deprecated and always empty."""
+    """Deprecated: voice region of the guild, always empty."""
     afk_channel_id: ChannelId | None = None
     """ID of the voice channel that idle members are moved to; null if none."""
     afk_timeout: int = AfkTimeout.FIVE_MINUTES.value
@@ -277,7 +277,7 @@ class CreateGuild(Struct, kw_only=True):
     icon: ImageData | None | UnsetType = UNSET
     """Icon as a data URI."""
     region: str | None | UnsetType = UNSET
-    """Voice region; deprecated and ignored."""
+    """Deprecated: voice region of the guild, ignored."""
     verification_level: VerificationLevel | None | UnsetType = UNSET
     """Verification level that members must meet to send messages."""
     default_message_notifications: DefaultMessageNotifications | None | UnsetType = UNSET
@@ -306,7 +306,7 @@ class UpdateGuild(Struct, kw_only=True):
     description: Annotated[str, Meta(max_length=GUILD_DESCRIPTION_MAX)] | None | UnsetType = UNSET
     """New description, at most 300 characters; null removes it."""
     region: str | None | UnsetType = UNSET
-    """Voice region; deprecated and ignored."""
+    """Deprecated: voice region of the guild, ignored."""
     icon: ImageData | None | UnsetType = UNSET
     """New icon as a data URI; null removes it. Animated icons require ANIMATED_ICON."""
     splash: ImageData | None | UnsetType = UNSET

@@ -30,10 +30,9 @@ FormText = Annotated[str, Meta(max_length=FORM_LABEL_MAX)]
 
 
 class FormField(Struct, kw_only=True):
-    """A field of the verification form.
+    """A field of the verification form."""
 
-    Stored as JSON: add fields with a default, never rename.
-    """
+    # Stored as JSON: add fields with a default only, and never rename a field.
 
     field_type: FormFieldType
     """Type of the field."""

@@ -346,6 +346,7 @@ UPDATE_MY_GUILD_MEMBER_NICK = Operation(
     emits=(GUILD_MEMBER_UPDATE,),
     limit=NICK_LIMIT,
     audits=(AuditLogAction.MEMBER_UPDATE,),
+    deprecated="`update_my_guild_member`",
 )
 
 DELETE_GUILD_MEMBER = Operation(

@@ -285,7 +285,7 @@ class Message(MessageContent, kw_only=True):
     interaction_metadata: InteractionMetadata | UnsetType = UNSET
     """Interaction from which the message was created."""
     interaction: MessageInteraction | UnsetType = UNSET
-    """Command that the message responds to, in the deprecated form; see `interaction_metadata`."""
+    """Deprecated in favor of `interaction_metadata`: command that the message responds to."""
     thread: Thread | UnsetType = UNSET
     """Thread started from the message."""
     mention_channels: list[MentionedChannel] | UnsetType = UNSET

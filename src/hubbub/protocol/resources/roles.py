@@ -73,7 +73,7 @@ class PartialRole(Struct, kw_only=True):
     position: int
     """Position of the role in the hierarchy; higher numbers are above lower ones."""
     color: int
-    """Primary color as an RGB number; 0 if there is none."""
+    """Deprecated in favor of `colors`: primary color as an RGB number, 0 if there is none."""
     colors: RoleColors | UnsetType = UNSET
     """Colors of the role. Sent from changes.ROLE_GRADIENTS on."""
     icon: str | None
@@ -121,7 +121,7 @@ class UpdateRole(Struct, kw_only=True):
     permissions: Permissions | None | UnsetType = UNSET
     """Permissions granted by the role; only permissions that the caller has can be granted."""
     color: Color | None | UnsetType = UNSET
-    """Primary color as an RGB number; `colors` takes precedence."""
+    """Deprecated in favor of `colors`, which takes precedence: primary color as an RGB number."""
     colors: SetRoleColors | None | UnsetType = UNSET
     """Colors of the role."""
     hoist: bool | None | UnsetType = UNSET

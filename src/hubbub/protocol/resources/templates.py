@@ -106,10 +106,9 @@ class TemplateChannel(Struct, kw_only=True):
 
 
 class TemplateGuild(Struct, kw_only=True):
-    """A snapshot of the source guild.
+    """A snapshot of the source guild."""
 
-    Stored as JSON: add fields with a default, never rename.
-    """
+    # Stored as JSON: add fields with a default only, and never rename a field.
 
     name: str
     """Name of the guild."""

@@ -122,10 +122,9 @@ class ResourceChannel(Struct, kw_only=True):
 
 
 class SetNewMemberWelcome(Struct, kw_only=True):
-    """The guide for new members.
+    """The guide for new members."""
 
-    Stored as JSON: add fields with a default, never rename.
-    """
+    # Stored as JSON: add fields with a default only, and never rename a field.
 
     enabled: bool = False
     """Whether the guide is enabled."""

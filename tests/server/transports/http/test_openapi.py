@@ -1,16 +1,22 @@
-"""The generated OpenAPI document is valid and agrees with the operation table."""
+"""The generated OpenAPI document is valid, complete and agrees with the operation table."""
 
 import json
 import re
+from collections.abc import Iterator
+from types import NoneType
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT202012
 
-from hubbub.server.core.endpoints import EndpointTable
+from hubbub.protocol import codec
+from hubbub.server.app import SLICES
+from hubbub.server.core.endpoints import Endpoint, EndpointTable
 from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
-from hubbub.server.transports.http import openapi
+from hubbub.server.transports.http import openapi, openapi_texts
 from tests.server.transports.http import toys
 from tests.server.transports.http.conftest import Doorway
 
@@ -22,7 +28,11 @@ METASCHEMA: dict[str, Any] = {
         "openapi": {"pattern": r"^3\.1\.\d+$"},
         "info": {"type": "object", "required": ["title", "version"]},
         "servers": {"type": "array", "items": {"type": "object", "required": ["url"]}},
-        "tags": {"type": "array", "items": {"type": "object", "required": ["name"]}},
+        "tags": {
+            "type": "array",
+            "uniqueItems": True,
+            "items": {"type": "object", "required": ["name"], "properties": {"description": {"$ref": "#/$defs/text"}}},
+        },
         "paths": {
             "type": "object",
             "propertyNames": {"pattern": "^/"},
@@ -43,31 +53,41 @@ METASCHEMA: dict[str, Any] = {
                 "securitySchemes": {
                     "additionalProperties": {
                         "required": ["type"],
-                        "properties": {"type": {"enum": ["apiKey", "oauth2"]}},
+                        "properties": {"type": {"enum": ["apiKey", "http", "oauth2"]}},
                     }
                 },
             },
         },
     },
     "$defs": {
+        "text": {"type": "string", "minLength": 1},
         "operation": {
             "type": "object",
             "required": ["operationId", "responses", "security"],
             "propertyNames": {
                 "anyOf": [
                     {"pattern": "^x-"},
-                    {"enum": ["operationId", "summary", "tags", "parameters", "requestBody", "responses", "security"]},
+                    {"enum": ["operationId", "summary", "description", "deprecated", "tags"]},
+                    {"enum": ["parameters", "requestBody", "responses", "security"]},
                 ]
             },
             "properties": {
                 "operationId": {"type": "string"},
+                "summary": {"$ref": "#/$defs/text"},
+                "description": {"$ref": "#/$defs/text"},
+                "deprecated": {"type": "boolean"},
                 "tags": {"type": "array", "items": {"type": "string"}},
                 "parameters": {
                     "type": "array",
                     "uniqueItems": True,
                     "items": {
                         "required": ["name", "in", "schema"],
-                        "properties": {"in": {"enum": ["path", "query"]}, "required": {"type": "boolean"}},
+                        "properties": {
+                            "in": {"enum": ["path", "query", "header"]},
+                            "required": {"type": "boolean"},
+                            "description": {"$ref": "#/$defs/text"},
+                            "deprecated": {"type": "boolean"},
+                        },
                         "if": {"properties": {"in": {"const": "path"}}},
                         "then": {"properties": {"required": {"const": True}}, "required": ["required"]},
                     },
@@ -83,17 +103,36 @@ METASCHEMA: dict[str, Any] = {
                 },
                 "security": {"type": "array", "items": {"type": "object"}},
             },
-        }
+        },
     },
 }
 
 
+DOCUMENT_URI = "urn:openapi"
+
+TOYS = EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))])
+
+
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(
-        openapi.document(EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]))
-    )
+    found: dict[str, Any] = json.loads(openapi.document(TOYS))
     return found
+
+
+@pytest.fixture(scope="module")
+def full_table() -> EndpointTable:
+    return EndpointTable(SLICES)
+
+
+@pytest.fixture(scope="module")
+def full(full_table: EndpointTable) -> dict[str, Any]:
+    """Return the document of every operation of this package."""
+    found: dict[str, Any] = json.loads(openapi.document(full_table))
+    return found
+
+
+def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {each["operationId"]: each for methods in document["paths"].values() for each in methods.values()}
 
 
 def references(node: Any) -> set[str]:
@@ -105,8 +144,9 @@ def references(node: Any) -> set[str]:
     return set()
 
 
-def test_the_document_is_openapi_3_1(document: dict[str, Any]) -> None:
-    problems = [error.message for error in Draft202012Validator(METASCHEMA).iter_errors(document)]
+@pytest.mark.parametrize("name", ["document", "full"])
+def test_the_document_is_openapi_3_1(name: str, request: pytest.FixtureRequest) -> None:
+    problems = [error.message for error in Draft202012Validator(METASCHEMA).iter_errors(request.getfixturevalue(name))]
     assert problems == []
 
 
@@ -115,9 +155,11 @@ def test_every_schema_is_a_json_schema(document: dict[str, Any]) -> None:
         Draft202012Validator.check_schema(schema)
 
 
-def test_every_reference_resolves(document: dict[str, Any]) -> None:
-    names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
-    assert references(document) <= names
+@pytest.mark.parametrize("name", ["document", "full"])
+def test_every_reference_resolves(name: str, request: pytest.FixtureRequest) -> None:
+    found = request.getfixturevalue(name)
+    names = {f"#/components/schemas/{name}" for name in found["components"]["schemas"]}
+    assert references(found) <= names
 
 
 def test_operation_ids_are_unique_and_paths_name_their_parameters(document: dict[str, Any]) -> None:
@@ -152,6 +194,173 @@ def test_an_operation_is_documented_as_declared(document: dict[str, Any]) -> Non
         if parameter["name"] == "roles"
     )
     assert roles["explode"] is False
+
+
+def discriminators(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        if isinstance(node.get("discriminator"), dict) and "mapping" in node["discriminator"]:
+            yield node["discriminator"]
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            yield from discriminators(each)
+
+
+def test_no_discriminator_has_numeric_tags(full: dict[str, Any]) -> None:
+    tags = [tag for each in discriminators(full) for tag in each["mapping"]]
+    assert [tag for tag in tags if tag.isdigit()] == []
+
+
+def undocumented(document: dict[str, Any]) -> Iterator[str]:
+    """Yield the parts of a document that lack a text or an example."""
+    for name, operation in operations(document).items():
+        if not operation.get("summary"):
+            yield f"{name}: summary"
+        for parameter in operation.get("parameters", []):
+            if not parameter.get("description"):
+                yield f"{name}: parameter {parameter['name']}"
+        contents = [operation["requestBody"]] if "requestBody" in operation else []
+        for status, response in operation["responses"].items():
+            if not response["description"]:
+                yield f"{name}: response {status}"
+            contents.append(response)
+        for content in contents:
+            for kind, media in content.get("content", {}).items():
+                if kind == "multipart/form-data":
+                    properties = media["schema"]["properties"].items()
+                    yield from (f"{name}: part {key}" for key, part in properties if not part.get("description"))
+                elif kind in ("application/json", "application/x-www-form-urlencoded") and "example" not in media:
+                    yield f"{name}: example"
+    for name, schema in document["components"]["schemas"].items():
+        if not schema.get("description"):
+            yield f"schema {name}"
+        for key, part in schema.get("properties", {}).items():
+            if not part.get("description"):
+                yield f"schema {name}: {key}"
+        if "enum" in schema and len(schema["x-enum-varnames"]) != len(schema["enum"]):
+            yield f"schema {name}: names of values"
+    yield from (f"tag {tag['name']}" for tag in document["tags"] if not tag.get("description"))
+    for name, scheme in document["components"]["securitySchemes"].items():
+        if not scheme.get("description"):
+            yield f"security scheme {name}"
+    scopes = document["components"]["securitySchemes"]["OAuth2"]["flows"]["authorizationCode"]["scopes"]
+    yield from (f"scope {scope}" for scope, text in scopes.items() if not text)
+
+
+def test_every_part_of_the_document_is_described(full: dict[str, Any]) -> None:
+    assert list(undocumented(full)) == []
+
+
+def texts(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("description", "summary") and isinstance(value, str):
+                yield value
+            elif key not in ("example", "properties"):
+                yield from texts(value)
+        yield from (text for part in node.get("properties", {}).values() for text in texts(part))
+    elif isinstance(node, list):
+        for value in node:
+            yield from texts(value)
+
+
+def test_no_text_contains_a_citation(full: dict[str, Any]) -> None:
+    assert [text for text in texts(full) if "spec/" in text or "decisions/" in text or "changes." in text] == []
+
+
+def test_every_documented_path_parameter_and_header_exists(full_table: EndpointTable) -> None:
+    parameters = {name for each in full_table for name in each.operation.parameters}
+    assert {name.rpartition("{")[2].rstrip("}") for name in openapi_texts.PATH_PARAMETERS} == parameters
+    headers = {name for each in full_table for name in each.operation.headers} - {"Authorization"}
+    assert set(openapi_texts.HEADERS) - {openapi_texts.REASON_HEADER} == headers
+
+
+def success_example(endpoint: Endpoint, described: dict[str, Any]) -> Any:
+    return described["responses"][str(endpoint.operation.success)]["content"]["application/json"]["example"]
+
+
+def test_every_example_decodes_as_its_type(full: dict[str, Any], full_table: EndpointTable) -> None:
+    described = operations(full)
+    count = 0
+    for endpoint in full_table:
+        operation = endpoint.operation
+        if operation.success != 204 and operation.media_type == "application/json":
+            codec.decode(codec.encode(success_example(endpoint, described[endpoint.name])), operation.result)
+            count += 1
+        if operation.body is not NoneType:
+            kind = "application/x-www-form-urlencoded" if operation.form else "application/json"
+            media = described[endpoint.name]["requestBody"]["content"][kind]
+            codec.decode(codec.encode(media["example"]), operation.body)
+            count += 1
+    assert count > 400
+
+
+def absolute(node: Any) -> Any:
+    """Return a schema whose references name the registered document."""
+    if isinstance(node, dict):
+        return {key: DOCUMENT_URI + value if key == "$ref" else absolute(value) for key, value in node.items()}
+    return [absolute(each) for each in node] if isinstance(node, list) else node
+
+
+def test_every_example_matches_its_schema(full: dict[str, Any]) -> None:
+    registry = Registry().with_resource(DOCUMENT_URI, Resource(full, DRAFT202012))
+    for name, operation in operations(full).items():
+        for part in (operation.get("requestBody", {}), *operation["responses"].values()):
+            for media in part.get("content", {}).values():
+                if "example" in media:
+                    validator = Draft202012Validator(absolute(media["schema"]), registry=registry)
+                    problems = [error.message for error in validator.iter_errors(media["example"])]
+                    assert problems == [], name
+
+
+def test_error_examples_have_the_first_declared_code(full: dict[str, Any]) -> None:
+    for operation in operations(full).values():
+        for response in operation["responses"].values():
+            if "x-codes" in response:
+                assert response["content"]["application/json"]["example"]["code"] == response["x-codes"][0]
+
+
+def test_deprecated_operations_name_their_replacement(full: dict[str, Any]) -> None:
+    described = operations(full)
+    deprecated = {name: each["description"] for name, each in described.items() if each.get("deprecated")}
+    assert set(deprecated) == {
+        "deprecated_list_pins",
+        "deprecated_create_pin",
+        "deprecated_delete_pin",
+        "update_my_guild_member_nick",
+        "list_activity_instances",
+    }
+    for text in deprecated.values():
+        assert text.startswith("Deprecated: use ")
+        assert set(re.findall("`([a-z_]+)`", text.partition("\n")[0])) <= set(described)
+
+
+def test_deprecated_fields_are_marked(full: dict[str, Any]) -> None:
+    schemas = full["components"]["schemas"]
+    for name, key in (
+        ("Role", "color"),
+        ("Message", "interaction"),
+        ("CreateCommand", "dm_permission"),
+        ("BanUser", "delete_message_days"),
+        ("Guild", "region"),
+    ):
+        assert schemas[name]["properties"][key]["deprecated"] is True
+    assert "deprecated" not in schemas["Role"]["properties"]["colors"]
+
+
+def test_descriptions_tell_requirements(full: dict[str, Any]) -> None:
+    described = operations(full)
+    assert described["create_guild_role"]["description"] == (
+        "The new role is placed just above @everyone.\n\nRequires the permission `MANAGE_ROLES` in the guild."
+    )
+    assert (
+        "An OAuth2 access token needs the scope `guilds.members.read`."
+        in (described["get_my_guild_member"]["description"])
+    )
+    assert "`around` takes precedence over `before`" in described["list_messages"]["description"]
+    reason = next(each for each in described["create_guild_role"]["parameters"] if each["in"] == "header")
+    assert reason["name"] == "X-Audit-Log-Reason"
+    assert described["exchange_oauth2_token"]["security"] == [{"ClientCredentials": []}, {}]
 
 
 async def test_the_server_serves_the_document(server: Doorway, document: dict[str, Any]) -> None:

@@ -181,9 +181,7 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
 
 @handles(wire.UPDATE_MY_GUILD_MEMBER_NICK)
 def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.UpdateMyNick) -> wire.MyNick:
-    """Update the current member's nickname.
-
-    Deprecated in favor of updating the current member."""
+    """Update the current member's nickname."""
     found = _require_member(call, guild_id, call.user_id)
     if body.nick is not UNSET:
         found = actions.change(call, found, found.row._replace(nick=_clean_nick(body.nick)))

@@ -53,7 +53,7 @@ def create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None
 
 @handles(wire.DEPRECATED_CREATE_PIN)
 def deprecated_create_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Pin a message (deprecated route)."""
+    """Pin a message on the old route."""
     _pin(call, channel_id, message_id)
 
 
@@ -66,7 +66,7 @@ def delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None
 
 @handles(wire.DEPRECATED_DELETE_PIN)
 def deprecated_delete_pin(call: Call, channel_id: ChannelId, message_id: MessageId) -> None:
-    """Unpin a message (deprecated route)."""
+    """Unpin a message on the old route."""
     _unpin(call, channel_id, message_id)
 
 

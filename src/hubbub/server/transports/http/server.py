@@ -318,7 +318,7 @@ class HttpServer:
         segments, version = _split(request.rel_url.raw_path)
         if request.method in READ_METHODS and segments == ["openapi.json"]:
             exchange.route = "/openapi.json"
-            return EncodedResponse(200, self.openapi())
+            return EncodedResponse(200, await self.openapi())
         endpoint, values = self._table.find(exchange.method, segments)
         exchange.route = endpoint.operation.path
         actor = await self._admit(exchange, endpoint)
@@ -519,10 +519,11 @@ class HttpServer:
             await self._settle()
         return encoded
 
-    def openapi(self) -> bytes:
+    async def openapi(self) -> bytes:
         """Return the OpenAPI document, which is generated on first use."""
         if self._openapi is None:
-            self._openapi = openapi.document(self._table)
+            # In a thread, because generating it takes several hundred milliseconds.
+            self._openapi = await asyncio.to_thread(openapi.document, self._table)
         return self._openapi
 
     def client_address(self, request: web.Request) -> str:

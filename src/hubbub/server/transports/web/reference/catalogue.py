@@ -23,14 +23,14 @@ from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.operation import Command, Event, Operation, events_of, operations_of
 from hubbub.protocol.resources import gateway, webhook_events
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.transports.web.reference import types
-from hubbub.server.transports.web.reference.docstrings import (
+from hubbub.server.transports.docstrings import (
     Spans,
     TextSpan,
     attribute_docstrings,
     parse_docstring,
     summary,
 )
+from hubbub.server.transports.web.reference import types
 
 ROOT: Final = "/docs"
 RESOURCES: Final = f"{ROOT}/resources"

@@ -11,10 +11,10 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.transports.docstrings import Spans, TextSpan, summary
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import examples, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
-from hubbub.server.transports.web.reference.docstrings import Spans, TextSpan, summary
 from hubbub.server.transports.web.reference.types import Field
 
 _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (

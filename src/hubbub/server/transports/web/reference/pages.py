@@ -24,12 +24,12 @@ from hubbub.protocol.scopes import SCOPES
 from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
+from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
 from hubbub.server.transports.web.page_requests import Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import search, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
-from hubbub.server.transports.web.reference.docstrings import TextSpan, parse_docstring, summary
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.operations import Operations
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from hubbub.protocol import changes
+from hubbub.server.transports.docstrings import CHANGES, plain_text, summary
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference.catalogue import Catalogue
-from hubbub.server.transports.web.reference.docstrings import CHANGES, plain_text, summary
 
 QUERY_MAX: Final = 100
 """Maximum length of a query; the rest is ignored."""

@@ -14,7 +14,7 @@ from hubbub.protocol.ids import Snowflake, WideInt
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.protocol.sounds import SoundData
-from hubbub.server.transports.web.reference.docstrings import Spans, TextSpan, attribute_docstrings
+from hubbub.server.transports.docstrings import Spans, TextSpan, attribute_docstrings
 
 _PLAIN: Final[dict[Any, str]] = {
     str: "string",

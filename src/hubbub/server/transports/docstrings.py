@@ -72,9 +72,26 @@ def summary(subject: Any) -> Spans:
     return parse_docstring(own.strip().partition("\n\n")[0], vars(module))
 
 
+def details(subject: Any) -> list[Spans]:
+    """Return the paragraphs after the first of a docstring of a class or function."""
+    own = (vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__) or ""
+    constants = vars(sys.modules[subject.__module__])
+    return [parse_docstring(part, constants) for part in own.strip().split("\n\n")[1:]]
+
+
 def plain_text(spans: Spans) -> str:
     """Return the text without formatting."""
     return "".join(span.text for span in spans)
+
+
+def markdown(spans: Spans) -> str:
+    """Return the text with code and links as Markdown."""
+    return "".join(_markdown(span) for span in spans)
+
+
+def _markdown(span: TextSpan) -> str:
+    text = f"`{span.text}`" if span.code else span.text
+    return f"[{text}]({span.href})" if span.href else text
 
 
 def attribute_docstrings(kind: type) -> dict[str, Spans]:
