@@ -113,6 +113,16 @@ def revoke(
     return len(revoked)
 
 
+def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:
+    """Delete a user's access tokens that expired before a time and that no gateway session can still use."""
+    tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?", user_id, before_ms)
+
+
+def delete_access_token(tx: Tx, user_id: int, token_id: int) -> None:
+    """Delete an access token that is replaced by another."""
+    tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id)
+
+
 def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
     """Close the sessions of deleted tokens and revoke their child tokens (those of a publisher's games)."""
     publish_actor_changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))

@@ -6,12 +6,12 @@ it and it survives a restart.
 
 import hashlib
 import hmac
-import secrets
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
+from hubbub.server.core import meta
 from hubbub.server.core.store import Tx
 
 VALID_SECONDS: Final = 86_400
@@ -29,18 +29,12 @@ _KEY: Final = "cdn_key"
 
 def find_key(tx: Tx) -> bytes | None:
     """Return the signing key, or None if nothing was signed yet."""
-    stored: str | None = tx.value("SELECT value FROM meta WHERE name = ?", _KEY)
-    return None if stored is None else bytes.fromhex(stored)
+    return meta.find_key(tx, _KEY)
 
 
 def get_key(tx: Tx) -> bytes:
     """Return the signing key; the first use creates it and must be in a write transaction."""
-    key = find_key(tx)
-    if key is None:
-        key = secrets.token_bytes(32)
-        tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", _KEY, key.hex())
-        key = find_key(tx) or key
-    return key
+    return meta.find_or_create_key(tx, _KEY)
 
 
 def attachment_key(attachment_id: int) -> str:

@@ -10,7 +10,6 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse, UnreachableError
-from hubbub.server.core.store import Tx
 
 SIGNATURE_HEADER: Final = "X-Signature-Ed25519"
 TIMESTAMP_HEADER: Final = "X-Signature-Timestamp"
@@ -18,12 +17,6 @@ USER_AGENT: Final = "Hubbub-Webhook/1.0"
 
 REJECTED_STATUS: Final = 401
 """The status that an endpoint must return for a forged request."""
-
-
-def find_key(tx: Tx, application_id: int) -> bytes | None:
-    """Return an application's private key, or None if the application was deleted."""
-    key = tx.value("SELECT signing_key FROM applications WHERE id = ?", application_id)
-    return None if key is None else bytes(key)
 
 
 def signed_headers(key: bytes, now_ms: int, body: bytes) -> dict[str, str]:

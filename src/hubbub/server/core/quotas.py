@@ -12,12 +12,12 @@ from hubbub.server.core.call import Call
 def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
     """Count one action of this kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
-    Each slot of the quota is a row of `slowmodes`, so the table never grows beyond the limit."""
+    Each slot of the quota is a row, so the table never grows beyond the limit."""
     if call.config.rate_limits != "real":
         return
     window_ms = int(limit.seconds * 1000)
     rows = call.tx.all(
-        "SELECT kind, last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind LIKE ?",
+        "SELECT slot, last_ms FROM quotas WHERE owner_id = ? AND user_id = ? AND slot LIKE ?",
         owner_id,
         user_id,
         f"{kind}:%",
@@ -28,8 +28,8 @@ def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: 
         error = limit.code or errors.RATE_LIMITED
         raise error(retry_after=(earliest + window_ms - call.now) / 1000, **{"global": False})
     call.tx.run(
-        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, ?, ?) "
-        "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        "INSERT INTO quotas (owner_id, user_id, slot, last_ms) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (owner_id, user_id, slot) DO UPDATE SET last_ms = excluded.last_ms",
         owner_id,
         user_id,
         slot,

@@ -25,7 +25,7 @@ from hubbub.protocol.resources.identity_providers import ProviderClient
 from hubbub.protocol.resources.lobbies import CreateLobby, LobbyMemberRequest
 from hubbub.protocol.resources.roles import RoleTags
 from hubbub.protocol.resources.skus import CreateSku
-from hubbub.server.core import auth
+from hubbub.server.core import auth, meta
 from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.core.sqlite import SqliteDatabase
@@ -141,7 +141,7 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
     fingerprint = hashlib.sha256(codec.encode([seed, world])).hexdigest()
 
     def step(tx: Tx) -> BuiltWorld | None:
-        found = tx.value("SELECT value FROM meta WHERE name = 'world'")
+        found = meta.find(tx, "world")
         if found == fingerprint:
             return None
         if found is not None:
@@ -149,7 +149,7 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
                 (), "the store contains another world or seed; use the same world and seed, or an empty --data folder"
             )
         built = build(app.make_call(tx), world, seed)
-        tx.run("INSERT INTO meta (name, value) VALUES ('world', ?)", fingerprint)
+        meta.insert(tx, "world", fingerprint)
         return built
 
     built = await app.database.write(step)
@@ -412,9 +412,9 @@ class _Builder:
     ) -> None:
         user_id = self._user_id(name)
         if name == guild.owner:
-            members.add_roles(self._call.tx, built.id, user_id, role_ids)
+            roles.assign(self._call.tx, built.id, user_id, role_ids)
         else:
-            members.add(self._call, built.id, user_id, roles=role_ids, nick=nick, welcome=False)
+            members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, welcome=False)
 
     def _lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)

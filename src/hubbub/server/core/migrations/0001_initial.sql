@@ -801,6 +801,14 @@ CREATE TABLE message_nonces (
 CREATE INDEX message_nonces_created ON message_nonces (created_ms);
 
 -- Time of the last message and the last created thread of a user in a channel with slow mode.
+CREATE TABLE quotas (
+    owner_id BIGINT NOT NULL,
+    user_id BIGINT NOT NULL,
+    slot TEXT NOT NULL,
+    last_ms BIGINT NOT NULL,
+    PRIMARY KEY (owner_id, user_id, slot)
+) {without_rowid};
+
 CREATE TABLE slowmodes (
     channel_id BIGINT NOT NULL,
     user_id BIGINT NOT NULL,

@@ -155,5 +155,5 @@ def disable_totp(call: Call, row: UserRow) -> None:
 
 
 def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
-    store.set_mfa_enabled(call.tx, row.id, enabled)
+    users.set_mfa_enabled(call.tx, row.id, enabled)
     users.publish(call, row._replace(mfa_enabled=int(enabled)))

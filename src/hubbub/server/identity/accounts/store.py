@@ -204,11 +204,6 @@ def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
     return bool(tx.run("DELETE FROM backup_codes WHERE user_id = ? AND hash = ?", user_id, digest))
 
 
-def set_mfa_enabled(tx: Tx, user_id: int, enabled: bool) -> None:
-    """Store whether a user has a second factor."""
-    tx.run("UPDATE users SET mfa_enabled = ? WHERE id = ?", int(enabled), user_id)
-
-
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now: int) -> None:
     """Insert an MFA ticket and delete expired ones."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now)

@@ -30,6 +30,9 @@ from hubbub.server.identity.applications.store import (
     INVITED,
     ApplicationRow,
     TesterRow,
+    add_flag,
+    children,
+    client_secret_hash,
     delete_tester,
     delete_tester_of_all,
     family,
@@ -37,6 +40,7 @@ from hubbub.server.identity.applications.store import (
     find,
     find_by_bot,
     find_many,
+    find_signing_key,
     find_tester,
     ids_of_guild,
     is_tester,
@@ -44,6 +48,7 @@ from hubbub.server.identity.applications.store import (
     list_tested,
     list_testers,
     save_tester,
+    set_parent,
 )
 from hubbub.server.identity.applications.views import ApplicationSettings, application, partial_application, settings
 from hubbub.server.identity.users import UserDeletionRequested
@@ -108,4 +113,9 @@ __all__ = [
     "reset_client_secret",
     "settings",
     "standard_redirect",
+    "add_flag",
+    "children",
+    "set_parent",
+    "find_signing_key",
+    "client_secret_hash",
 ]

@@ -18,7 +18,7 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.outbound_http import OutboundClient, OutboundResponse
 from hubbub.server.identity.applications import rules
-from hubbub.server.identity.applications.store import ApplicationRow
+from hubbub.server.identity.applications.store import ApplicationRow, find_signing_key
 
 
 class EndpointSigner(msgspec.Struct, frozen=True):
@@ -59,7 +59,7 @@ async def require_event_endpoint(operation: AsyncOperation, name: str, url: str,
 
 
 def _signer(call: Call, application_id: int) -> EndpointSigner:
-    key = payload_signatures.find_key(call.tx, application_id)
+    key = find_signing_key(call.tx, application_id)
     assert key is not None
     return EndpointSigner(ApplicationId(application_id), key, call.now)
 

@@ -212,3 +212,31 @@ def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
 def delete_tester_of_all(tx: Tx, user_id: int) -> None:
     """Delete a user from every application's testers."""
     tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)
+
+
+def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:
+    """Set the publisher of an application."""
+    tx.run("UPDATE applications SET parent_id = ? WHERE id = ?", parent_id, application_id)
+
+
+def add_flag(tx: Tx, application_id: int, flag: int) -> None:
+    """Add a flag to an application."""
+    tx.run("UPDATE applications SET flags = flags | ? WHERE id = ?", flag, application_id)
+
+
+def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
+    """List the games of a publisher."""
+    rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", parent_id)
+    return [ApplicationId(row[0]) for row in rows]
+
+
+def find_signing_key(tx: Tx, application_id: int) -> bytes | None:
+    """Return an application's private key, or None if the application was deleted."""
+    key = tx.value("SELECT signing_key FROM applications WHERE id = ?", application_id)
+    return None if key is None else bytes(key)
+
+
+def client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
+    """Return the SHA-256 hash of an application's secret, or None."""
+    stored = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)
+    return None if stored is None else bytes(stored)

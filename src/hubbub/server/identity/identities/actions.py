@@ -272,8 +272,8 @@ def join_family(call: Call, child: ApplicationRow, parent: ApplicationRow) -> No
     """Make an application a publisher's game, permanently. Its own players are deleted (spec/sdk.md#8.7)."""
     call.notify(FamilyJoined(application_id=child.id, parent_id=parent.id))
     delete_players(call, child)
-    store.set_parent(call.tx, child.id, parent.id)
-    store.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
+    applications.set_parent(call.tx, child.id, parent.id)
+    applications.add_flag(call.tx, parent.id, ApplicationFlags.PARENT)
     for user_id, token_ids in store.token_holders(call.tx, parent.id).items():
         # The publisher's tokens remain valid only for the exchange for child tokens, so end their sessions.
         auth.publish_actor_changed(call.tx, user_id, revoked=token_ids)

@@ -171,7 +171,7 @@ def get_publisher_link(call: Call, application_id: ApplicationId) -> wire.Publis
     return wire.PublisherLink(
         application_id=ApplicationId(row.id),
         parent_id=None if row.parent_id is None else ApplicationId(row.parent_id),
-        child_ids=store.children(call.tx, row.id),
+        child_ids=applications.children(call.tx, row.id),
     )
 
 

@@ -46,7 +46,7 @@ def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetTy
         if not oauth2.is_public(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    stored = oauth2.client_secret_hash(call.tx, row.id)
+    stored = applications.client_secret_hash(call.tx, row.id)
     digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
     if stored is None or not hmac.compare_digest(stored, digest):
         raise errors.INVALID_CLIENT_SECRET()
@@ -99,7 +99,7 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
         return f"{child.name} already has a publisher, and that cannot be undone"
     if parent.parent_id is not None:
         return f"{parent.name} is itself a game of a publisher"
-    if store.children(call.tx, child.id):
+    if applications.children(call.tx, child.id):
         return f"{child.name} is itself a publisher"
     if oauth2.is_public(child) is not oauth2.is_public(parent):
         return "a publisher and its games must have the same client type: all public or all confidential"

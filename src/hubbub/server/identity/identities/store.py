@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from hubbub.protocol.ids import ApplicationId, UserId
+from hubbub.protocol.ids import UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
@@ -169,22 +169,6 @@ def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
 
 
 # Publishers
-
-
-def set_parent(tx: Tx, application_id: int, parent_id: int) -> None:
-    """Set the publisher of an application."""
-    tx.run("UPDATE applications SET parent_id = ? WHERE id = ?", parent_id, application_id)
-
-
-def add_flag(tx: Tx, application_id: int, flag: int) -> None:
-    """Add a flag to an application."""
-    tx.run("UPDATE applications SET flags = flags | ? WHERE id = ?", flag, application_id)
-
-
-def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
-    """List the games of a publisher."""
-    rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", parent_id)
-    return [ApplicationId(row[0]) for row in rows]
 
 
 def token_holders(tx: Tx, application_id: int) -> dict[UserId, list[int]]:

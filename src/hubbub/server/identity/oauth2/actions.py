@@ -215,7 +215,7 @@ def issue(
 
     `granted` are the scopes of the refresh token, if the access token has fewer."""
     family_id = call.new_id(Snowflake) if family_id is None else family_id
-    store.delete_expired_tokens(call.tx, user_id, call.now)
+    auth.delete_expired(call.tx, user_id, call.now - store.USED_TOKEN_RETENTION_MS)
     access_token = auth.issue(
         call.tx,
         kind="bearer",
@@ -254,7 +254,7 @@ def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str 
         raise invalid_scope("The requested scope exceeds the granted scope")
     # The new token keeps the ID of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
-    store.delete_access_token(call.tx, row.user_id, row.family_id)
+    auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
     return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
 

@@ -13,7 +13,6 @@ from hubbub.protocol.ids import ApplicationId, parse_wide
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.oauth2 import store
 from hubbub.server.identity.oauth2.oauth_errors import invalid_client, invalid_request
 
 
@@ -40,7 +39,7 @@ def require(
     if row is None:
         raise invalid_client()
     if given_secret is not None:
-        stored_hash = store.client_secret_hash(call.tx, row.id)
+        stored_hash = applications.client_secret_hash(call.tx, row.id)
         digest = hashlib.sha256(given_secret.encode("utf-8", "surrogatepass")).digest()
         if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()

@@ -107,12 +107,6 @@ _INSTALLATION_COLUMNS: Final = ", ".join(InstallationRow._fields)
 # Clients
 
 
-def client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
-    """Return the SHA-256 hash of an application's secret, or None."""
-    stored = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)
-    return None if stored is None else bytes(stored)
-
-
 def approved_scopes(tx: Tx, application_id: int) -> set[str]:
     """Return the restricted scopes that the operator approved for an application."""
     return {row[0] for row in tx.all("SELECT scope FROM approved_scopes WHERE application_id = ?", application_id)}
@@ -319,20 +313,6 @@ def access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
         "SELECT expires_ms FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id
     )
     return ends
-
-
-def delete_expired_tokens(tx: Tx, user_id: int, now: int) -> None:
-    """Delete a user's long-expired access tokens, which no gateway session can still use."""
-    tx.run(
-        "DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?",
-        user_id,
-        now - USED_TOKEN_RETENTION_MS,
-    )
-
-
-def delete_access_token(tx: Tx, user_id: int, token_id: int) -> None:
-    """Delete an access token that is replaced by another."""
-    tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id)
 
 
 def insert_refresh(tx: Tx, row: RefreshRow) -> None:

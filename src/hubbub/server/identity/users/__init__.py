@@ -16,6 +16,7 @@ from hubbub.server.identity.users.store import (
     find_many,
     insert,
     list_by_primary_guild,
+    set_mfa_enabled,
 )
 from hubbub.server.identity.users.views import deleted_user, my_user, user
 
@@ -50,4 +51,5 @@ __all__ = [
     "user",
     "set_primary_guild",
     "list_by_primary_guild",
+    "set_mfa_enabled",
 ]

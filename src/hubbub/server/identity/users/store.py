@@ -100,3 +100,8 @@ def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> l
 def delete(tx: Tx, user_id: int) -> None:
     """Delete a user. Their messages are shown as those of a deleted user."""
     tx.run("DELETE FROM users WHERE id = ?", user_id)
+
+
+def set_mfa_enabled(tx: Tx, user_id: int, enabled: bool) -> None:
+    """Store whether a user has a second factor."""
+    tx.run("UPDATE users SET mfa_enabled = ? WHERE id = ?", int(enabled), user_id)

@@ -51,7 +51,7 @@ def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
         created_at=now,
         expires_at=now + PROXY_TICKET_SECONDS,
     )
-    key = payload_signatures.find_key(call.tx, row.id)
+    key = applications.find_signing_key(call.tx, row.id)
     if key is None:
         raise errors.UNKNOWN_APPLICATION()
     data = codec.encode(payload)

@@ -1,9 +1,11 @@
-"""Read-only SQL for the audit_log table; `core.audit` writes it."""
+"""SQL for the audit_log table."""
 
 from typing import Any, NamedTuple
 
+import msgspec
+
 from hubbub.protocol.resources.audit_log import oldest_entry_id
-from hubbub.server.core.store import Tx
+from hubbub.server.core.store import Tx, placeholders
 
 
 class EntryRow(NamedTuple):
@@ -54,3 +56,46 @@ def page(
         *values,
         limit,
     )
+
+
+def insert(tx: Tx, guild_id: int, row: EntryRow) -> None:
+    """Insert an entry."""
+    tx.run(f"INSERT INTO audit_log (guild_id, {COLUMNS}) VALUES (?, {placeholders(row)})", guild_id, *row)
+
+
+def delete_expired(tx: Tx, guild_id: int, oldest_id: int, *, limit: int) -> None:
+    """Delete some of the entries with a lower ID than `oldest_id`."""
+    tx.run(
+        "DELETE FROM audit_log WHERE guild_id = ? AND id IN "
+        "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT ?)",
+        guild_id,
+        guild_id,
+        oldest_id,
+        limit,
+    )
+
+
+def find_deletion(
+    tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
+) -> tuple[int, int] | None:
+    """Return ID and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
+
+    The moderator and the reason must also match."""
+    for entry_id, options, entry_reason in tx.all(
+        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
+        "AND target_id = ? ORDER BY id DESC",
+        guild_id,
+        since_id,
+        actor_id,
+        author_id,
+    ):
+        stored: dict[str, str] = msgspec.json.decode(options)
+        if stored.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
+            return entry_id, int(stored["count"])
+    return None
+
+
+def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
+    """Update the count of an audit log entry for deletions."""
+    options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
+    tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

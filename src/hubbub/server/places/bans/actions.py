@@ -6,12 +6,12 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import bans as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import store
 from hubbub.server.places.bans.signals import MemberBanned
 from hubbub.server.places.bans.store import BanRow

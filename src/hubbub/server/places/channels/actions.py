@@ -11,11 +11,11 @@ from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, TagId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import channels as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import users
 from hubbub.server.places import guilds, roles
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import permission_split, rules, store, views
 from hubbub.server.places.channels.signals import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
@@ -227,7 +227,7 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
     orphans = store.list_children(call.tx, row.id) if row.type == ChannelType.GUILD_CATEGORY else []
     call.notify(ChannelsDeleted(guild_id=guild_id, channel_ids=(row.id,)))
     store.delete(call.tx, row.id)
-    was_referenced = store.clear_guild_references(call.tx, guild_id, row.id)
+    was_referenced = guilds.clear_channel_references(call.tx, guild_id, row.id)
     changes = audit.differences(view, None, (*AUDITED_FIELDS, "permission_overwrites"))
     audit.record(call, guild_id, AuditLogAction.CHANNEL_DELETE, target_id=row.id, changes=changes)
     publish(call, wire.CHANNEL_DELETE, row, view)

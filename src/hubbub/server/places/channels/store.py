@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.standing import ChannelRef, channel_ref
+
+SlowModeKind = Literal["message", "thread"]
+"""The two intervals of slow mode that are counted separately."""
 
 
 class ChannelRow(NamedTuple):
@@ -293,26 +296,6 @@ def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
     )
 
 
-_GUILD_REFERENCES: Final = (
-    "afk_channel_id",
-    "system_channel_id",
-    "rules_channel_id",
-    "public_updates_channel_id",
-    "safety_alerts_channel_id",
-    "widget_channel_id",
-)
-
-
-def clear_guild_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
-    """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
-    assignments = ", ".join(
-        f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _GUILD_REFERENCES
-    )
-    condition = " OR ".join(f"{column} = ?" for column in _GUILD_REFERENCES)
-    ids = [channel_id] * len(_GUILD_REFERENCES)
-    return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
-
-
 def recipients_of(tx: Tx, channel_id: int) -> list[int]:
     """List the recipients of a private channel, by user ID."""
     return [
@@ -343,3 +326,97 @@ def find_thread_member(tx: Tx, thread_id: int, user_id: int) -> ThreadMemberRow 
         thread_id,
         user_id,
     )
+
+
+def count_message(tx: Tx, thread_id: int) -> None:
+    """Increment the message counts of a thread."""
+    tx.run(
+        "UPDATE channels SET message_count = message_count + 1, total_message_sent = total_message_sent + 1 WHERE id = ?",
+        thread_id,
+    )
+
+
+def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
+    """Decrease the message count of a thread; the total of sent messages stays."""
+    tx.run(
+        "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
+        number,
+        number,
+        thread_id,
+    )
+
+
+def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
+    """Delete threads."""
+    for batch in batches(list(thread_ids)):
+        tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)
+
+
+def add_thread_members(tx: Tx, thread_id: int, number: int) -> None:
+    """Add a number, which may be negative, to the member count of a thread."""
+    tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", number, thread_id)
+
+
+def last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> int | None:
+    """Return when a user last sent a message or created a thread in a channel with slow mode, or None."""
+    found: int | None = tx.value(
+        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = ?", channel_id, user_id, kind
+    )
+    return found
+
+
+def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now: int) -> None:
+    """Record that a user sent a message or created a thread in a channel with slow mode."""
+    tx.run(
+        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
+        channel_id,
+        user_id,
+        kind,
+        now,
+    )
+
+
+def add_recipient(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
+    """Add a recipient to a private channel. Return False if the user is already in it."""
+    return (
+        tx.run(
+            "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "
+            "ON CONFLICT (channel_id, user_id) DO NOTHING",
+            channel_id,
+            user_id,
+            nick,
+            int(hidden),
+        )
+        > 0
+    )
+
+
+def remove_recipient(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Remove a recipient from a private channel. Return False if the user was not in it."""
+    return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
+
+
+def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
+    """Unhide a private channel for a recipient. Return False if it was not hidden."""
+    return (
+        tx.run(
+            "UPDATE recipients SET hidden = 0 WHERE channel_id = ? AND user_id = ? AND hidden = 1", channel_id, user_id
+        )
+        > 0
+    )
+
+
+def replace_recipient(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
+    """Replace a recipient of a private channel by another user."""
+    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
+
+
+def hide_for_all(tx: Tx, channel_id: int) -> None:
+    """Hide a private channel from every recipient."""
+    tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ?", channel_id)
+
+
+def delete_group(tx: Tx, channel_id: int) -> None:
+    """Delete a group without recipients."""
+    tx.run("DELETE FROM channels WHERE id = ?", channel_id)

@@ -4,10 +4,10 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import EmojiId, GuildId
 from hubbub.protocol.resources import emojis as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.emojis import store, views
 from hubbub.server.places.emojis.signals import EmojiDeleted
 from hubbub.server.places.emojis.store import EmojiRow

@@ -9,10 +9,10 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guild_tags as wire
 from hubbub.protocol.resources.users import PrimaryGuild
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guild_tags import store
 from hubbub.server.places.guild_tags.store import GuildTagRow
 from hubbub.server.places.guilds import GuildDeleted

@@ -11,6 +11,8 @@ from hubbub.server.places.guilds.store import (
     GuildRow,
     NewChannel,
     NewOverwrite,
+    add_members,
+    clear_channel_references,
     count_of_user,
     count_online,
     find,
@@ -18,6 +20,7 @@ from hubbub.server.places.guilds.store import (
     ids_of_user,
     is_member,
     member_ids,
+    set_moderated_bits,
     with_feature,
 )
 from hubbub.server.places.guilds.views import guild
@@ -53,4 +56,7 @@ __all__ = [
     "require_image_features",
     "default_contents",
     "with_feature",
+    "add_members",
+    "clear_channel_references",
+    "set_moderated_bits",
 ]

@@ -8,11 +8,11 @@ from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
-from hubbub.server.core import audit
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import roles
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import initial_contents, rules, store, views
 from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
 from hubbub.server.places.guilds.store import GuildRow

@@ -1,7 +1,7 @@
 """SQL for the guilds table, and for the rows created with a guild."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
@@ -219,3 +219,33 @@ def is_owner(tx: Tx, user_id: int) -> bool:
         user_id,
     )
     return found is not None
+
+
+_CHANNEL_REFERENCES: Final = (
+    "afk_channel_id",
+    "system_channel_id",
+    "rules_channel_id",
+    "public_updates_channel_id",
+    "safety_alerts_channel_id",
+    "widget_channel_id",
+)
+
+
+def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
+    """Clear a guild's references to a channel (system channel, AFK channel, ...). Return whether there were any."""
+    assignments = ", ".join(
+        f"{column} = CASE WHEN {column} = ? THEN NULL ELSE {column} END" for column in _CHANNEL_REFERENCES
+    )
+    condition = " OR ".join(f"{column} = ?" for column in _CHANNEL_REFERENCES)
+    ids = [channel_id] * len(_CHANNEL_REFERENCES)
+    return tx.run(f"UPDATE guilds SET {assignments} WHERE id = ? AND ({condition})", *ids, guild_id, *ids) > 0
+
+
+def add_members(tx: Tx, guild_id: int, number: int) -> None:
+    """Add a number, which may be negative, to the member count of a guild."""
+    tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", number, guild_id)
+
+
+def set_moderated_bits(tx: Tx, guild_id: int, bits: int) -> None:
+    """Store which kinds of auto moderation rules are enabled in a guild."""
+    tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)

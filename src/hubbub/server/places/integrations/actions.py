@@ -6,13 +6,13 @@ from hubbub.protocol.enums import ApplicationIntegrationType, AuditLogAction
 from hubbub.protocol.ids import ApplicationId, GuildId, IntegrationId
 from hubbub.protocol.resources import integrations as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import applications, oauth2, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.users import UserChanged, UserRow
 from hubbub.server.places import guilds, members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.integrations import views
 from hubbub.server.places.members import MemberAdded, MemberRemoved
 

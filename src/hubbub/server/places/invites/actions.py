@@ -12,10 +12,11 @@ from hubbub.protocol.ids import ChannelId, GuildId, RoleId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import invites as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
-from hubbub.server.core import audit, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import members, roles, vanity_urls
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.invites import rules, store, views
 from hubbub.server.places.invites.signals import GroupInviteAccepted
@@ -168,7 +169,7 @@ def accept(call: Call, row: InviteRow) -> None:
         return
     members.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
-    members.add(call, row.guild_id, call.user_id, roles=granted, temporary=bool(row.temporary))
+    members.add(call, row.guild_id, call.user_id, role_ids=granted, temporary=bool(row.temporary))
     _count_use(call, row)
 
 

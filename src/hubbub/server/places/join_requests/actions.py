@@ -7,10 +7,10 @@ from hubbub.protocol.ids import GuildId, JoinRequestId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import join_requests as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import guilds, members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted, GuildRow
 from hubbub.server.places.join_requests import rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow

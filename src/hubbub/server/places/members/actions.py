@@ -10,12 +10,12 @@ from hubbub.protocol.resources import members as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.guilds import GUILD_CREATE, GUILD_DELETE, UnavailableGuild
 from hubbub.protocol.resources.roles import RoleTags
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import users
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places import guilds, roles
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.members import rules, store, views
 from hubbub.server.places.members.signals import (
     MemberAdded,
@@ -35,7 +35,7 @@ def add(
     guild_id: int,
     user_id: int,
     *,
-    roles: Iterable[int] = (),
+    role_ids: Iterable[int] = (),
     nick: str | None = None,
     mute: bool = False,
     deaf: bool = False,
@@ -75,11 +75,11 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
-    role_ids = sorted(set(roles))
+    assigned = sorted(set(role_ids))
     if user.bot and permissions is not None:
-        role_ids.append(_create_bot_role(call, row, user.username, permissions))
-    store.add_roles(call.tx, guild_id, user_id, role_ids)
-    membership = Membership(row, tuple(RoleId(role) for role in role_ids), user)
+        assigned.append(_create_bot_role(call, row, user.username, permissions))
+    roles.assign(call.tx, guild_id, user_id, assigned)
+    membership = Membership(row, tuple(RoleId(role) for role in assigned), user)
     actor = call.actor_or_none
     if user.bot and actor is not None and actor.user_id != user_id:
         audit.record(call, guild_id, AuditLogAction.BOT_ADD, target_id=user_id)
@@ -165,8 +165,8 @@ def _change_roles(call: Call, before: Membership, after: Membership, *, logged: 
     guild_id, user_id = after.row.guild_id, after.row.user_id
     gained = [role for role in after.roles if role not in before.roles]
     lost = [role for role in before.roles if role not in after.roles]
-    store.add_roles(call.tx, guild_id, user_id, gained)
-    store.remove_roles(call.tx, guild_id, user_id, lost)
+    roles.assign(call.tx, guild_id, user_id, gained)
+    roles.unassign(call.tx, guild_id, user_id, lost)
     if not logged:
         return
     known = roles.find_many(call.tx, guild_id, gained + lost)

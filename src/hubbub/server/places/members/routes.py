@@ -94,7 +94,7 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         call,
         guild_id,
         user_id,
-        roles=[row.id for row in granted],
+        role_ids=[row.id for row in granted],
         nick=nick,
         mute=bool(body.mute),
         deaf=bool(body.deaf),

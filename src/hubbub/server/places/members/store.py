@@ -12,6 +12,7 @@ from hubbub.server.core.batches import batches, distinct_batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
+from hubbub.server.places import guilds, roles
 
 
 class MemberRow(NamedTuple):
@@ -265,8 +266,8 @@ def insert(tx: Tx, row: MemberRow, role_ids: Iterable[int] = ()) -> bool:
     """Insert a member and increment the member count; return False if they are already a member."""
     if not tx.run(f"INSERT INTO members ({COLUMNS}) VALUES ({placeholders(row)}) ON CONFLICT DO NOTHING", *row):
         return False
-    tx.run("UPDATE guilds SET member_count = member_count + 1 WHERE id = ?", row.guild_id)
-    add_roles(tx, row.guild_id, row.user_id, role_ids)
+    guilds.add_members(tx, row.guild_id, 1)
+    roles.assign(tx, row.guild_id, row.user_id, role_ids)
     return True
 
 
@@ -290,31 +291,11 @@ def update(tx: Tx, row: MemberRow) -> None:
     )
 
 
-def add_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Add roles to a member."""
-    rows = [(guild_id, user_id, role) for role in role_ids]
-    if rows:
-        tx.run_many(
-            "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
-        )
-
-
-def remove_roles(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
-    """Remove roles from a member."""
-    if role_ids:
-        tx.run(
-            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({placeholders(role_ids)})",
-            guild_id,
-            user_id,
-            *role_ids,
-        )
-
-
 def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
     """Delete members and their roles, and decrement the member count."""
     count = 0
     for batch in distinct_batches(user_ids):
         where = f"WHERE guild_id = ? AND user_id IN ({placeholders(batch)})"
-        tx.run(f"DELETE FROM member_roles {where}", guild_id, *batch)
+        roles.unassign_all(tx, guild_id, batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
-    tx.run("UPDATE guilds SET member_count = member_count - ? WHERE id = ?", count, guild_id)
+    guilds.add_members(tx, guild_id, -count)

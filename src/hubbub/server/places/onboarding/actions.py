@@ -7,9 +7,9 @@ from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import GuildId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds, members, roles
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.members import MemberRemoved, Membership
 from hubbub.server.places.onboarding import store
 from hubbub.server.places.onboarding.store import OnboardingRow

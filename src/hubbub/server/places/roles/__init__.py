@@ -6,12 +6,15 @@ from hubbub.server.places.roles.actions import change, create, delete
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import (
     RoleRow,
+    assign,
     delete_of_guild,
     find,
     find_many,
     find_permissions,
     insert_many,
     list_of_guild,
+    unassign,
+    unassign_all,
 )
 from hubbub.server.places.roles.views import partial_role, role
 
@@ -32,4 +35,7 @@ __all__ = [
     "partial_role",
     "find_permissions",
     "role",
+    "assign",
+    "unassign",
+    "unassign_all",
 ]

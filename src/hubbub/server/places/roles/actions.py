@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, RoleId
 from hubbub.protocol.resources import roles as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.roles import store, views
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import RoleRow

@@ -139,3 +139,30 @@ def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) ->
     ):
         bits[guild_id].append(permissions)
     return {guild_id: base_permissions(owners[guild_id] == user_id, 0, bits[guild_id]) for guild_id in ids}
+
+
+def assign(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
+    """Add roles to a member."""
+    rows = [(guild_id, user_id, role) for role in role_ids]
+    if rows:
+        tx.run_many(
+            "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows
+        )
+
+
+def unassign(tx: Tx, guild_id: int, user_id: int, role_ids: Sequence[int]) -> None:
+    """Remove roles from a member."""
+    if role_ids:
+        tx.run(
+            f"DELETE FROM member_roles WHERE guild_id = ? AND user_id = ? AND role_id IN ({placeholders(role_ids)})",
+            guild_id,
+            user_id,
+            *role_ids,
+        )
+
+
+def unassign_all(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> None:
+    """Remove all roles from some members."""
+    tx.run(
+        f"DELETE FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(user_ids)})", guild_id, *user_ids
+    )

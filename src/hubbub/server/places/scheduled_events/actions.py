@@ -11,10 +11,11 @@ from hubbub.protocol.enums import AuditLogAction, EventEntityType, EventStatus, 
 from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import scheduled_events as wire
-from hubbub.server.core import audit, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import stage_instances, voice_states
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved

@@ -6,10 +6,10 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId, SoundId
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.protocol.resources.emojis import PartialEmoji
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import emojis
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.soundboard import store, views
 from hubbub.server.places.soundboard.store import SoundRow
 from hubbub.server.places.standing import ChannelAccess

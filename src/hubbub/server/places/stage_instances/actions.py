@@ -8,10 +8,11 @@ from hubbub.protocol.enums import AuditLogAction, MessageType
 from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId, UserId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import stage_instances as wire
-from hubbub.server.core import audit, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import voice_states
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import NamesDrafted
 from hubbub.server.places.stage_instances import store, views

@@ -3,9 +3,9 @@
 from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import stickers as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.stickers import store, views
 from hubbub.server.places.stickers.store import StickerRow
 

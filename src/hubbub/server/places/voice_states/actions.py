@@ -10,11 +10,12 @@ from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import voice_states as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.members import Member
-from hubbub.server.core import audit, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged
 from hubbub.server.places import guilds, members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import access
 from hubbub.server.places.voice_states import rules, store, tickets, views
 from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAdded, VoiceChannelChanged

@@ -3,9 +3,9 @@
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
 from hubbub.protocol.resources import welcome_screens as wire
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.places import guilds
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.welcome_screens import store
 from hubbub.server.places.welcome_screens.store import WelcomeScreenRow

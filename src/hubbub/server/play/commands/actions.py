@@ -10,10 +10,11 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import CommandId, Snowflake
 from hubbub.protocol.resources import commands as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
-from hubbub.server.core import audit, quotas
+from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting, ApplicationRow
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.play.commands import definitions, rules, store, views
 from hubbub.server.play.commands.definitions import ValidatedCommand

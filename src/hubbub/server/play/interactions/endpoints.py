@@ -8,7 +8,7 @@ import msgspec
 from hubbub.protocol import codec
 from hubbub.protocol.ids import ApplicationId, InteractionId
 from hubbub.protocol.resources import interactions as wire
-from hubbub.server.core import jobs, payload_signatures
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.identity.applications import InteractionsEndpointChanged
@@ -66,7 +66,7 @@ def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.
 def find_target(call: Call, application_id: int) -> EndpointTarget | None:
     """Return the current endpoint of an application, or None if it has none."""
     row = applications.find(call.tx, application_id)
-    key = payload_signatures.find_key(call.tx, application_id)
+    key = applications.find_signing_key(call.tx, application_id)
     url = None if row is None else applications.settings(row).interactions_endpoint_url
     return None if url is None or key is None else EndpointTarget(url=url, key=key, now=call.now)
 

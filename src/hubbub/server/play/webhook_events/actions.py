@@ -9,7 +9,7 @@ from hubbub.protocol import changes, codec
 from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.ids import ApplicationId, Timestamp
 from hubbub.protocol.resources import webhook_events as wire
-from hubbub.server.core import jobs, payload_signatures
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationDeleting, EventWebhooksChanged
@@ -133,7 +133,7 @@ def application_deauthorized(call: Call, application_id: ApplicationId, user_id:
 def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
     """Return the current destination of an application's events, or None if it does not receive any."""
     row = applications.find(call.tx, application_id)
-    key = payload_signatures.find_key(call.tx, application_id)
+    key = applications.find_signing_key(call.tx, application_id)
     if row is None or key is None:
         return None
     if url is None:

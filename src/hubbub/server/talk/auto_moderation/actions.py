@@ -17,10 +17,10 @@ from hubbub.protocol.ids import AutoModerationRuleId, ChannelId, GuildId, Messag
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import auto_moderation as wire
 from hubbub.protocol.resources.embeds import EMBED_DESCRIPTION_MAX, EMBED_FIELD_VALUE_MAX, Embed, EmbedField
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import access
 from hubbub.server.talk import messages
 from hubbub.server.talk.auto_moderation import checks, store, views

@@ -9,6 +9,7 @@ from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import ChannelId, RoleId, Snowflake
 from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
 from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places import guilds
 
 
 class RuleRow(NamedTuple):
@@ -138,7 +139,7 @@ def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     """Update `guilds.moderated` from the enabled rules."""
     found = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
     bits = sum(_BITS[AutoModerationEventType(event_type)] for (event_type,) in found)
-    tx.run("UPDATE guilds SET moderated = ? WHERE id = ? AND moderated <> ?", bits, guild_id, bits)
+    guilds.set_moderated_bits(tx, guild_id, bits)
 
 
 def has_rules_for(tx: Tx, guild_id: int, bit: int) -> bool:

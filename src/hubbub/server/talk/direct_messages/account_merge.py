@@ -22,8 +22,8 @@ def merge(call: Call, signal: identities.AccountsMerged) -> None:
             store.delete_direct(call.tx, channel_id)
             if others == [int(signal.user_id)] or not others:
                 # A channel with the account itself: no other user is left in it.
-                store.remove(call.tx, channel_id, signal.source_id)
-                store.hide_all(call.tx, channel_id)
+                channels.remove_recipient(call.tx, channel_id, signal.source_id)
+                channels.hide_for_all(call.tx, channel_id)
                 continue
             if store.find_direct(call.tx, signal.user_id, others[0]) is None:
                 store.insert_direct(call.tx, signal.user_id, others[0], channel_id)
@@ -32,8 +32,8 @@ def merge(call: Call, signal: identities.AccountsMerged) -> None:
                 channels.update(call.tx, row, after)
                 row = after
         if int(signal.user_id) in others:
-            store.remove(call.tx, channel_id, signal.source_id)
+            channels.remove_recipient(call.tx, channel_id, signal.source_id)
         else:
-            store.replace(call.tx, channel_id, signal.source_id, signal.user_id)
+            channels.replace_recipient(call.tx, channel_id, signal.source_id, signal.user_id)
         messages.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
         actions.publish_moved(call, row, signal.user_id, others)

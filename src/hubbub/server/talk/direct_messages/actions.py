@@ -30,12 +30,12 @@ def open_direct(call: Call, other: UserRow) -> PrivateChannel:
         row = ChannelRow(id=call.new_id(ChannelId), type=ChannelType.DM)
         channels.insert(call.tx, row)
         store.insert_direct(call.tx, call.user_id, other.id, row.id)
-        store.add(call.tx, row.id, call.user_id)
-        store.add(call.tx, row.id, other.id, hidden=True)
+        channels.add_recipient(call.tx, row.id, call.user_id)
+        channels.add_recipient(call.tx, row.id, other.id, hidden=True)
         appeared = True
     else:
         row = _get(call, channel_id)
-        appeared = store.unhide(call.tx, channel_id, call.user_id)
+        appeared = channels.unhide(call.tx, channel_id, call.user_id)
     view = channels.private(row, [users.user(other)])
     if appeared and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
@@ -53,7 +53,7 @@ def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None
     channels.insert(call.tx, row)
     recipients = [call.user_id, *others]
     for user_id in recipients:
-        store.add(call.tx, row.id, user_id, nick=nicks.get(user_id))
+        channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
     for user_id in recipients:
         _announce(call, row, user_id)
     return channels.private_for(call, row, call.user_id)
@@ -74,7 +74,7 @@ def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
         return
     row = _get(call, signal.channel.id)
     for user_id, bot in hidden:
-        store.unhide(call.tx, row.id, user_id)
+        channels.unhide(call.tx, row.id, user_id)
         if not bot:
             _announce(call, row, user_id)
 
@@ -85,7 +85,7 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     if user.id in present:
         return False
     rules.require_size(len(present) + 1)
-    store.add(call.tx, group.id, user.id, nick=nick)
+    channels.add_recipient(call.tx, group.id, user.id, nick=nick)
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
     call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
     _announce(call, group, user.id)
@@ -108,7 +108,7 @@ def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateCh
     """Remove a user from a group and return the group as they last saw it. An empty group is deleted."""
     view = channels.private_for(call, group, user.id)
     call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
-    if not store.remove(call.tx, group.id, user.id):
+    if not channels.remove_recipient(call.tx, group.id, user.id):
         raise errors.UNKNOWN_USER()
     call.tx.emit(channel_wire.CHANNEL_DELETE, view, Audience.of_users(user.id))
     if _publish_removal(call, group, user):
@@ -125,7 +125,7 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
         return
     for group in store.list_groups(call.tx, signal.user_id):
         call.notify(RecipientRemoving(channel_id=group.id, user_id=user.id))
-        store.remove(call.tx, group.id, user.id)
+        channels.remove_recipient(call.tx, group.id, user.id)
         _publish_removal(call, group, user)
 
 
@@ -143,7 +143,7 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     remaining = store.recipients(call.tx, [group.id]).get(group.id, [])
     if not remaining:
         call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
-        store.delete_channel(call.tx, group.id)
+        channels.delete_group(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))
     call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining))

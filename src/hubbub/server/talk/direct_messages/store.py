@@ -25,26 +25,6 @@ def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
     )
 
 
-def add(tx: Tx, channel_id: int, user_id: int, *, nick: str | None = None, hidden: bool = False) -> bool:
-    """Add a recipient to a private channel. Return False if the user is already in it."""
-    return (
-        tx.run(
-            "INSERT INTO recipients (channel_id, user_id, nick, hidden) VALUES (?, ?, ?, ?) "
-            "ON CONFLICT (channel_id, user_id) DO NOTHING",
-            channel_id,
-            user_id,
-            nick,
-            int(hidden),
-        )
-        > 0
-    )
-
-
-def remove(tx: Tx, channel_id: int, user_id: int) -> bool:
-    """Remove a recipient from a private channel. Return False if the user was not in it."""
-    return tx.run("DELETE FROM recipients WHERE channel_id = ? AND user_id = ?", channel_id, user_id) > 0
-
-
 def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
     """Return the recipients of private channels by channel ID, ordered by user ID."""
     found: dict[int, list[int]] = {}
@@ -67,16 +47,6 @@ def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
             channel_id,
         )
     ]
-
-
-def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
-    """Unhide a private channel for a recipient. Return False if it was not hidden."""
-    return (
-        tx.run(
-            "UPDATE recipients SET hidden = 0 WHERE channel_id = ? AND user_id = ? AND hidden = 1", channel_id, user_id
-        )
-        > 0
-    )
 
 
 def list_visible(tx: Tx, user_id: int) -> list[ChannelRow]:
@@ -108,16 +78,6 @@ def list_channels(tx: Tx, user_id: int) -> list[int]:
 def delete_direct(tx: Tx, channel_id: int) -> None:
     """Delete the record that a channel is the direct message channel of two users."""
     tx.run("DELETE FROM direct_messages WHERE channel_id = ?", channel_id)
-
-
-def replace(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
-    """Replace a recipient of a private channel by another user."""
-    tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
-
-
-def hide_all(tx: Tx, channel_id: int) -> None:
-    """Hide a private channel from every recipient."""
-    tx.run("UPDATE recipients SET hidden = 1 WHERE channel_id = ?", channel_id)
 
 
 def count_groups(tx: Tx, user_id: int) -> int:
@@ -153,8 +113,3 @@ def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
         one,
     )
     return {row[0]: row[1] for row in rows}
-
-
-def delete_channel(tx: Tx, channel_id: int) -> None:
-    """Delete a group without recipients."""
-    tx.run("DELETE FROM channels WHERE id = ?", channel_id)

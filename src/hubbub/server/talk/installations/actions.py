@@ -4,12 +4,12 @@ from hubbub.protocol.enums import AuditLogAction, Scope
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.protocol.resources.webhooks import WEBHOOK_NAME_MAX
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.identity.oauth2 import InstallationRequested, InstallationRow, WebhookRequested
 from hubbub.server.places import guilds, integrations, members, roles
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
 from hubbub.server.places.standing import access

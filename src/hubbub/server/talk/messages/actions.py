@@ -14,11 +14,11 @@ from hubbub.protocol.ids import ChannelId, MessageId, RoleId, Snowflake
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.members import PartialMember
-from hubbub.server.core import audit
 from hubbub.server.core.batches import batches
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
-from hubbub.server.places import members
+from hubbub.server.places import audit_log, members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.places.standing import access as core_access
@@ -217,9 +217,9 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
     since = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
-    entry = store.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
+    entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
     if entry is not None:
-        store.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
+        audit_log.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
         return
     audit.record(
         call,

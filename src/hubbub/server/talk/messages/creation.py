@@ -14,6 +14,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
+from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import (
     drafts,
@@ -54,7 +55,7 @@ def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMes
         rules.require_slowmode_elapsed(call, access)
     created, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
     if is_slowed:
-        store.record_last_message(call.tx, access.channel.id, call.user_id, call.now)
+        channels.record_use(call.tx, access.channel.id, call.user_id, "message", call.now)
     return created if encoded is None else msgspec.Raw(encoded)
 
 

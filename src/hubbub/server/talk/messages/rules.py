@@ -14,6 +14,7 @@ from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.identity import relationships, user_settings
+from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.places.standing import access as core_access
 from hubbub.server.talk.messages import json_columns, store, views
@@ -136,7 +137,7 @@ def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
 
 def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
     """Raise SLOWMODE_RATE_LIMIT if the caller sent a message too recently."""
-    last_ms = store.last_message_ms(call.tx, access.channel.id, call.user_id)
+    last_ms = channels.last_use_ms(call.tx, access.channel.id, call.user_id, "message")
     if last_ms is None or last_ms > call.now:
         return
     left_ms = last_ms + access.channel.rate_limit_per_user * 1000 - call.now

@@ -6,8 +6,6 @@ the number of messages grows."""
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.polls import PollAnswerCount
 from hubbub.server.core.batches import batches
@@ -240,16 +238,10 @@ def set_reacted(tx: Tx, channel_id: int, message_id: int, reacted: bool) -> None
 
 
 def delete(tx: Tx, channel_id: int, rows: Sequence[MessageRow]) -> None:
-    """Delete messages with their reactions and votes."""
+    """Delete messages. Listeners of `MessagesDeleted` delete their reactions and votes."""
     for batch in batches(rows):
         ids = [row.id for row in batch]
         tx.run(f"DELETE FROM messages WHERE channel_id = ? AND id IN ({placeholders(ids)})", channel_id, *ids)
-        reacted = [row.id for row in batch if row.reacted]
-        if reacted:
-            tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(reacted)})", *reacted)
-        polled = [row.id for row in batch if row.has_poll]
-        for table in ("poll_votes", "poll_counts") if polled else ():
-            tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(polled)})", *polled)
 
 
 def list_by_author_in_guild(tx: Tx, guild_id: int, author_id: int, since_id: int, limit: int) -> list[MessageRow]:
@@ -390,25 +382,6 @@ def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_i
     )
 
 
-def last_message_ms(tx: Tx, channel_id: int, user_id: int) -> int | None:
-    """Return when a user last sent a message in a channel with slowmode, or None."""
-    found: int | None = tx.value(
-        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'message'", channel_id, user_id
-    )
-    return found
-
-
-def record_last_message(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
-    """Record when a user sent a message in a channel with slowmode."""
-    tx.run(
-        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'message', ?) "
-        "ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
-        channel_id,
-        user_id,
-        now,
-    )
-
-
 def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
     """Return reaction counts of messages by emoji, in the order of their first reaction."""
     found: dict[int, list[ReactionCountRow]] = {}
@@ -445,29 +418,3 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
             count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter is not None)
             found.setdefault(message_id, []).append(count)
     return found
-
-
-def find_deletion(
-    tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
-) -> tuple[int, int] | None:
-    """Return ID and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
-
-    The moderator and the reason must also match."""
-    for entry_id, options, entry_reason in tx.all(
-        "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
-        "AND target_id = ? ORDER BY id DESC",
-        guild_id,
-        since_id,
-        actor_id,
-        author_id,
-    ):
-        stored: dict[str, str] = msgspec.json.decode(options)
-        if stored.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
-            return entry_id, int(stored["count"])
-    return None
-
-
-def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
-    """Update the count of an audit log entry for deletions."""
-    options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
-    tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)

@@ -7,9 +7,9 @@ from hubbub.protocol.enums import AuditLogAction, MessageType
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources import pins as wire
 from hubbub.protocol.resources.messages import MessageReference
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow

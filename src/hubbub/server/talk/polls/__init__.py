@@ -8,7 +8,11 @@ SLICE = Slice(
     name="polls",
     modules=(routes,),
     jobs={actions.EXPIRE: jobs.expire},
-    listeners={messages.MessageCreated: actions.schedule_end, messages.DeferredMessageCompleted: actions.schedule_end},
+    listeners={
+        messages.MessageCreated: actions.schedule_end,
+        messages.DeferredMessageCompleted: actions.schedule_end,
+        messages.MessagesDeleted: actions.on_messages_deleted,
+    },
 )
 
 __all__ = ["SLICE"]

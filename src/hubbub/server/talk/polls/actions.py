@@ -98,3 +98,8 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
 
 def _key(message_id: int) -> str:
     return f"poll-{int(message_id)}"
+
+
+def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+    """Delete the votes of deleted polls."""
+    store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.has_poll])

@@ -1,8 +1,9 @@
 """SQL for the poll_votes and poll_counts tables. The messages slice reads the counts for its views."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from hubbub.server.core.store import Tx
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
 
 
 def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:
@@ -53,3 +54,10 @@ def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int)
         limit,
     )
     return [user_id for (user_id,) in rows]
+
+
+def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
+    """Delete the votes and vote counts of some polls."""
+    for batch in batches(message_ids):
+        for table in ("poll_votes", "poll_counts"):
+            tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -1,8 +1,13 @@
-"""Reactions to messages. The messages slice shows them, and deletes them with their message."""
+"""Reactions to messages. The messages slice shows them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.talk.reactions import routes
+from hubbub.server.talk import messages
+from hubbub.server.talk.reactions import actions, routes
 
-SLICE = Slice(name="reactions", modules=(routes,))
+SLICE = Slice(
+    name="reactions",
+    modules=(routes,),
+    listeners={messages.MessagesDeleted: actions.on_messages_deleted},
+)
 
 __all__ = ["SLICE"]

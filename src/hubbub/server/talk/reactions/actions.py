@@ -96,3 +96,8 @@ def _partial(row: ReactionRow) -> PartialEmoji:
         name=row.emoji_name,
         animated=True if row.animated else UNSET,
     )
+
+
+def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
+    """Delete the reactions to deleted messages."""
+    store.delete_of_messages(call.tx, [row.id for row in signal.rows if row.reacted])

@@ -1,8 +1,10 @@
 """SQL for the reactions table. The messages slice reads the counts for its views."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from hubbub.server.core.store import Tx
+from hubbub.server.core.batches import batches
+from hubbub.server.core.store import Tx, placeholders
 
 
 class ReactionRow(NamedTuple):
@@ -91,3 +93,9 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limi
             limit,
         )
     ]
+
+
+def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
+    """Delete all reactions to some messages."""
+    for batch in batches(message_ids):
+        tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -11,11 +11,12 @@ from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, GuildId, TagId, UserId
 from hubbub.protocol.resources import channels as channel_wire
 from hubbub.protocol.resources import threads as wire
-from hubbub.server.core import audit, jobs
+from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, members
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelRow, ThreadMemberRow
 from hubbub.server.talk.threads import store
 
@@ -195,7 +196,7 @@ def delete(call: Call, row: ChannelRow) -> None:
 def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int]) -> None:
     """Delete threads and all dependent data without publishing events."""
     call.notify(channels.ChannelsDeleted(guild_id=guild_id, channel_ids=tuple(thread_ids)))
-    store.delete_rows(call.tx, thread_ids)
+    channels.delete_threads(call.tx, thread_ids)
 
 
 def _logged(row: ChannelRow) -> LoggedThread:

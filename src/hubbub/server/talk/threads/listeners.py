@@ -16,7 +16,7 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
         return
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
     if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
-        store.count_message(call.tx, ref.id)
+        channels.count_message(call.tx, ref.id)
     is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
     joins = is_user_message and channels.find_thread_member(call.tx, ref.id, message.author_id) is None
     if not joins and not ref.archived:
@@ -40,7 +40,7 @@ def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
         if len(signal.rows) > uncounted:
-            store.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
+            channels.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
 
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:

@@ -106,11 +106,11 @@ def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowed(call, channel_access):
         return
-    last_ms = store.find_last_created(call.tx, channel_access.channel.id, call.user_id)
+    last_ms = channels.last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
     if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
         wait = (last_ms + seconds * 1000 - call.now) / 1000
         raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait, **{"global": False})
-    store.record_created(call.tx, channel_access.channel.id, call.user_id, call.now)
+    channels.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now)
 
 
 def require_tags(

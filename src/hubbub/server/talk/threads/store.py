@@ -1,10 +1,11 @@
 """SQL for threads and for the thread_members table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places import channels
 from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
 
 _THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
@@ -47,7 +48,7 @@ def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
         *row,
     )
     if new:
-        tx.run("UPDATE channels SET member_count = member_count + 1 WHERE id = ?", row.thread_id)
+        channels.add_thread_members(tx, row.thread_id, 1)
     return bool(new)
 
 
@@ -55,7 +56,7 @@ def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
     """Delete a membership, update the member count and return whether it existed."""
     deleted = tx.run("DELETE FROM thread_members WHERE thread_id = ? AND user_id = ?", thread_id, user_id)
     if deleted:
-        tx.run("UPDATE channels SET member_count = member_count - 1 WHERE id = ?", thread_id)
+        channels.add_thread_members(tx, thread_id, -1)
     return bool(deleted)
 
 
@@ -139,47 +140,3 @@ def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
     """Return the ID of the post that is pinned in a forum, or None."""
     found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
     return found
-
-
-def count_message(tx: Tx, thread_id: int) -> None:
-    """Increment the message counts of a thread."""
-    tx.run(
-        "UPDATE channels SET message_count = message_count + 1, total_message_sent = total_message_sent + 1 WHERE id = ?",
-        thread_id,
-    )
-
-
-def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
-    """Decrease the message count of a thread; the total of sent messages stays."""
-    tx.run(
-        "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
-        number,
-        number,
-        thread_id,
-    )
-
-
-def find_last_created(tx: Tx, channel_id: int, user_id: int) -> int | None:
-    """Return when a user last created a thread in a channel with slowmode, or None."""
-    found: int | None = tx.value(
-        "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = 'thread'", channel_id, user_id
-    )
-    return found
-
-
-def record_created(tx: Tx, channel_id: int, user_id: int, now: int) -> None:
-    """Record that a user created a thread in a channel with slowmode."""
-    tx.run(
-        "INSERT INTO slowmodes (channel_id, user_id, kind, last_ms) VALUES (?, ?, 'thread', ?)"
-        " ON CONFLICT (channel_id, user_id, kind) DO UPDATE SET last_ms = excluded.last_ms",
-        channel_id,
-        user_id,
-        now,
-    )
-
-
-def delete_rows(tx: Tx, thread_ids: Iterable[int]) -> None:
-    """Delete threads."""
-    wanted = list(thread_ids)
-    for batch in batches(wanted):
-        tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)

@@ -9,10 +9,10 @@ from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import MessageReference
-from hubbub.server.core import audit
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import guilds
+from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages
@@ -51,7 +51,7 @@ def create(
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
     rules.require_below_max(call, channel.id, guild_id)
-    store.get_key(call.tx)
+    store.find_or_create_key(call.tx)
     return _add(
         call,
         WebhookRow(

@@ -1,9 +1,9 @@
 """SQL for webhooks, the key of their tokens, and the copies of crossposted messages."""
 
-import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
+from hubbub.server.core import meta
 from hubbub.server.core.batches import distinct_batches
 from hubbub.server.core.store import Tx, placeholders
 
@@ -171,16 +171,10 @@ def delete_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
 
 
 def find_key(tx: Tx) -> bytes | None:
-    """Return the key of all tokens, or None if there was never a webhook."""
-    stored: str | None = tx.value("SELECT value FROM meta WHERE name = ?", _KEY)
-    return None if stored is None else bytes.fromhex(stored)
+    """Return the key from which the tokens of all webhooks are derived, or None if there was never a webhook."""
+    return meta.find_key(tx, _KEY)
 
 
-def get_key(tx: Tx) -> bytes:
-    """Return the key of all tokens; the first call creates it."""
-    key = find_key(tx)
-    if key is None:
-        key = secrets.token_bytes(32)
-        tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", _KEY, key.hex())
-        key = find_key(tx) or key
-    return key
+def find_or_create_key(tx: Tx) -> bytes:
+    """Return the key from which the tokens of all webhooks are derived; the first call creates it."""
+    return meta.find_or_create_key(tx, _KEY)

@@ -13,6 +13,8 @@ from hubbub.protocol.resources import audit_log
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.places.audit_log import store
+from hubbub.server.places.audit_log.store import EntryRow
 
 
 def record(
@@ -38,31 +40,26 @@ def record(
         user_id=None if user_id is None else UserId(user_id),
         action_type=int(action),
         changes=list(changes) or UNSET,
-        # Spec, spec/http.md#3.11: option values are strings, even counts.
+        # spec/http.md#3.11: option values are strings, even counts.
         options={key: str(value) for key, value in options.items()} if options else UNSET,
         reason=reason or UNSET,
     )
-    call.tx.run(
-        "INSERT INTO audit_log (guild_id, id, user_id, target_id, action_type, changes, options, reason) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+    store.insert(
+        call.tx,
         guild_id,
-        entry.id,
-        entry.user_id,
-        target_id,
-        entry.action_type,
-        None if entry.changes is UNSET else codec.encode(entry.changes).decode(),
-        None if entry.options is UNSET else codec.encode(entry.options).decode(),
-        reason,
+        EntryRow(
+            entry.id,
+            entry.user_id,
+            target_id,
+            entry.action_type,
+            None if entry.changes is UNSET else codec.encode(entry.changes).decode(),
+            None if entry.options is UNSET else codec.encode(entry.options).decode(),
+            reason,
+        ),
     )
-    # Spec, spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
+    # spec/http.md#3.5: entries are kept for 45 days. Each new entry deletes up to two expired ones, so that the log
     # shrinks.
-    call.tx.run(
-        "DELETE FROM audit_log WHERE guild_id = ? AND id IN "
-        "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT 2)",
-        guild_id,
-        guild_id,
-        audit_log.oldest_entry_id(call.now),
-    )
+    store.delete_expired(call.tx, guild_id, audit_log.oldest_entry_id(call.now), limit=2)
     call.tx.emit(
         audit_log.GUILD_AUDIT_LOG_ENTRY_CREATE, entry, Audience.guild(guild_id, permission=Permissions.VIEW_AUDIT_LOG)
     )

@@ -1,0 +1,34 @@
+"""Values that are stored once per platform: keys, and the world that was loaded."""
+
+import secrets
+
+from hubbub.server.core.store import Tx
+
+KEY_BYTES = 32
+
+
+def find(tx: Tx, name: str) -> str | None:
+    """Return a stored value, or None."""
+    value: str | None = tx.value("SELECT value FROM meta WHERE name = ?", name)
+    return value
+
+
+def insert(tx: Tx, name: str, value: str) -> None:
+    """Store a value, unless there is one of this name."""
+    tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", name, value)
+
+
+def find_key(tx: Tx, name: str) -> bytes | None:
+    """Return a random key of the platform, or None if it was not created yet."""
+    stored = find(tx, name)
+    return None if stored is None else bytes.fromhex(stored)
+
+
+def find_or_create_key(tx: Tx, name: str) -> bytes:
+    """Return a random key of the platform; the first use creates it and must be in a write transaction."""
+    key = find_key(tx, name)
+    if key is None:
+        insert(tx, name, secrets.token_bytes(KEY_BYTES).hex())
+        key = find_key(tx, name)
+    assert key is not None
+    return key
