@@ -132,3 +132,16 @@ def test_two_handlers_for_one_path_raise_at_startup() -> None:
 
     with pytest.raises(TypeError, match="twice"):
         make_table((Operation("GET", "/users/{user_id}"), one), (Operation("GET", "/users/{other_id}"), two))
+
+
+def test_a_module_of_a_slice_can_have_its_own_tag() -> None:
+    def list_toys(call: Call) -> None: ...
+    def list_games(call: Call) -> None: ...
+
+    toys, games = ModuleType("toys"), ModuleType("games")
+    for module, path, function in ((toys, "/toys", list_toys), (games, "/games", list_games)):
+        function.__module__ = module.__name__
+        setattr(module, function.__name__, handles(Operation("GET", path))(function))
+    table = EndpointTable([Slice(name="toys", modules=(toys, games), tags={games: "games"})])
+
+    assert [endpoint.tag for endpoint in table] == ["toys", "games"]

@@ -42,7 +42,7 @@ class Endpoint:
     name: str
     """The documented operation ID."""
     tag: str
-    """The name of the slice."""
+    """The OpenAPI tag: the name of the slice, unless its declaration sets another."""
     function: Callable[..., Any]
     converters: tuple[Converter, ...]
     """One converter per path parameter, in path order."""
@@ -273,7 +273,7 @@ class EndpointTable:
         for part in slices:
             for operation, function in part.handlers():
                 name = names.get(operation, function.__name__)
-                self.add(build_endpoint(operation, function, name=name, tag=part.name, guards=guards))
+                self.add(build_endpoint(operation, function, name=name, tag=part.tag_of(function), guards=guards))
 
     def __iter__(self) -> Iterator[Endpoint]:
         return iter(self.endpoints)

@@ -75,6 +75,8 @@ class Slice:
     name: str
     modules: tuple[ModuleType, ...]
     """The modules that define its operation and command handlers."""
+    tags: Mapping[ModuleType, str] = field(default_factory=dict)
+    """OpenAPI tags of handler modules; the tag of other modules is the name of the slice."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (work, job)`."""
     listeners: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
@@ -94,6 +96,11 @@ class Slice:
     """Returns (user ID, session ID) of sessions with state stored before the given time in Unix milliseconds.
 
     Used to clean up after a crash of all nodes, when no node reported the end of its sessions."""
+
+    def tag_of(self, function: Callable[..., Any]) -> str:
+        """Return the OpenAPI tag of a handler."""
+        tags = {module.__name__: tag for module, tag in self.tags.items()}
+        return tags.get(function.__module__, self.name)
 
     def handlers(self) -> Iterator[tuple[Operation[Any, Any], Callable[..., Any]]]:
         """Yield every operation that this slice handles, with its function."""
