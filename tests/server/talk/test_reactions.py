@@ -6,7 +6,7 @@ import pytest
 
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
-from hubbub.server.places.emojis import is_unicode
+from hubbub.server.places.expressions.emojis import is_unicode
 from tests.world import Actor, Guild, World
 
 FIRE = "🔥"

@@ -8,7 +8,8 @@ from msgspec import UNSET
 from hubbub.protocol import codec
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
-from hubbub.server.places import channels, guilds, members, roles, soundboard
+from hubbub.server.places import channels, guilds, members, roles
+from hubbub.server.places.expressions import sounds
 from hubbub.server.places.standing import access
 
 
@@ -31,7 +32,7 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
         member_count=row.member_count,
         shared_fields={
             **{key: value for key, value in shown.items() if value is not UNSET},
-            "soundboard_sounds": soundboard.list_of_guild(tx, guild_id),
+            "soundboard_sounds": sounds.list_of_guild(tx, guild_id),
         },
         snapshot=tx.snapshot,
     )

@@ -15,9 +15,10 @@ from hubbub.protocol.permissions import Permissions, can_overwrite
 from hubbub.protocol.resources import channels as wire
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
-from hubbub.server.places import emojis, voice_regions
+from hubbub.server.places import voice_regions
 from hubbub.server.places.channels import store, views
 from hubbub.server.places.channels.store import ChannelRow, GuildTraits, OverwriteRow
+from hubbub.server.places.expressions import emojis
 from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 
 TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUM_TYPES})

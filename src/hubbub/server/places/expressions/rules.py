@@ -1,13 +1,16 @@
-"""Rules for creating and changing expressions, and their limits."""
+"""Rules that emojis, stickers and sounds of a guild share: permissions and slots."""
 
-from collections.abc import Sequence
+from typing import Any
 
 from hubbub.protocol import changes
+from hubbub.protocol.errors import ErrorCode
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.expressions import store
+from hubbub.server.places.expressions.kinds import Kind
+from hubbub.server.places.expressions.store import RowT
 from hubbub.server.places.standing import GuildAccess, access
 
 CREATE = Permissions.CREATE_GUILD_EXPRESSIONS
@@ -22,11 +25,21 @@ def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
     return access.require_guild(call, guild_id, MANAGE)
 
 
-def require_change(call: Call, guild_id: int, creator_id: int) -> None:
-    """Require a caller who may change an expression: their own with CREATE, others' only with MANAGE."""
-    standing = access.guild(call, guild_id)
-    if creator_id != call.user_id or not _may_create(call, standing):
+def require_known(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
+    """Return an expression of a guild that the caller is a member of, or raise an error."""
+    access.guild(call, guild_id)
+    row = kind.table.find(call.tx, expression_id)
+    if row is None or row.guild_id != guild_id:
+        raise kind.unknown()
+    return row
+
+
+def require_change(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
+    """Return an expression that the caller may change: their own with CREATE, others' only with MANAGE."""
+    row = require_known(call, kind, guild_id, expression_id)
+    if row.user_id != call.user_id or not _may_create(call, access.guild(call, guild_id)):
         access.require_guild(call, guild_id, MANAGE)
+    return row
 
 
 def can_see_creators(call: Call, standing: GuildAccess) -> bool:
@@ -40,8 +53,13 @@ def _may_create(call: Call, standing: GuildAccess) -> bool:
     return usable and standing.can(CREATE)
 
 
-def slots(tx: Tx, guild_id: int, by_tier: Sequence[int], feature: str, minimum: int) -> int:
-    """Return the number of expressions a guild may have: by its tier, and at least `more` with the feature."""
-    guild = store.expression_limits(tx, guild_id)
-    limit = by_tier[min(guild.premium_tier, len(by_tier) - 1)]
-    return max(limit, minimum) if feature in guild.features else limit
+def require_slot(tx: Tx, kind: Kind[Any, Any], guild_id: GuildId, full: ErrorCode, **counted: int) -> None:
+    """Raise `full` if the expressions of a guild take all slots of its premium tier and features.
+
+    `counted` restricts the count to expressions with these column values."""
+    guild = store.find_guild_limits(tx, guild_id)
+    slots_max = kind.slots_max_by_tier[min(guild.premium_tier, len(kind.slots_max_by_tier) - 1)]
+    if kind.more_slots_feature in guild.features:
+        slots_max = max(slots_max, kind.more_slots_max)
+    if kind.table.count_by(tx, guild_id=guild_id, **counted) >= slots_max:
+        raise full()

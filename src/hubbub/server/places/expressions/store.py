@@ -1,21 +1,163 @@
-"""SQL for the guild columns that limit expressions."""
+"""SQL for emojis, stickers and sounds."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Generic, NamedTuple, TypeVar
 
 from hubbub.protocol import codec
-from hubbub.server.core.store import Tx
+from hubbub.protocol.ids import RoleId
+from hubbub.server.core.store import Tx, placeholders
 
 
-class ExpressionLimits(NamedTuple):
-    """The boost tier and features of a guild."""
+class EmojiRow(NamedTuple):
+    """An emoji of a guild or an application."""
+
+    id: int
+    guild_id: int | None
+    application_id: int | None
+    user_id: int
+    """The user who created the emoji."""
+    name: str
+    image: str
+    """The hash of the image."""
+    animated: int = 0
+    roles: str = "[]"
+    """JSON list of the role IDs that may use the emoji; empty means all."""
+
+    @property
+    def role_ids(self) -> list[RoleId]:
+        """The roles that may use the emoji; empty means all."""
+        return codec.decode(self.roles, list[RoleId])
+
+
+class StickerRow(NamedTuple):
+    """A sticker of a guild."""
+
+    id: int
+    guild_id: int
+    user_id: int
+    """The user who created the sticker."""
+    name: str
+    description: str | None
+    tags: str
+    format_type: int
+    image: str
+    """The hash of the file."""
+
+
+class SoundRow(NamedTuple):
+    """A sound of a guild."""
+
+    id: int
+    guild_id: int
+    user_id: int
+    """The user who created the sound."""
+    name: str
+    volume: float
+    emoji_id: int | None
+    emoji_name: str | None
+    file: str
+    """The hash of the file."""
+
+
+RowT = TypeVar("RowT", bound=EmojiRow | StickerRow | SoundRow)
+
+
+class Table(Generic[RowT]):
+    """The table of one kind of expression."""
+
+    def __init__(self, name: str, row: type[RowT], *, changeable: tuple[str, ...]) -> None:
+        self._name = name
+        self._row = row
+        self._columns = ", ".join(row._fields)
+        self._changeable = changeable
+
+    def find(self, tx: Tx, expression_id: int) -> RowT | None:
+        """Return an expression, or None."""
+        return tx.find(self._row, f"SELECT {self._columns} FROM {self._name} WHERE id = ?", expression_id)
+
+    def find_many(self, tx: Tx, ids: Iterable[int]) -> dict[int, RowT]:
+        """Return the existing expressions among these IDs, by ID."""
+        wanted = list(dict.fromkeys(ids))
+        if not wanted:
+            return {}
+        sql = f"SELECT {self._columns} FROM {self._name} WHERE id IN ({placeholders(wanted)})"
+        return {row.id: row for row in tx.fetch(self._row, sql, *wanted)}
+
+    def list_by(self, tx: Tx, **values: int) -> list[RowT]:
+        """List the expressions with these column values, oldest first."""
+        sql = f"SELECT {self._columns} FROM {self._name} WHERE {_condition(values)} ORDER BY id"
+        return tx.fetch(self._row, sql, *values.values())
+
+    def count_by(self, tx: Tx, **values: int) -> int:
+        """Return the number of expressions with these column values."""
+        return int(tx.value(f"SELECT COUNT(*) FROM {self._name} WHERE {_condition(values)}", *values.values()))
+
+    def insert(self, tx: Tx, row: RowT) -> None:
+        """Insert an expression."""
+        tx.run(f"INSERT INTO {self._name} ({self._columns}) VALUES ({placeholders(row)})", *row)
+
+    def update(self, tx: Tx, row: RowT) -> None:
+        """Update the changeable columns of an expression."""
+        columns = ", ".join(f"{column} = ?" for column in self._changeable)
+        values = [getattr(row, column) for column in self._changeable]
+        tx.run(f"UPDATE {self._name} SET {columns} WHERE id = ?", *values, row.id)
+
+    def delete_by(self, tx: Tx, **values: int) -> None:
+        """Delete the expressions with these column values."""
+        tx.run(f"DELETE FROM {self._name} WHERE {_condition(values)}", *values.values())
+
+
+def _condition(columns: Iterable[str]) -> str:
+    return " AND ".join(f"{column} = ?" for column in columns)
+
+
+EMOJIS = Table("emojis", EmojiRow, changeable=("name", "roles"))
+STICKERS = Table("stickers", StickerRow, changeable=("name", "description", "tags"))
+SOUNDS = Table("sounds", SoundRow, changeable=("name", "volume", "emoji_id", "emoji_name"))
+
+
+def remove_emoji_from_sounds(tx: Tx, guild_id: int, emoji_id: int) -> int:
+    """Remove an emoji from the sounds of a guild and return the number of changed sounds."""
+    return tx.run("UPDATE sounds SET emoji_id = NULL WHERE guild_id = ? AND emoji_id = ?", guild_id, emoji_id)
+
+
+class GuildLimits(NamedTuple):
+    """The columns of a guild that limit its expressions."""
 
     premium_tier: int
     features: frozenset[str]
 
 
-def expression_limits(tx: Tx, guild_id: int) -> ExpressionLimits:
-    """Return the boost tier and features of a guild."""
+def find_guild_limits(tx: Tx, guild_id: int) -> GuildLimits:
+    """Return the premium tier and the features of a guild."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
-    if row is None:
-        return ExpressionLimits(0, frozenset())
-    return ExpressionLimits(row[0], frozenset(codec.decode(row[1], list[str])))
+    return GuildLimits(row[0], frozenset(codec.decode(row[1], list[str]))) if row else GuildLimits(0, frozenset())
+
+
+def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
+    """Return whether a user is a member of a guild, and so may use its expressions in other guilds."""
+    return tx.value("SELECT 1 FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id) is not None
+
+
+class ConnectedMember(NamedTuple):
+    """A member who is connected to a voice channel."""
+
+    channel_id: int
+    is_silenced: bool
+    """Whether the member is muted, deafened or suppressed, except by muting themselves."""
+
+
+def find_connected_member(tx: Tx, guild_id: int, user_id: int) -> ConnectedMember | None:
+    """Return a member of a guild if they are connected to a voice channel, or None."""
+    row = tx.one(
+        "SELECT v.channel_id, v.self_deaf, v.suppress, m.deaf, m.mute FROM voice_states v "
+        "JOIN members m ON m.guild_id = v.guild_id AND m.user_id = v.user_id WHERE v.guild_id = ? AND v.user_id = ?",
+        guild_id,
+        user_id,
+    )
+    return ConnectedMember(row[0], any(row[1:])) if row else None
+
+
+def list_connected_users(tx: Tx, channel_id: int) -> frozenset[int]:
+    """Return the users connected to a voice channel."""
+    return frozenset(user for (user,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id))

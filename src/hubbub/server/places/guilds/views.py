@@ -10,7 +10,8 @@ from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
 from hubbub.server.core.store import Tx
-from hubbub.server.places import emojis, roles, stickers
+from hubbub.server.places import roles
+from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.guilds.store import GuildRow
 
 
@@ -23,7 +24,7 @@ def guild(
         name=row.name,
         owner_id=UserId(row.owner_id),
         roles=[roles.role(role, now) for role in role_rows],
-        emojis=emojis.of_guild(tx, row.id),
+        emojis=emojis.list_of_guild(tx, row.id),
         stickers=stickers.list_of_guild(tx, row.id),
         features=row.feature_names,
         icon=row.icon,
@@ -71,7 +72,7 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
         features=row.feature_names,
         approximate_member_count=row.member_count,
         approximate_presence_count=presences,
-        emojis=emojis.of_guild(tx, row.id),
+        emojis=emojis.list_of_guild(tx, row.id),
         stickers=stickers.list_of_guild(tx, row.id),
     )
 

@@ -11,7 +11,8 @@ from hubbub.protocol.ids import ChannelId, EmojiId, RoleId, Snowflake
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.call import Call
-from hubbub.server.places import channels, emojis, roles
+from hubbub.server.places import channels, roles
+from hubbub.server.places.expressions import emojis
 from hubbub.server.places.onboarding.store import OnboardingRow
 from hubbub.server.places.standing import GuildAccess
 
@@ -65,7 +66,7 @@ class GuildContents:
         self.standing = standing
         self.roles = {row.id: row for row in roles.list_of_guild(call.tx, standing.guild_id)}
         self.channels = {row.id: row for row in channels.list_of_guild(call.tx, standing.guild_id)}
-        self.emojis = {emoji.id: emoji for emoji in emojis.of_guild(call.tx, standing.guild_id)}
+        self.emojis = {emoji.id: emoji for emoji in emojis.list_of_guild(call.tx, standing.guild_id)}
 
     def can_assign(self, role_id: int) -> bool:
         """Return whether the caller may let new members choose this role."""

@@ -12,7 +12,8 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import welcome_screens as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
-from hubbub.server.places import channels, emojis, guilds
+from hubbub.server.places import channels, guilds
+from hubbub.server.places.expressions import emojis
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.standing import access
 from hubbub.server.places.welcome_screens import actions, store

@@ -34,7 +34,7 @@ from hubbub.protocol.resources.stickers import StickerItem
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.call import Call, Upload
 from hubbub.server.identity import applications
-from hubbub.server.places import emojis, stickers
+from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, from_upload
 from hubbub.server.talk.messages import components, embeds, json_columns, mentions

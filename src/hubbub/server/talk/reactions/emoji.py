@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import WIDE_MAX, EmojiId
-from hubbub.server.places.emojis import VARIATION, is_unicode
+from hubbub.server.places.expressions import emojis
 
 # Libraries write an animated emoji as `a:name:id`.
 _CUSTOM: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
@@ -29,6 +29,6 @@ def parse(text: str) -> EmojiKey:
     if custom is not None and int(custom["id"]) <= WIDE_MAX:
         emoji_id = EmojiId(int(custom["id"]))
         return EmojiKey(str(int(emoji_id)), custom["name"], emoji_id)
-    if not is_unicode(text):
+    if not emojis.is_unicode(text):
         raise errors.UNKNOWN_EMOJI()
-    return EmojiKey(text.replace(VARIATION, ""), text)
+    return EmojiKey(text.replace(emojis.VARIATION, ""), text)

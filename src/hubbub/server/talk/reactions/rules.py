@@ -7,7 +7,7 @@ from hubbub.protocol.resources import reactions as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import relationships, users
-from hubbub.server.places import emojis
+from hubbub.server.places.expressions import emojis
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.reactions import store

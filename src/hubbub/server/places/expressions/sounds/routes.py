@@ -1,16 +1,19 @@
-"""HTTP handlers for the soundboard."""
+"""Handlers for soundboard sounds, and for the gateway command that requests them."""
 
 from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, GuildId, SoundId
+from hubbub.protocol.resources import gateway
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.server.core.call import Call
-from hubbub.server.core.slices import handles
-from hubbub.server.places import expressions
-from hubbub.server.places.soundboard import actions, defaults, rules, store, views
-from hubbub.server.places.soundboard.store import SoundRow
-from hubbub.server.places.standing import GuildAccess, access
+from hubbub.server.core.slices import handles, handles_command
+from hubbub.server.places.expressions import actions, rules, views
+from hubbub.server.places.expressions.kinds import SOUNDS
+from hubbub.server.places.expressions.sounds import defaults
+from hubbub.server.places.expressions.sounds import rules as sound_rules
+from hubbub.server.places.expressions.store import SoundRow
+from hubbub.server.places.standing import access
 
 
 @handles(wire.GET_SOUNDBOARD_DEFAULT_SOUNDS)
@@ -22,27 +25,23 @@ def get_soundboard_default_sounds(call: Call) -> list[wire.SoundboardSound]:
 @handles(wire.LIST_GUILD_SOUNDBOARD_SOUNDS)
 def list_guild_soundboard_sounds(call: Call, guild_id: GuildId) -> wire.GuildSounds:
     """List guild soundboard sounds."""
-    standing = access.guild(call, guild_id)
-    rows = store.list_of_guild(call.tx, guild_id)
-    return wire.GuildSounds(
-        items=views.sounds(call.tx, rows, with_creators=expressions.can_see_creators(call, standing))
-    )
+    return wire.GuildSounds(items=views.list_for_member(call, SOUNDS, access.guild(call, guild_id)))
 
 
 @handles(wire.GET_GUILD_SOUNDBOARD_SOUND)
 def get_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> wire.SoundboardSound:
     """Get a guild soundboard sound."""
-    standing = access.guild(call, guild_id)
-    return _view(call, standing, _get(call, guild_id, sound_id))
+    row = rules.require_known(call, SOUNDS, guild_id, sound_id)
+    return views.for_member(call, SOUNDS, access.guild(call, guild_id), row)
 
 
 @handles(wire.CREATE_GUILD_SOUNDBOARD_SOUND)
 def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.CreateSound) -> wire.SoundboardSound:
     """Create a guild soundboard sound."""
-    standing = expressions.require_create(call, guild_id)
-    file = rules.require_sound(body.sound)
-    rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
-    rules.require_slot(call.tx, guild_id)
+    standing = rules.require_create(call, guild_id)
+    file = sound_rules.require_sound(body.sound)
+    sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
+    rules.require_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)
     row = SoundRow(
         id=call.new_id(SoundId),
         guild_id=guild_id,
@@ -53,8 +52,8 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
         emoji_name=None if body.emoji_id else body.emoji_name or None,
         file=file,
     )
-    actions.create(call, row)
-    return _view(call, standing, row)
+    actions.create(call, SOUNDS, guild_id, row)
+    return views.for_member(call, SOUNDS, standing, row)
 
 
 @handles(wire.UPDATE_GUILD_SOUNDBOARD_SOUND)
@@ -64,11 +63,8 @@ def update_guild_soundboard_sound(
     """Update a guild soundboard sound.
 
     Name, volume and emoji can be changed."""
-    standing = access.guild(call, guild_id)
-    before = _get(call, guild_id, sound_id)
-    expressions.require_change(call, guild_id, before.user_id)
-    rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
-    after = before
+    before = after = rules.require_change(call, SOUNDS, guild_id, sound_id)
+    sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.volume is not UNSET:
@@ -82,17 +78,14 @@ def update_guild_soundboard_sound(
         after = after._replace(emoji_name=None)
     elif body.emoji_name:
         after = after._replace(emoji_id=None)
-    actions.change(call, before, after)
-    return _view(call, standing, after)
+    actions.update(call, SOUNDS, guild_id, before, after)
+    return views.for_member(call, SOUNDS, access.guild(call, guild_id), after)
 
 
 @handles(wire.DELETE_GUILD_SOUNDBOARD_SOUND)
 def delete_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId) -> None:
     """Delete a guild soundboard sound."""
-    access.guild(call, guild_id)
-    row = _get(call, guild_id, sound_id)
-    expressions.require_change(call, guild_id, row.user_id)
-    actions.delete(call, row)
+    actions.delete(call, SOUNDS, guild_id, rules.require_change(call, SOUNDS, guild_id, sound_id))
 
 
 @handles(wire.SEND_SOUNDBOARD_SOUND)
@@ -101,20 +94,20 @@ def send_soundboard_sound(call: Call, channel_id: ChannelId, body: wire.SendSoun
 
     The caller must be connected to the channel."""
     channel_access = access.channel(call, channel_id)
-    rules.require_unsilenced(call, channel_access)
-    actions.play(call, channel_access, rules.require_playable(call, channel_access, body))
+    sound_rules.require_unsilenced(call, channel_access)
+    actions.play(call, channel_access, sound_rules.require_playable(call, channel_access, body))
+
+
+@handles_command(gateway.REQUEST_SOUNDBOARD_SOUNDS)
+def request_soundboard_sounds(call: Call, payload: gateway.RequestSoundboardSounds) -> None:
+    """Send the sounds of each requested guild that the caller is a member of (spec/gateway.md#6.3)."""
+    for guild_id in dict.fromkeys(payload.guild_ids):
+        standing = access.find_member(call.tx, call.now, guild_id, call.user_id)
+        if standing is not None:
+            sounds = views.list_for_member(call, SOUNDS, standing)
+            reply = wire.SoundboardSounds(guild_id=guild_id, soundboard_sounds=sounds)
+            call.replies.append((gateway.SOUNDBOARD_SOUNDS, reply))
 
 
 def _volume(body: wire.CreateSound | wire.UpdateSound) -> float:
     return 1.0 if body.volume is UNSET or body.volume is None else float(body.volume)
-
-
-def _get(call: Call, guild_id: GuildId, sound_id: SoundId) -> SoundRow:
-    row = store.find(call.tx, sound_id)
-    if row is None or row.guild_id != guild_id:
-        raise errors.UNKNOWN_SOUND()
-    return row
-
-
-def _view(call: Call, standing: GuildAccess, row: SoundRow) -> wire.SoundboardSound:
-    return views.sounds(call.tx, [row], with_creators=expressions.can_see_creators(call, standing))[0]

@@ -11,7 +11,7 @@ from hubbub.protocol.ids import Snowflake, StickerId
 from hubbub.protocol.resources import stickers as wire
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx
-from hubbub.server.places.stickers import store
+from hubbub.server.places.expressions.kinds import STICKERS
 
 PACK_ID: Final = Snowflake(100)
 _FOLDER: Final = Path(__file__).with_name("default")
@@ -59,7 +59,7 @@ def find_file(tx: Tx, sticker_id: int) -> str | bytes | None:
     standard = _BY_ID.get(sticker_id)
     if standard is not None:
         return _read(standard.file)
-    row = store.find(tx, sticker_id)
+    row = STICKERS.table.find(tx, sticker_id)
     return None if row is None else cdn_urls.image_key(row.image)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import UnsetType
 
-from hubbub.protocol import codec, errors
+from hubbub.protocol import errors
 from hubbub.protocol.enums import GuildFeature, StickerFormatType
 from hubbub.protocol.ids import GuildId, StickerId
 from hubbub.protocol.images import ImageData
@@ -12,10 +12,11 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import stickers as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.places import expressions
+from hubbub.server.places.expressions import store
+from hubbub.server.places.expressions.kinds import STICKERS
+from hubbub.server.places.expressions.stickers import lottie, packs
+from hubbub.server.places.expressions.store import StickerRow
 from hubbub.server.places.standing import ChannelAccess
-from hubbub.server.places.stickers import lottie, packs, store
-from hubbub.server.places.stickers.store import StickerRow
 
 
 def require_sendable(
@@ -26,7 +27,7 @@ def require_sendable(
     INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for an external one that the caller may not
     send here."""
     wanted = list(dict.fromkeys(sticker_ids))
-    rows = store.find_many(call.tx, [each for each in wanted if packs.find_standard(each) is None])
+    rows = STICKERS.table.find_many(call.tx, [each for each in wanted if packs.find_standard(each) is None])
     items = []
     for sticker_id in wanted:
         sticker = packs.find_standard(sticker_id) or rows.get(sticker_id)
@@ -52,20 +53,10 @@ def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) 
         raise errors.STICKER_NOT_ALLOWED()
 
 
-def require_slot(tx: Tx, guild_id: GuildId) -> None:
-    """Raise MAX_STICKERS if the guild has no free slot."""
-    slots_max = expressions.slots(
-        tx, guild_id, wire.STICKERS_MAX_BY_TIER, GuildFeature.MORE_STICKERS, wire.STICKERS_MAX_MORE
-    )
-    if store.count_of_guild(tx, guild_id) >= slots_max:
-        raise errors.MAX_STICKERS()
-
-
 def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatType:
     """Return the format type of a sticker file, or raise an error if the file is not allowed."""
     if image.content_type == wire.LOTTIE_CONTENT_TYPE:
-        features = codec.decode(store.find_features(tx, guild_id), list[str])
-        if GuildFeature.VERIFIED not in features and GuildFeature.PARTNERED not in features:
+        if not store.find_guild_limits(tx, guild_id).features & {GuildFeature.VERIFIED, GuildFeature.PARTNERED}:
             raise errors.FILE_TYPE_INVALID()
         lottie.require_animation(image.data)
         return StickerFormatType.LOTTIE

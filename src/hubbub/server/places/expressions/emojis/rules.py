@@ -5,16 +5,15 @@ from collections.abc import Iterable
 from msgspec import UnsetType
 
 from hubbub.protocol import changes, codec, errors
-from hubbub.protocol.enums import GuildFeature
-from hubbub.protocol.ids import GuildId, RoleId
+from hubbub.protocol.ids import ApplicationId, EmojiId, GuildId, RoleId
 from hubbub.protocol.permissions import Permissions
-from hubbub.protocol.resources import emojis as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import applications
-from hubbub.server.places import expressions, roles
-from hubbub.server.places.emojis import store
-from hubbub.server.places.emojis.store import EmojiRow
+from hubbub.server.places import roles
+from hubbub.server.places.expressions import store
+from hubbub.server.places.expressions.kinds import EMOJIS
+from hubbub.server.places.expressions.store import EmojiRow
 from hubbub.server.places.standing import ChannelAccess, access
 
 
@@ -24,7 +23,7 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
     Raises UNKNOWN_EMOJI if the caller cannot know it, MISSING_PERMISSIONS if they may not use it. An application can
     use its own emojis everywhere. A guild emoji may be limited to roles; one of another guild requires
     USE_EXTERNAL_EMOJIS."""
-    row = store.find(call.tx, emoji_id)
+    row = EMOJIS.table.find(call.tx, emoji_id)
     if row is None:
         raise errors.UNKNOWN_EMOJI()
     if row.guild_id is None:
@@ -44,15 +43,6 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
     return row
 
 
-def require_slot(tx: Tx, guild_id: GuildId, *, animated: bool) -> None:
-    """Reject an emoji if the guild has no free slot."""
-    limit = expressions.slots(
-        tx, guild_id, wire.EMOJIS_MAX_BY_TIER, GuildFeature.MORE_EMOJI, wire.MORE_EMOJI_EMOJIS_MAX
-    )
-    if store.count_of_guild(tx, guild_id, animated=animated) >= limit:
-        raise errors.MAX_ANIMATED_EMOJIS() if animated else errors.MAX_EMOJIS()
-
-
 def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
     """Return the stored form of the roles in a request body.
 
@@ -68,3 +58,12 @@ def require_application(call: Call, application_id: int) -> None:
     if not changes.APPLICATION_EMOJIS.is_active(call.now):
         raise errors.NOT_FOUND()
     applications.require_manager(call, application_id)
+
+
+def require_application_emoji(call: Call, application_id: ApplicationId, emoji_id: EmojiId) -> EmojiRow:
+    """Return an emoji of an application that the caller manages, or raise an error."""
+    require_application(call, application_id)
+    row = EMOJIS.table.find(call.tx, emoji_id)
+    if row is None or row.application_id != application_id:
+        raise errors.UNKNOWN_EMOJI()
+    return row

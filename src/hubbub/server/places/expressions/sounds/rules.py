@@ -3,15 +3,16 @@
 from msgspec import UnsetType
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ChannelType, GuildFeature
+from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import EmojiId, GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.protocol.sounds import SoundData
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.places import emojis, expressions, members, voice_states
-from hubbub.server.places.soundboard import defaults, store, views
+from hubbub.server.places.expressions import emojis, store
+from hubbub.server.places.expressions.kinds import SOUNDS
+from hubbub.server.places.expressions.sounds import defaults
 from hubbub.server.places.standing import ChannelAccess
 
 
@@ -24,15 +25,6 @@ def require_sound(sound: SoundData) -> str:
     if sound.duration_ms > wire.SOUND_MS_MAX:
         raise errors.FILE_TOO_LONG()
     return sound.hash
-
-
-def require_slot(tx: Tx, guild_id: GuildId) -> None:
-    """Raise MAX_SOUNDS if the guild has no free slot."""
-    slots_max = expressions.slots(
-        tx, guild_id, wire.SOUNDS_MAX_BY_TIER, GuildFeature.MORE_SOUNDBOARD, wire.SOUNDS_MAX_MORE
-    )
-    if store.count_of_guild(tx, guild_id) >= slots_max:
-        raise errors.MAX_SOUNDS()
 
 
 def require_emoji(
@@ -51,11 +43,10 @@ def require_unsilenced(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
     if channel_access.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()
-    state = voice_states.find(call.tx, channel_access.guild_id, call.user_id)
-    if state is None or state.channel_id != channel_access.channel.id:
+    member = store.find_connected_member(call.tx, channel_access.guild_id, call.user_id)
+    if member is None or member.channel_id != channel_access.channel.id:
         raise errors.TARGET_NOT_IN_VOICE()
-    member = members.find_rows(call.tx, channel_access.guild_id, [call.user_id])[call.user_id]
-    if member.deaf or member.mute or state.self_deaf or state.suppress:
+    if member.is_silenced:
         raise errors.VOICE_EFFECT_WHILE_SILENCED()
 
 
@@ -67,11 +58,11 @@ def require_playable(call: Call, channel_access: ChannelAccess, body: wire.SendS
     default = defaults.find(body.sound_id)
     if default is not None:
         return default
-    row = store.find(call.tx, body.sound_id)
+    row = SOUNDS.table.find(call.tx, body.sound_id)
     if row is None or (body.source_guild_id and body.source_guild_id != row.guild_id):
         raise errors.UNKNOWN_SOUND()
     if row.guild_id != channel_access.guild_id:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_SOUND()
         channel_access.require(Permissions.USE_EXTERNAL_SOUNDS)
-    return views.sound(row)
+    return SOUNDS.view(row)

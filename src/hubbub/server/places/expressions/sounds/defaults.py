@@ -10,7 +10,7 @@ from hubbub.protocol.ids import SoundId
 from hubbub.protocol.resources import soundboard as wire
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx
-from hubbub.server.places.soundboard import store
+from hubbub.server.places.expressions.kinds import SOUNDS
 
 _FOLDER: Final = Path(__file__).with_name("default")
 
@@ -49,7 +49,7 @@ def find_file(tx: Tx, sound_id: int) -> str | bytes | None:
     default = _BY_ID.get(sound_id)
     if default is not None:
         return _read(default.file)
-    row = store.find(tx, sound_id)
+    row = SOUNDS.table.find(tx, sound_id)
     return None if row is None else cdn_urls.sound_key(row.file)
 
 

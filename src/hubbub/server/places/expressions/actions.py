@@ -1,0 +1,100 @@
+"""Create, update and delete expressions and play sounds: store, record in the audit log, publish."""
+
+from msgspec import UNSET
+
+from hubbub.protocol import codec
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources import emojis, soundboard
+from hubbub.server.core.call import Call
+from hubbub.server.core.event_dispatch import Audience
+from hubbub.server.identity.applications import ApplicationDeleting
+from hubbub.server.places.audit_log import audit
+from hubbub.server.places.expressions import store, views
+from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, Kind, ViewT
+from hubbub.server.places.expressions.signals import EmojiDeleted
+from hubbub.server.places.expressions.store import RowT
+from hubbub.server.places.roles import RoleDeleted
+from hubbub.server.places.standing import ChannelAccess
+
+
+def create(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
+    """Create an expression of a guild."""
+    kind.table.insert(call.tx, row)
+    changes = audit.differences(None, kind.view(row), kind.audited)
+    audit.record(call, guild_id, kind.create_action, target_id=row.id, changes=changes)
+    _publish(call, kind, guild_id, None, row)
+
+
+def update(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, before: RowT, after: RowT) -> None:
+    """Update an expression of a guild. Does nothing if nothing changed."""
+    if after == before:
+        return
+    kind.table.update(call.tx, after)
+    changes = audit.differences(kind.view(before), kind.view(after), kind.audited + kind.audited_updates)
+    audit.record(call, guild_id, kind.update_action, target_id=after.id, changes=changes)
+    _publish(call, kind, guild_id, before, after)
+
+
+def delete(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, row: RowT) -> None:
+    """Delete an expression of a guild. Messages and reactions that contain it stay unchanged."""
+    kind.table.delete_by(call.tx, id=row.id)
+    changes = audit.differences(kind.view(row), None, kind.audited)
+    audit.record(call, guild_id, kind.delete_action, target_id=row.id, changes=changes)
+    _publish(call, kind, guild_id, row, None)
+
+
+def _publish(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None) -> None:
+    event, payload = kind.event(call.tx, guild_id, before, after)
+    call.tx.emit(event, payload, Audience.guild(guild_id))
+
+
+def on_emoji_deleted(call: Call, signal: EmojiDeleted) -> None:
+    """Remove a deleted emoji from the sounds of its guild and publish all sounds in one event."""
+    if store.remove_emoji_from_sounds(call.tx, signal.guild_id, signal.emoji_id):
+        sounds = SOUNDS.list_of_guild(call.tx, signal.guild_id)
+        payload = soundboard.SoundboardSounds(guild_id=signal.guild_id, soundboard_sounds=sounds)
+        call.tx.emit(soundboard.GUILD_SOUNDBOARD_SOUNDS_UPDATE, payload, Audience.guild(signal.guild_id))
+
+
+def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
+    """Remove a deleted role from emojis.
+
+    An emoji that was limited to this role alone becomes available to all members."""
+    changed = False
+    for row in EMOJIS.table.list_by(call.tx, guild_id=signal.guild_id):
+        if signal.role_id in row.role_ids:
+            remaining = [role for role in row.role_ids if role != signal.role_id]
+            EMOJIS.table.update(call.tx, row._replace(roles=codec.encode(remaining).decode()))
+            changed = True
+    if changed:
+        _publish(call, EMOJIS, signal.guild_id, None, None)
+
+
+def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
+    """Delete the emojis of an application that is being deleted."""
+    EMOJIS.table.delete_by(call.tx, application_id=signal.row.id)
+
+
+def play(call: Call, channel_access: ChannelAccess, sound: soundboard.SoundboardSound) -> None:
+    """Play a sound to every member connected to a voice channel."""
+    is_guild_sound = sound.guild_id is not UNSET
+    payload = soundboard.VoiceChannelEffect(
+        channel_id=channel_access.channel.id,
+        guild_id=channel_access.guild_id,
+        user_id=call.user_id,
+        emoji=_emoji_of_sound(call, sound),
+        # spec/gateway.md#10: default sounds have a number, other sounds a snowflake ID.
+        sound_id=str(int(sound.sound_id)) if is_guild_sound else int(sound.sound_id),
+        sound_volume=sound.volume,
+    )
+    audience = Audience.guild(
+        channel_access.guild_id, users=store.list_connected_users(call.tx, channel_access.channel.id)
+    )
+    call.tx.emit(soundboard.VOICE_CHANNEL_EFFECT_SEND, payload, audience)
+
+
+def _emoji_of_sound(call: Call, sound: soundboard.SoundboardSound) -> emojis.PartialEmoji | None:
+    if sound.emoji_id is not None:
+        row = EMOJIS.table.find(call.tx, sound.emoji_id)
+        return None if row is None else views.partial_emoji(row)
+    return None if sound.emoji_name is None else emojis.PartialEmoji(id=None, name=sound.emoji_name)

@@ -1,0 +1,20 @@
+"""Custom emojis of guilds and applications."""
+
+from hubbub.server.core import cdn_urls
+from hubbub.server.core.store import Tx
+from hubbub.server.places.expressions.emojis.rules import require_use
+from hubbub.server.places.expressions.emojis.unicode import VARIATION, is_unicode
+from hubbub.server.places.expressions.kinds import EMOJIS
+from hubbub.server.places.expressions.views import partial_emoji as partial
+
+find = EMOJIS.table.find
+list_of_guild = EMOJIS.list_of_guild
+
+
+def find_file(tx: Tx, emoji_id: int) -> str | None:
+    """Return the storage key of the image of an emoji, or None."""
+    row = find(tx, emoji_id)
+    return None if row is None else cdn_urls.image_key(row.image)
+
+
+__all__ = ["VARIATION", "find", "find_file", "is_unicode", "list_of_guild", "partial", "require_use"]
