@@ -590,13 +590,6 @@ class StoreGuildReader:
         return relationships.PlayerDirectory(tx, [user_id]).families(user_id)
 
 
-async def _to_store(request: web.Request) -> web.Response:
-    """Redirect a store link to the API's description of the store."""
-    parameters = request.match_info
-    sku = f"/{parameters['sku_id']}" if "sku_id" in parameters else ""
-    raise web.HTTPFound(f"/api/v10/applications/{parameters['application_id']}/store{sku}")
-
-
 @functools.cache
 def _full_table() -> EndpointTable:
     """Return the table of all operations; it never changes, so all Apps of a process share it."""
