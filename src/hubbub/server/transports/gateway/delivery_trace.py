@@ -103,8 +103,6 @@ def explain_user_miss(session: GatewaySession, dispatch: Dispatch) -> str:
         )
     if (missing := missing_intents(session, dispatch)) is not None:
         return missing
-    if session.is_oauth2 and dispatch.event == "GUILD_CREATE":
-        return "the guild name is being read for this session and follows"
     families = audience.families_by_user.get(session.user_id) if session.is_oauth2 else None
     if families is not None and session.actor.family_id not in families:
         return "the user unsubscribed from it in this application"

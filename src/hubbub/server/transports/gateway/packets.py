@@ -56,7 +56,3 @@ class Packet:
         if kind is Compression.PAYLOAD and self.size >= PAYLOAD_COMPRESSION_MIN:
             return PayloadFrameTemplate(self._head, self._tail, self._deflater.zlib_blocks(self._tail))
         return FrameTemplate(Compression.NONE, self._head, self._tail)
-
-    def discard_templates(self) -> None:
-        """Discard the compressed forms; a replay creates them again."""
-        self.templates = [None, None, None, None]
