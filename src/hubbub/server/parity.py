@@ -15,7 +15,6 @@ from hubbub.protocol import codec
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
 
 METHODS: Final = ("get", "post", "put", "patch", "delete")
-OUTPUT: Final = "docs/parity.md"
 
 _PARAMETER = re.compile(r"\{[^}]*\}")
 
