@@ -304,6 +304,6 @@ def user_deleted(call: Call, signal: UserDeleted) -> None:
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Revoke all authorizations of a deleted application."""
-    for user_id in store.users_with_grants(call.tx, signal.row.id):
+    for user_id in store.authorized_user_ids(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)
     store.delete_application_data(call.tx, signal.row.id)

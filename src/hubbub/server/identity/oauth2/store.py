@@ -120,17 +120,6 @@ def approve_scopes(tx: Tx, application_id: int, scopes: Iterable[str]) -> None:
     )
 
 
-def users_with_grants(tx: Tx, application_id: int) -> list[int]:
-    """Return the users that have an authorization or token for an application."""
-    rows = tx.all(
-        "SELECT user_id FROM authorizations WHERE application_id = ? "
-        "UNION SELECT user_id FROM tokens WHERE application_id = ? AND kind = 'bearer'",
-        application_id,
-        application_id,
-    )
-    return [row[0] for row in rows]
-
-
 def delete_application_data(tx: Tx, application_id: int) -> None:
     """Delete the approvals, codes and user installations of a deleted application."""
     for table in ("approved_scopes", "device_codes", "authorization_codes"):
