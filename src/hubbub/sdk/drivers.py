@@ -28,7 +28,6 @@ class Completion(Generic[T]):
 
     def __init__(self) -> None:
         self._future: concurrent.futures.Future[T] = concurrent.futures.Future()
-        self._give_up: Callable[[], None] | None = None
 
     def __await__(self) -> Generator[Any, None, T]:
         return asyncio.wrap_future(self._future).__await__()
