@@ -44,7 +44,7 @@ class ApplicationFlags:
     EDITABLE: Final = GATEWAY_PRESENCE_LIMITED | GATEWAY_GUILD_MEMBERS_LIMITED | GATEWAY_MESSAGE_CONTENT_LIMITED
     """Bits that the application may change itself."""
     NARROW: Final = (1 << 31) - 1
-    """Bits that `flags` contains."""
+    """Bits that `flags` contains; `flags_new` contains all bits."""
 
 
 class UserFlags:
@@ -221,8 +221,6 @@ class MemberFlags:
 
     EDITABLE: Final = BYPASSES_VERIFICATION
     """Bits that moderators may change."""
-    QUARANTINED: Final = AUTOMOD_QUARANTINED_USERNAME | AUTOMOD_QUARANTINED_GUILD_TAG
-    """Bits that revoke the member's right to interact."""
 
 
 class RoleFlags:
@@ -304,14 +302,3 @@ class LobbyMemberFlags:
 
     CAN_LINK_LOBBY: Final = 1 << 0
     """May link a channel to the lobby."""
-
-
-class SpeakingFlags:
-    """Flags of a voice client's speaking state."""
-
-    MICROPHONE: Final = 1 << 0
-    """Transmits the microphone."""
-    SOUNDSHARE: Final = 1 << 1
-    """Transmits the sound of a program, without a speaking indicator."""
-    PRIORITY: Final = 1 << 2
-    """Priority speaker; lowers the volume of others."""

@@ -74,10 +74,12 @@ OLD_ENCRYPTION_MODES: Final = (
 class SpeakingFlags(IntFlag):
     """Flags of a client's speaking state."""
 
-    VOICE = 1
-    SOUNDSHARE = 2
+    MICROPHONE = 1 << 0
+    """Transmits the microphone."""
+    SOUNDSHARE = 1 << 1
     """Transmits the sound of a program, without a speaking indicator."""
-    PRIORITY = 4
+    PRIORITY = 1 << 2
+    """Priority speaker; lowers the volume of others."""
 
 
 class ClientFrame(Struct):

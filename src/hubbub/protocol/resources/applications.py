@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, TeamId, UserId
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.numbers import INT32_MAX, Bits
@@ -21,15 +22,13 @@ APPLICATION_NAME_MIN = 2
 APPLICATION_NAME_MAX = 32
 REDIRECT_URIS_MAX = 25
 RPC_ORIGINS_MAX = 25
-NARROW_FLAGS = (1 << 31) - 1
-"""Mask of the bits 0 to 30 that `flags` carries; `flags_new` carries all bits."""
 
 Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 
 def wire_flags(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
     """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
-    return bits & NARROW_FLAGS, str(bits) if now is None or changes.FLAGS_NEW.is_active(now) else UNSET
+    return bits & ApplicationFlags.NARROW, str(bits) if now is None or changes.FLAGS_NEW.is_active(now) else UNSET
 
 
 class InstallParams(Struct, kw_only=True):
