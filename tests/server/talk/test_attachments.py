@@ -10,6 +10,7 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.flags import AttachmentFlags, MessageFlags
 from hubbub.protocol.permissions import Permissions
+from hubbub.protocol.resources.attachments import ATTACHMENT_URL_SECONDS
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.talk.attachments import clean_filename
 from hubbub.server.transports.cdn import default_avatar
@@ -287,7 +288,7 @@ async def test_files_are_deleted_a_day_after_their_messages(world: World) -> Non
             await asyncio.sleep(0.01)
 
     # Signed URLs are valid for a day.
-    world.clock.advance(cdn_urls.VALID_SECONDS * 1000 - 1000)
+    world.clock.advance(ATTACHMENT_URL_SECONDS * 1000 - 1000)
     assert await files_left(world, *sent) == [True] * 5
     world.clock.advance(1000)
 
@@ -303,6 +304,6 @@ async def test_files_of_a_forwarded_message_are_not_deleted(world: World) -> Non
 
     for message in (forwarded, alone):
         (await guild.owner.delete(f"{messages_path(guild)}/{message['id']}")).ok()
-    world.clock.advance(cdn_urls.VALID_SECONDS * 1000)
+    world.clock.advance(ATTACHMENT_URL_SECONDS * 1000)
 
     await wait_until_files(world, [True, False], forwarded, alone)

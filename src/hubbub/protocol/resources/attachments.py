@@ -24,7 +24,7 @@ ATTACHMENT_FILENAME_MAX: Final = 1024
 ATTACHMENT_TITLE_MAX: Final = 1024
 ATTACHMENT_WAVEFORM_MAX: Final = 400
 ATTACHMENT_URL_SECONDS: Final = 86_400
-"""Validity of a signed URL in seconds."""
+"""Validity of a signed URL in seconds. Not specified publicly; one day (spec/http.md#1.12)."""
 REFRESH_URLS_MAX: Final = 50
 
 FILE_TYPES: Final = {

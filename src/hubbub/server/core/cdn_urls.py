@@ -12,10 +12,8 @@ from urllib.parse import quote, unquote, urlsplit
 import msgspec
 
 from hubbub.server.core import meta
+from hubbub.protocol.resources.attachments import ATTACHMENT_URL_SECONDS
 from hubbub.server.core.store import Tx
-
-VALID_SECONDS: Final = 86_400
-"""How long a signed URL is valid. Not specified publicly; one day (spec/http.md#1.12)."""
 
 ATTACHMENTS_PATH: Final = "attachments"
 EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
@@ -61,7 +59,7 @@ def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephem
 def sign(key: bytes, path: str, now_ms: int) -> str:
     """Append a signature to a path that is valid for one day."""
     issued = now_ms // 1000
-    query = f"ex={issued + VALID_SECONDS:x}&is={issued:x}"
+    query = f"ex={issued + ATTACHMENT_URL_SECONDS:x}&is={issued:x}"
     return f"{path}?{query}&hm={_mac(key, path, query)}"
 
 

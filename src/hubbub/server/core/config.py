@@ -20,6 +20,7 @@ from msgspec import Meta
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import EPOCH_MS, LATEST_MS
+from hubbub.protocol.resources import attachments, gateway
 from hubbub.server.core.logs import Secrets
 
 ENVIRONMENT_PREFIX: Final = "HUBBUB_"
@@ -82,7 +83,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The maximum size of a multipart body, or of a JSON body with images.
 
     Spec, spec/http.md: ten files of the usual limit, or one of a guild of the third tier, plus the message itself."""
-    max_file_bytes: Bytes = 10 * MIB
+    max_file_bytes: Bytes = attachments.ATTACHMENT_BYTES_MAX_BY_TIER[0]
     """The maximum size of a file for a caller without a raised limit."""
     max_depth: Annotated[int, Meta(ge=8, le=500)] = 64
     """The maximum nesting depth of JSON."""
@@ -105,7 +106,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
 class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The gateway server."""
 
-    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 41_250
+    heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = gateway.HEARTBEAT_INTERVAL_MS
     heartbeat_grace: Annotated[float, Meta(gt=1.0)] = 1.5
     """The number of intervals without a heartbeat after which a connection is closed."""
     hello_timeout_ms: Milliseconds = 60_000
@@ -118,7 +119,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     replay_bytes: Bytes = 32 * MIB
     outgoing_buffer_bytes: Bytes = 10 * MIB
     """The maximum size of the buffer for a slow client; above it the connection is closed with 4000, resumable."""
-    session_starts: Annotated[int, Meta(ge=1)] = 1000
+    session_starts: Annotated[int, Meta(ge=1)] = gateway.SESSION_STARTS_PER_DAY
     """The number of Identifies that a bot may send per day."""
     max_concurrency: Annotated[int, Meta(ge=1)] = 1
     """The number of Identifies that a bot may send per five seconds."""
@@ -126,7 +127,7 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     """Guild count from which a bot is large: more session starts, and a fixed divisor of its shards; 0 turns it off."""
     large_bot_concurrency: Annotated[int, Meta(ge=1)] = 16
     """`max_concurrency` of a large bot, and the divisor of its shard count."""
-    commands: Annotated[int, Meta(ge=1)] = 120
+    commands: Annotated[int, Meta(ge=1)] = gateway.COMMANDS_MAX
     """The number of commands that a connection may send per sixty seconds."""
     resume_url: str | None = None
     """wss://... of this process, where its sessions are resumed; by default derived from `public_url`.

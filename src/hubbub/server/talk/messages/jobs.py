@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from hubbub.protocol.resources.attachments import ATTACHMENT_URL_SECONDS
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.batches import batches
@@ -20,7 +21,7 @@ MESSAGES_BATCH_SIZE: Final = 500
 """Number of messages deleted in one transaction, so that a large channel does not block other writes."""
 FILES_BATCH_SIZE: Final = 100
 """Number of files deleted in one job."""
-FILE_GRACE_MS: Final = cdn_urls.VALID_SECONDS * 1000
+FILE_GRACE_MS: Final = ATTACHMENT_URL_SECONDS * 1000
 """Time that files outlive their message: the validity of their signed URLs."""
 
 
