@@ -17,6 +17,9 @@ _MAGIC: Final = (
 )
 _PREFIX_MAX: Final = 64
 
+DEFAULT_AVATAR_COUNT: Final = 6
+"""Number of avatars for users without an image (spec/http.md#1.12)."""
+
 
 class TooLargeError(ValueError):
     """An image or sound that exceeds the maximum size of its field."""

@@ -20,7 +20,7 @@ AUDIT_LOG_PAGE_MAX = 100
 AUDIT_LOG_PAGE_DEFAULT = 50
 AUDIT_LOG_DAYS = 45
 REASON_MAX = 512
-"""Maximum length of a reason in characters; longer reasons are truncated (spec/http.md#1.4)."""
+"""Maximum length of a reason in characters; longer reasons are truncated (spec/http.md#1.4 leaves the limit open)."""
 
 
 def oldest_entry_id(now_ms: int) -> AuditLogEntryId:

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.images import IMAGE_SIDE_MAX, detect_image_type
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT, IMAGE_SIDE_MAX, detect_image_type
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
@@ -40,7 +40,6 @@ HASHED_IMAGE_KINDS: Final = (
     "guild-tag-badges",
     "channel-icons",
 )
-DEFAULT_AVATARS: Final = 6
 AVATAR_PIXELS: Final = 128
 
 SIZES: Final = frozenset(
@@ -213,7 +212,7 @@ class Cdn:
     async def default_avatar(self, request: web.Request) -> web.StreamResponse:
         """Serve one of the avatars of users without an avatar of their own."""
         index = int(request.match_info["index"])
-        if index >= DEFAULT_AVATARS:
+        if index >= DEFAULT_AVATAR_COUNT:
             return not_found()
         return web.Response(
             body=default_avatar(index),
@@ -399,7 +398,7 @@ def _bundled_file(data: bytes, requested_type: str | None) -> web.Response:
     return web.Response(body=data, headers=headers)
 
 
-@lru_cache(maxsize=DEFAULT_AVATARS)
+@lru_cache(maxsize=DEFAULT_AVATAR_COUNT)
 def default_avatar(index: int) -> bytes:
     """Return a two-color PNG of a figure on one of six background colors."""
     size = AVATAR_PIXELS

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from hubbub.protocol import codec
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.protocol.resources import applications as application_wire
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.users import User
@@ -23,8 +24,6 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2 import store
 from hubbub.server.identity.oauth2.store import AuthorizationRow
 from hubbub.server.identity.users import DataExportRequested, UserRow
-
-DEFAULT_AVATARS = 6
 
 
 def public_applications(
@@ -122,7 +121,7 @@ def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.User
 
 def _avatar_url(config: Config, row: UserRow) -> str:
     if row.avatar is None:
-        return f"{config.cdn_url}/embed/avatars/{(row.id >> 22) % DEFAULT_AVATARS}.png"
+        return f"{config.cdn_url}/embed/avatars/{(row.id >> 22) % DEFAULT_AVATAR_COUNT}.png"
     return f"{config.cdn_url}/avatars/{int(row.id)}/{row.avatar}.png"
 
 

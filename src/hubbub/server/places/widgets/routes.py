@@ -1,13 +1,14 @@
 """HTTP handlers for widgets: settings for managers of a guild, and the public widget."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT
 from hubbub.protocol.permissions import Permissions, channel_permissions
 from hubbub.protocol.resources import widgets as wire
 from hubbub.server.core.batches import batches
@@ -18,9 +19,6 @@ from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.invites import InviteRow
 from hubbub.server.places.standing import access
 from hubbub.server.places.widgets import image, store
-
-DEFAULT_AVATARS: Final = 6
-"""Number of default avatars. Members of a widget are shown with default avatars only."""
 
 
 @handles(wire.GET_GUILD_WIDGET_SETTINGS)
@@ -134,7 +132,7 @@ def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.Wi
             id=str(number),
             username=member.row.nick or member.user.global_name or member.user.username,
             status=presence.status,
-            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATARS}.png",
+            avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATAR_COUNT}.png",
         )
         activity = next((name for each in presence.activities if (name := _activity_name(each))), None)
         if activity is not None:

@@ -25,6 +25,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import AttachmentId
 from hubbub.protocol.operation import BodyT, Operation, ResultT
+from hubbub.protocol.resources.audit_log import REASON_MAX
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import Authenticator
@@ -56,9 +57,6 @@ requests_log = logging.getLogger("hubbub.http")
 DEFAULT_VERSION: Final = 10
 VERSIONS: Final = {f"v{number}": number for number in (6, 7, 8, 9, 10)}
 """API versions by URL segment. All behave alike; 6 to 8 are deprecated. Others fail with 50041 (spec/http.md#1.1)."""
-
-REASON_LENGTH_MAX: Final = 512
-"""Length in characters to which an audit log reason is truncated (spec/http.md#1.4 leaves the limit open)."""
 
 LINGERING_SECONDS: Final = 3.0
 """Seconds during which the rest of a rejected body is read and discarded, so that the client sees the response."""
@@ -439,7 +437,7 @@ class HttpServer:
         headers = {name: _clean(sent[name]) for name in declared if name in sent} if declared else None
         reason = sent.get("X-Audit-Log-Reason")
         if reason is not None:
-            reason = _clean(reason)[:REASON_LENGTH_MAX].strip() or None
+            reason = _clean(reason)[:REASON_MAX].strip() or None
         return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
 
     def _call_factory(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:

@@ -26,7 +26,7 @@ are in it; otherwise such a client is closed with 4017 before it joins. `group.r
 clients by reason.
 """
 
-from hubbub.server.transports.voice.dave.group import DAVE_VERSION, DaveGroup
+from hubbub.server.transports.voice.dave.group import DaveGroup
 from hubbub.server.transports.voice.dave.keys import ExternalSender
 from hubbub.server.transports.voice.dave.messages import (
     DaveOpcode,
@@ -46,5 +46,4 @@ __all__ = [
     "PrepareTransition",
     "ExecuteTransition",
     "PrepareEpoch",
-    "DAVE_VERSION",
 ]

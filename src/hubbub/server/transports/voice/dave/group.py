@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from hubbub.protocol.voice import DAVE_VERSION
 from hubbub.server.transports.voice.dave import checks, codec, proposals
 from hubbub.server.transports.voice.dave.checks import RejectedMessage
 from hubbub.server.transports.voice.dave.initial_group import InitialGroup
@@ -18,9 +19,6 @@ from hubbub.server.transports.voice.dave.messages import (
 from hubbub.server.transports.voice.dave.participants import KEY_PACKAGE_SECONDS, Participant, Transition
 from hubbub.server.transports.voice.dave.proposals import Proposal
 from hubbub.server.transports.voice.dave.tree import Tree
-
-DAVE_VERSION = 1
-"""The supported DAVE protocol version; 0 means a call without end-to-end encryption."""
 
 COMMIT_SECONDS = 3.0
 """Seconds that members have for a commit before the group restarts; doubles up to three times without a commit."""
