@@ -4,8 +4,6 @@ from typing import Any
 
 Data = dict[str, Any]
 
-VOICE_TYPES = (2, 13)
-
 
 class SessionState:
     """State that starts with READY and is updated by events."""

@@ -10,7 +10,7 @@ from hubbub.agent.commands.registry import handles_command, require
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import boolean, number, one_of, parse_arguments, snowflake
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import THREAD_TYPES, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import base_permissions, channel_permissions, thread_permissions
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
@@ -20,7 +20,6 @@ WAIT_MAX_SECONDS: Final = 60
 MESSAGES_MAX: Final = 50
 IMAGE_BYTES_MAX: Final = 8 << 20
 IMAGE_TIMEOUT_SECONDS: Final = 10.0
-THREAD_TYPES: Final = (10, 11, 12)
 PRIVATE_CHANNEL_SCOPES: Final = frozenset({Scope.RPC.value, Scope.DM_CHANNELS_READ.value})
 """Scopes that allow access to private channels; one of them is enough."""
 

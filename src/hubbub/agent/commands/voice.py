@@ -6,9 +6,9 @@ from hubbub.agent.commands.directory import WAIT_MAX_SECONDS, channel_view, find
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
-from hubbub.agent.state import VOICE_TYPES
 from hubbub.agent.validation import boolean, fields, items, number, one_of, parse_arguments, snowflake, text
 from hubbub.agent.voice import SETTINGS_CHECKS, USER_SETTINGS_CHECKS
+from hubbub.protocol.enums import VOICE_TYPES
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 

@@ -1,7 +1,5 @@
 """Typing indicator of a channel."""
 
-from typing import Final
-
 from msgspec import UNSET, Struct, UnsetType
 
 from hubbub.protocol import errors
@@ -10,9 +8,6 @@ from hubbub.protocol.intents import Intents
 from hubbub.protocol.operation import Event, Operation
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.members import Member
-
-TYPING_SECONDS: Final = 10
-"""Time for which a typing indicator is shown."""
 
 
 class TypingStarted(Struct, kw_only=True):

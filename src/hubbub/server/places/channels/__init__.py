@@ -49,7 +49,6 @@ from hubbub.server.places.channels.store import (
     update,
 )
 from hubbub.server.places.channels.views import (
-    FORUM_TYPES,
     any_channel,
     channel,
     created_thread,
@@ -69,7 +68,6 @@ SLICE = Slice(
 
 __all__ = [
     "CHANNEL_COLUMNS",
-    "FORUM_TYPES",
     "SLICE",
     "TEXT_CHANNEL_COLUMNS",
     "ChannelRow",

@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.enums import THREAD_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
@@ -21,7 +21,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
     A thread includes the caller's own membership if they joined it."""
     row = _get(call, channel_id)
-    if row.type in views.THREAD_TYPES:
+    if row.type in THREAD_TYPES:
         membership = store.find_thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
     if row.guild_id is None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.enums import FORUM_TYPES, VOICE_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import TagId
@@ -21,7 +21,7 @@ from hubbub.server.places.channels.store import ChannelRow, GuildTraits, Overwri
 from hubbub.server.places.expressions import emojis
 from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 
-TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *views.FORUM_TYPES})
+TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *FORUM_TYPES})
 
 Bits = tuple[int, int]
 """The allow and deny bits of an overwrite."""
@@ -90,15 +90,15 @@ def apply_body(
     if body.rate_limit_per_user is not UNSET:
         changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
     if body.topic is not UNSET and (kind in TEXT_LIKE_TYPES or kind == ChannelType.GUILD_STAGE_VOICE):
-        limit = wire.FORUM_TOPIC_MAX if kind in views.FORUM_TYPES else wire.TOPIC_MAX
+        limit = wire.FORUM_TOPIC_MAX if kind in FORUM_TYPES else wire.TOPIC_MAX
         if body.topic is not None and len(body.topic) > limit:
             form.add("topic", *errors.bad_length(0, limit))
         changes["topic"] = body.topic or None
-    if kind in views.VOICE_TYPES:
+    if kind in VOICE_TYPES:
         changes |= _voice(kind, body, guild, form)
     else:
         changes |= _threads(body)
-    if kind in views.FORUM_TYPES:
+    if kind in FORUM_TYPES:
         changes |= _forum(row, body, form, new_tag_id)
     updated = row._replace(**changes)
     if body.flags is not UNSET:
@@ -114,7 +114,7 @@ def check_emojis(
     """Add form errors for unknown emojis in a forum's tags and default reaction.
 
     A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
-    if row.type not in views.FORUM_TYPES:
+    if row.type not in FORUM_TYPES:
         return
     current = {tag.emoji_id for tag in views.tags(row)}
     requested: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
@@ -224,7 +224,7 @@ def _tags(
 def _flags(row: ChannelRow, wanted: int) -> int:
     """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (spec/http.md#3.2)."""
     settable = 0
-    if row.type in views.FORUM_TYPES:
+    if row.type in FORUM_TYPES:
         settable |= ChannelFlags.REQUIRE_TAG
     if row.type == ChannelType.GUILD_MEDIA:
         settable |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS

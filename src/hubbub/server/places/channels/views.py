@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import FORUM_TYPES, THREAD_TYPES, VOICE_TYPES, ChannelType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, Snowflake, TagId, Timestamp, UserId
 from hubbub.protocol.permissions import Permissions
@@ -14,13 +14,6 @@ from hubbub.protocol.resources import channels as wire
 from hubbub.protocol.resources.members import Member
 from hubbub.protocol.resources.users import User
 from hubbub.server.places.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
-
-THREAD_TYPES: Final = frozenset(
-    {ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD}
-)
-VOICE_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
-FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
-PRIVATE_TYPES: Final = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
 
 HIDDEN_NAME: Final = "___hidden___"
 

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType, GuildFeature, InviteTargetType
+from hubbub.protocol.enums import THREAD_TYPES, ChannelType, GuildFeature, InviteTargetType
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.ids import RoleId, parse_wide
 from hubbub.protocol.permissions import Permissions
@@ -18,7 +18,7 @@ from hubbub.server.places.invites import store
 from hubbub.server.places.invites.store import InviteRow
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 
-_WITHOUT_INVITES: Final = access.THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
+_WITHOUT_INVITES: Final = THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
 _TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
 
 

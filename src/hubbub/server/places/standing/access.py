@@ -20,12 +20,10 @@ from hubbub.protocol.permissions import (
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places.standing import store
-from hubbub.server.places.standing.models import THREAD_TYPES, VOICE_TYPES, ChannelAccess, ChannelRef, GuildAccess
+from hubbub.server.places.standing.models import ChannelAccess, ChannelRef, GuildAccess
 from hubbub.server.places.standing.store import Grants, Membership, channel_ref, find_channel
 
 __all__ = [
-    "THREAD_TYPES",
-    "VOICE_TYPES",
     "ChannelAccess",
     "ChannelRef",
     "GuildAccess",

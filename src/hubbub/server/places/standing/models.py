@@ -6,12 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import THREAD_TYPES, VOICE_TYPES, ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
 from hubbub.protocol.permissions import Permissions, Rank, can_act_on, highest_role
-
-THREAD_TYPES = frozenset({ChannelType.ANNOUNCEMENT_THREAD, ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD})
-VOICE_TYPES = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE})
 
 
 class GuildAccess(msgspec.Struct, kw_only=True):

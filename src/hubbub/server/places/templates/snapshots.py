@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType, OverwriteType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType, OverwriteType
 from hubbub.protocol.ids import ChannelId, EmojiId, GuildId, RoleId, Snowflake, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import templates as wire
@@ -85,7 +85,7 @@ def _channel(
     overwrites: list[channels.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
-    forum = row.type in channels.FORUM_TYPES
+    forum = row.type in FORUM_TYPES
     reaction = row.default_reaction_emoji
     return wire.TemplateChannel(
         id=template_id,

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType, InGameMessages, MessageType, VerificationLevel
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType, InGameMessages, MessageType, VerificationLevel
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import Snowflake, UserId
 from hubbub.protocol.permissions import Permissions
@@ -34,7 +34,6 @@ MESSAGE_CHANNEL_TYPES: Final = frozenset(
         ChannelType.GUILD_STAGE_VOICE,
     }
 )
-FORUM_TYPES: Final = frozenset({ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA})
 
 # spec/http.md#1.7: system messages cannot be replied to; these types are written by users, or by apps on their behalf.
 USER_MESSAGE_TYPES: Final = frozenset(

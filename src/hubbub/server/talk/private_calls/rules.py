@@ -3,20 +3,18 @@
 from collections.abc import Collection, Sequence
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import PRIVATE_TYPES, ChannelType
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.identity import relationships, users
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelRef, access
 
-PRIVATE = frozenset({ChannelType.DM, ChannelType.GROUP_DM})
-
 
 def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
     """Return a private channel that the user is a recipient of, or None."""
     ref = access.find_channel(tx, channel_id)
-    if ref is None or ref.type not in PRIVATE or user_id not in channels.recipients_of(tx, channel_id):
+    if ref is None or ref.type not in PRIVATE_TYPES or user_id not in channels.recipients_of(tx, channel_id):
         return None
     return ref
 
@@ -24,7 +22,7 @@ def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | 
 def require_private_channel(call: Call, channel_id: int) -> ChannelRef:
     """Return a private channel that the caller is a recipient of, or raise an error."""
     channel_access = access.channel(call, channel_id)
-    if channel_access.channel.type not in PRIVATE:
+    if channel_access.channel.type not in PRIVATE_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
     return channel_access.channel
 

@@ -7,14 +7,14 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType
 from hubbub.protocol.ids import GuildId, TagId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import search as wire
 from hubbub.protocol.resources.channels import Thread, ThreadMember
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
-from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import msgspec
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import VOICE_TYPES, ChannelType
 from hubbub.protocol.permissions import Permissions, effective_permissions
 from hubbub.server.core.call import Call
 from hubbub.server.places.standing import GuildAccess, access
@@ -76,9 +76,9 @@ def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, 
         kind = kinds[channel_id][0]
         if kind == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(bits, timed_out=standing.restricted, voice=kind in access.VOICE_TYPES)
+        allowed = effective_permissions(bits, timed_out=standing.restricted, voice=kind in VOICE_TYPES)
         # Messages of voice channels require CONNECT, as in messages.rules.
-        needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in access.VOICE_TYPES else 0)
+        needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
         if not needed & ~allowed:
             readable[channel_id] = allowed
     return readable

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import MessageType
+from hubbub.protocol.enums import FORUM_TYPES, MessageType
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ChannelId, TagId
 from hubbub.protocol.permissions import Permissions
@@ -16,7 +16,7 @@ from hubbub.protocol.resources import channels as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.places import channels
-from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import direct_messages, messages
 from hubbub.server.talk.threads import actions, rules, views

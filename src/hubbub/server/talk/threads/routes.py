@@ -3,7 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import ChannelType, MessageType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType, MessageType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ChannelId, GuildId, MessageId, UserId
 from hubbub.protocol.permissions import Permissions
@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import channels, members
-from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages
 from hubbub.server.talk.threads import actions, rules, store, views

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import ChannelType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType
 from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
@@ -14,7 +14,7 @@ from hubbub.protocol.resources import threads as wire
 from hubbub.protocol.resources.channels import PINNED_POSTS_MAX, UpdateChannel
 from hubbub.server.core.call import Call
 from hubbub.server.places import channels
-from hubbub.server.places.channels import FORUM_TYPES, ChannelRow
+from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.threads import store
 

@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import UNSET
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AllowedMentionType
+from hubbub.protocol.enums import FORUM_TYPES, AllowedMentionType
 from hubbub.protocol.ids import ChannelId, MessageId, WebhookId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.github import GithubWebhook
@@ -13,7 +13,6 @@ from hubbub.protocol.resources.messages import AllowedMentions, CreateMessage, M
 from hubbub.server.core import quotas
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
-from hubbub.server.places.channels import FORUM_TYPES
 from hubbub.server.places.standing import ChannelRef, access
 from hubbub.server.talk import messages, threads
 from hubbub.server.talk.messages import MessageRow

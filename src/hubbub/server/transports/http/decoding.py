@@ -19,8 +19,9 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.errors import ApiError, FormErrors
 from hubbub.protocol.ids import WIDE_MAX, Snowflake, WideInt
 from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
+from hubbub.server.core.config import HttpConfig
 
-DEPTH_MAX: Final = 64
+DEPTH_MAX: Final = HttpConfig().max_depth
 PARAMETERS_MAX: Final = 1000
 DATA_URI_SCAN_MIN: Final = 1 << 16
 """Size in bytes from which on a body is assumed to contain images as data URIs."""
