@@ -24,7 +24,6 @@ from hubbub.sdk import (
     LoggingSeverity,
     compat,
 )
-from hubbub.sdk.media import packets
 from hubbub.sdk.media.aec_dump import FILENAMES
 from hubbub.sdk.media.voice_socket import VoiceSocket, VoiceSocketClosed
 from hubbub.sdk.voice import VoiceCalls
@@ -542,7 +541,7 @@ async def test_a_voice_server_with_an_untrusted_certificate_is_rejected(house: C
 
 async def test_a_call_fails_without_a_udp_path(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.sdk.media.discovery.TRIES_MAX", 1)
-    monkeypatch.setattr("hubbub.sdk.media.packets.parse_discovery_response", lambda datagram, ssrc: None)
+    monkeypatch.setattr("hubbub.sdk.media.discovery.parse_discovery_response", lambda datagram, ssrc: None)
     mary = await house.player("mary")
 
     call = CallParticipant(mary, house.lobby_id, MARY_HZ)
@@ -570,7 +569,7 @@ async def test_a_call_that_gets_no_ticket_ends(house: CallLobby, monkeypatch: py
 
 async def test_the_fallback_encryption_mode_works(house: CallLobby, monkeypatch: pytest.MonkeyPatch) -> None:
     mary = await house.caller("mary", MARY_HZ)
-    monkeypatch.setattr("hubbub.sdk.media.voice_connection.CIPHERS", {XCHACHA20: packets.XChaCha20})
+    monkeypatch.setattr("hubbub.sdk.media.voice_connection.SUPPORTED_MODES", (XCHACHA20,))
 
     zoe = await house.caller("zoe", ZOE_HZ)
 

@@ -77,7 +77,9 @@ def test_the_sdk_imports_only_aiohttp_and_msgspec() -> None:
     declared = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
     assert {Requirement(each).name for each in declared} == {"aiohttp", "msgspec"}
 
-    files = [path for part in ("protocol", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")]
+    files = [
+        path for part in ("protocol", "media", "sdk", "agent") for path in (root / "src/hubbub" / part).rglob("*.py")
+    ]
     calls = [path for path in files if path.parent.name == "media"]
     foreign = set().union(*(imported(path) for path in files if path not in calls))
     foreign -= sys.stdlib_module_names | {"hubbub"}

@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hubbub.media import datagrams
+from hubbub.media.ciphers import CIPHERS, PacketError
+from hubbub.media.rtp import SILENCE_FRAME
 from hubbub.protocol.voice import AES_GCM, XCHACHA20
 from hubbub.sdk import AudioModeType
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
-from hubbub.sdk.media import packets, samples
+from hubbub.sdk.media import samples
 from hubbub.sdk.media.aec_dump import FILENAMES, AecDump
 from hubbub.sdk.media.encryption import CallEncryption, GroupError
 from hubbub.sdk.media.jitter_buffer import BUFFERED_FRAMES_MAX, EMPTY_READS_MAX, PLAYOUT_DELAY_FRAMES, JitterBuffer
 from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
-from hubbub.sdk.media.packets import PacketCodec, PacketError
+from hubbub.sdk.media.packets import PacketCodec
 from hubbub.sdk.media.voice_gate import HANGOVER_FRAMES, VoiceGate
-from hubbub.server.transports.voice.ciphers import CIPHERS
 from tests.sdk.audio import Tone, tone_share
 
 KEY = bytes(range(32))
@@ -51,14 +53,14 @@ def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
 
 
 def test_only_a_matching_discovery_response_sets_the_address() -> None:
-    asked = packets.discovery_request(7)
+    asked = datagrams.discovery_request(7)
     assert len(asked) == 74
     answer = struct.pack(">HHI64sH", 2, 70, 7, b"192.0.2.7", 5000)
 
-    assert packets.parse_discovery_response(answer, 7) == ("192.0.2.7", 5000)
-    assert packets.parse_discovery_response(answer, 8) is None
-    assert packets.parse_discovery_response(asked, 7) is None
-    assert packets.parse_discovery_response(answer[:-1], 7) is None
+    assert datagrams.parse_discovery_response(answer, 7) == ("192.0.2.7", 5000)
+    assert datagrams.parse_discovery_response(answer, 8) is None
+    assert datagrams.parse_discovery_response(asked, 7) is None
+    assert datagrams.parse_discovery_response(answer[:-1], 7) is None
 
 
 # Jitter buffer
@@ -221,7 +223,7 @@ def test_frames_need_a_group_to_be_encrypted_or_decrypted() -> None:
     assert alone.seal(b"frame") is None
     assert alone.open(6, b"plain") is None
     assert alone.open(6, b"forged\xfa\xfa") is None
-    assert alone.open(6, packets.SILENCE_FRAME) == packets.SILENCE_FRAME
+    assert alone.open(6, SILENCE_FRAME) == SILENCE_FRAME
 
 
 @given(st.binary(max_size=120))

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hubbub.media.ciphers import CIPHERS
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.transports.voice.ciphers import CIPHERS
 from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
 from tests.server.voice.caller import opus, sealed
 from tests.server.voice.conftest import Call

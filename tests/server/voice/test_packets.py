@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hubbub.media.rtp import extract_frame
 from hubbub.protocol import changes
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
-from hubbub.server.transports.voice.rtp import Reception, ReplayWindow, extract_frame
+from hubbub.server.transports.voice.reception import Reception, ReplayWindow
 from tests.server.voice.caller import AES, SILENCE, XCHACHA, Caller, opened, opus, sealed
 from tests.server.voice.conftest import Call
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World

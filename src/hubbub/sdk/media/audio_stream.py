@@ -5,6 +5,9 @@ from array import array
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from hubbub.media.ciphers import PacketError
+from hubbub.media.datagrams import keepalive
+from hubbub.media.rtp import PACKET_BYTES_MAX, SILENCE_FRAME
 from hubbub.sdk.audio import (
     CHANNELS,
     FRAME_BYTES,
@@ -13,11 +16,11 @@ from hubbub.sdk.audio import (
     CapturedAudio,
     ReceivedAudio,
 )
-from hubbub.sdk.media import packets, samples
+from hubbub.sdk.media import samples
 from hubbub.sdk.media.encryption import CallEncryption
 from hubbub.sdk.media.jitter_buffer import JitterBuffer
 from hubbub.sdk.media.opus import Decoder, Encoder, OpusError
-from hubbub.sdk.media.packets import SILENCE_FRAME, PacketCodec, PacketError
+from hubbub.sdk.media.packets import PacketCodec
 from hubbub.sdk.media.voice_gate import GateSettings, VoiceGate
 
 TRAILING_SILENCE_FRAMES: Final = 5
@@ -154,7 +157,7 @@ class AudioStream:
         """Read the datagrams that have arrived."""
         for _ in range(DATAGRAMS_PER_READ_MAX):
             try:
-                datagram = self.udp.recv(packets.PACKET_BYTES_MAX)
+                datagram = self.udp.recv(PACKET_BYTES_MAX)
             except (BlockingIOError, InterruptedError):
                 return
             except OSError:
@@ -228,7 +231,7 @@ class AudioStream:
         self._idle_frames += 1
         if self._idle_frames >= KEEPALIVE_FRAMES:
             self._keepalives_sent += 1
-            self._send_packet(packets.keepalive_packet(self._keepalives_sent))
+            self._send_packet(keepalive(self._keepalives_sent))
 
     def receive_frames(self) -> "list[array[int]]":
         """Return the next 20 ms of each audible participant, with the participant's volume applied."""

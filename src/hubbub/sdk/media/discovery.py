@@ -5,7 +5,8 @@ import ipaddress
 import socket
 from typing import Final
 
-from hubbub.sdk.media import packets
+from hubbub.media.datagrams import discovery_request, parse_discovery_response
+from hubbub.media.rtp import PACKET_BYTES_MAX
 
 TRY_TIMEOUT_SECONDS: Final = 1.0
 TRIES_MAX: Final = 5
@@ -29,10 +30,10 @@ async def discover_address(udp: socket.socket, ssrc: int) -> tuple[str, int]:
     loop = asyncio.get_running_loop()
     for _ in range(TRIES_MAX):
         try:
-            udp.send(packets.discovery_request(ssrc))
+            udp.send(discovery_request(ssrc))
             async with asyncio.timeout(TRY_TIMEOUT_SECONDS):
                 while True:
-                    found = packets.parse_discovery_response(await loop.sock_recv(udp, packets.PACKET_BYTES_MAX), ssrc)
+                    found = parse_discovery_response(await loop.sock_recv(udp, PACKET_BYTES_MAX), ssrc)
                     if found is not None:
                         return found
         except TimeoutError:

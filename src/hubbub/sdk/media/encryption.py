@@ -6,14 +6,11 @@ serializes them.
 
 import threading
 from collections.abc import Collection
-from typing import Final
 
 import davey
 
+from hubbub.media.rtp import E2EE_TRAILER, SILENCE_FRAME
 from hubbub.protocol.voice import DAVE_VERSION
-from hubbub.sdk.media.packets import SILENCE_FRAME
-
-ENCRYPTED_FRAME_TRAILER: Final = b"\xfa\xfa"
 
 
 class GroupError(Exception):
@@ -101,7 +98,7 @@ class CallEncryption:
         """Decrypt a frame of a user; return None if that fails or the frame was not encrypted."""
         if frame == SILENCE_FRAME:
             return frame
-        if not frame.endswith(ENCRYPTED_FRAME_TRAILER):
+        if not frame.endswith(E2EE_TRAILER):
             return None
         with self._guard:
             try:

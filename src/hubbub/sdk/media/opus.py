@@ -8,8 +8,8 @@ import av
 from av import AudioFrame, Packet
 from av.audio.codeccontext import AudioCodecContext
 
+from hubbub.media.rtp import PACKET_BYTES_MAX
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
-from hubbub.sdk.media.packets import PACKET_BYTES_MAX
 
 BITRATE: Final = 64_000
 DECODED_BYTES_MAX: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2

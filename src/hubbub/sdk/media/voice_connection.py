@@ -24,7 +24,7 @@ from hubbub.sdk.media.audio_stream import SPEAKERS_MAX, AudioStream
 from hubbub.sdk.media.encryption import CallEncryption
 from hubbub.sdk.media.engine import AudioEngine
 from hubbub.sdk.media.mls_group import process_group_message
-from hubbub.sdk.media.packets import CIPHERS, PacketCodec
+from hubbub.sdk.media.packets import SUPPORTED_MODES, PacketCodec
 from hubbub.sdk.media.voice_socket import (
     LEAVE_CLOSE_CODE,
     UNRESPONSIVE_CLOSE_CODE,
@@ -345,7 +345,7 @@ class VoiceConnection:
 
     async def _open_udp(self, voice: VoiceSocket, ready: voice_payloads.VoiceReady) -> None:
         """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
-        mode = next((each for each in ready.modes if each in CIPHERS), None)
+        mode = next((each for each in ready.modes if each in SUPPORTED_MODES), None)
         if mode is None:
             self._log(f"No encryption mode of the voice server is supported: {', '.join(ready.modes)}")
             await voice.close(UNRESPONSIVE_CLOSE_CODE)
@@ -369,7 +369,7 @@ class VoiceConnection:
             self._log("Leaving the call: the voice server does not offer end-to-end encryption")
             raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
         if (
-            description.mode not in CIPHERS
+            description.mode not in SUPPORTED_MODES
             or len(description.secret_key) != 32
             or not all(0 <= each < 256 for each in description.secret_key)
         ):

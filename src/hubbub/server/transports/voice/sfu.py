@@ -12,11 +12,10 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-from nacl.exceptions import CryptoError
-
+from hubbub.media import datagrams, rtp
+from hubbub.media.ciphers import CIPHERS, TAG_BYTES, Cipher, PacketError
 from hubbub.server.core.metrics import Metrics
-from hubbub.server.transports.voice import rtp
-from hubbub.server.transports.voice.ciphers import CIPHERS, PACKET_BYTES_MAX, TAG_BYTES, Cipher
+from hubbub.server.transports.voice.reception import Reception, ReplayWindow
 
 Address = tuple[str, int]
 
@@ -104,8 +103,8 @@ class Peer:
         """Whether the client can decrypt end-to-end encrypted frames."""
         self.unwanted_ssrcs: frozenset[int] = frozenset()
         """SSRCs of the streams that the client does not want to receive."""
-        self.windows: dict[int, rtp.ReplayWindow] = {}
-        self.reception = rtp.Reception()
+        self.windows: dict[int, ReplayWindow] = {}
+        self.reception = Reception()
         self.report_timer: asyncio.TimerHandle | None = None
         self.discovery_timer: asyncio.TimerHandle | None = None
 
@@ -118,7 +117,7 @@ class Peer:
         stream = 0 if self.cipher.number_bits == 32 else ssrc
         window = self.windows.get(stream)
         if window is None:
-            window = self.windows[stream] = rtp.ReplayWindow(self.cipher.number_bits)
+            window = self.windows[stream] = ReplayWindow(self.cipher.number_bits)
         return window.record(number)
 
 
@@ -211,14 +210,14 @@ class Forwarder:
             self._send(peer.cipher.encrypt(packet[:clear], packet[clear:]), peer.address)
         else:
             # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
-            self._send(rtp.PONG + bytes(4), peer.address)
+            self._send(datagrams.PONG + bytes(4), peer.address)
 
     # Packets
 
     def _read(self) -> None:
         for _ in range(READ_BATCH_SIZE):
             try:
-                packet, address = self._socket.recvfrom(PACKET_BYTES_MAX)
+                packet, address = self._socket.recvfrom(rtp.PACKET_BYTES_MAX)
             except BlockingIOError:
                 return
             except OSError:
@@ -229,11 +228,11 @@ class Forwarder:
     def handle_datagram(self, packet: bytes, address: Address) -> None:
         """Handle a datagram from any address."""
         size = len(packet)
-        if size == rtp.DISCOVERY_BYTES and packet.startswith(rtp.DISCOVERY_REQUEST):
+        if size == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
             self._discover(packet, address)
         elif size == 8:
-            if packet.startswith(rtp.PING):
-                self._send(rtp.PONG + packet[4:], address)
+            if packet.startswith(datagrams.PING):
+                self._send(datagrams.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives.
         elif size < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
             self._packets("malformed").inc()
@@ -258,7 +257,7 @@ class Forwarder:
         discord.py sends one request, and its packet reader may consume the response before the discovery code waits for
         it.
         """
-        self._send(rtp.discovery_response(peer.ssrc, address), address)
+        self._send(datagrams.discovery_response(peer.ssrc, address), address)
         if peer.discovery_timer is not None:
             peer.discovery_timer.cancel()
             peer.discovery_timer = None
@@ -292,7 +291,7 @@ class Forwarder:
         assert peer.cipher is not None
         try:
             body, number = peer.cipher.decrypt(packet, clear)
-        except (CryptoError, ValueError):
+        except PacketError:
             self._packets("forged").inc()
             return None
         if not peer.is_new(ssrc, number):
@@ -318,7 +317,7 @@ class Forwarder:
             return
         encrypted = frame.endswith(rtp.E2EE_TRAILER)
         # A video frame spans several packets; the last one has the marker bit and the trailer.
-        checked = not encrypted and frame != rtp.SILENCE and (audio or packet[1] & 0x80)
+        checked = not encrypted and frame != rtp.SILENCE_FRAME and (audio or packet[1] & 0x80)
         if checked and not party.allows_unencrypted():
             self._packets("plain").inc()
             return

@@ -1,59 +1,8 @@
-"""The parts of RTP and RTCP that a forwarder needs, and the voice protocol's other datagrams (spec/voice.md#7)."""
+"""Received packets of a client: replay protection and reception statistics (spec/voice.md#7)."""
 
-import struct
 from typing import Final
 
-FIXED_HEADER_BYTES: Final = 12
-"""Length in bytes of an RTP header without contributing sources and extension."""
-RTCP_HEADER_BYTES: Final = 8
-"""Length in bytes of the unencrypted part of an RTCP packet."""
-RTCP_TYPES: Final = range(200, 207)
-
-E2EE_TRAILER: Final = b"\xfa\xfa"
-"""Trailer of an end-to-end encrypted frame."""
-SILENCE: Final = b"\xf8\xff\xfe"
-"""An Opus frame of silence, which may be forwarded unencrypted."""
-
-DISCOVERY_BYTES: Final = 74
-DISCOVERY_REQUEST: Final = b"\x00\x01\x00\x46"
-PING: Final = b"\x13\x37\xca\xfe"
-PONG: Final = b"\x13\x37\xf0\x0d"
-
-SERVER_SSRC: Final = 1
-"""SSRC of the server in its reports; no client has it."""
-_REPORT: Final = struct.Struct(">BBHIIIIIII")
-_BYE: Final = struct.Struct(">BBHI")
 _WINDOW: Final = 64
-
-
-def discovery_response(ssrc: int, address: tuple[str, int]) -> bytes:
-    """Return the response to an IP discovery request."""
-    return struct.pack(">HHI64sH", 2, 70, ssrc, address[0].encode(), address[1])
-
-
-def header_length(packet: bytes) -> int:
-    """Return the length of an RTP header: with contributing sources and the first four bytes of an extension."""
-    return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
-
-
-def extract_frame(packet: bytes, clear: int) -> bytes | None:
-    """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid."""
-    start, end = clear, len(packet)
-    if packet[0] & 0x10:
-        start += 4 * int.from_bytes(packet[clear - 2 : clear], "big")
-    if packet[0] & 0x20 and end > clear:
-        end -= packet[-1]
-    return packet[start:end] if start <= end else None
-
-
-def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
-    """Return an RTCP receiver report for a sender."""
-    return _REPORT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
-
-
-def bye() -> bytes:
-    """Return an RTCP BYE of the server."""
-    return _BYE.pack(0x81, 203, 1, SERVER_SSRC)
 
 
 class ReplayWindow:

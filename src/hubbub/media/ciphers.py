@@ -1,4 +1,7 @@
-"""Transport encryption of packets between a client and this server, by mode (spec/voice.md#7); not end-to-end encryption."""
+"""Transport encryption of packets between a client and the server, by mode (spec/voice.md#7); not end-to-end encryption.
+
+Without PyNaCl only the AES-GCM modes are available.
+"""
 
 import struct
 from abc import ABC, abstractmethod
@@ -6,21 +9,32 @@ from typing import Any, ClassVar, Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from nacl import bindings
-from nacl._sodium import ffi, lib  # type: ignore[import-not-found,unused-ignore]
-from nacl.exceptions import CryptoError
 
+from hubbub.media.rtp import PACKET_BYTES_MAX
 from hubbub.protocol import voice as protocol
 
+try:
+    from nacl import bindings
+    from nacl._sodium import ffi, lib  # type: ignore[import-not-found,unused-ignore]
+    from nacl.exceptions import CryptoError
+except ImportError:
+    HAS_NACL = False
+else:
+    HAS_NACL = True
+
 TAG_BYTES: Final = 16
-PACKET_BYTES_MAX: Final = 2048
-"""Size limit of a datagram in bytes."""
+NONCE_BYTES: Final = 4
+"""Length in bytes of the nonce at the end of a packet, in the current modes."""
 _COUNTER: Final = struct.Struct(">I")
 _SEQUENCE: Final = struct.Struct(">H")
 
 
+class PacketError(Exception):
+    """Raised for a malformed packet, or one that was not encrypted with this key."""
+
+
 class Cipher(ABC):
-    """Encryption with one key: decrypts packets from a client and encrypts packets to it."""
+    """Encryption with one key: decrypts the packets of the other side and encrypts the own ones. Not thread-safe."""
 
     rtpsize: ClassVar[bool] = True
     """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
@@ -37,7 +51,7 @@ class Cipher(ABC):
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt what follows the first `clear` bytes; return it and the packet number.
 
-        Raise CryptoError if invalid.
+        Raise PacketError if the packet is not authentic.
         """
 
     @abstractmethod
@@ -62,7 +76,7 @@ class AesGcm(Cipher):
         try:
             body = self._aead.decrypt(suffix + bytes(8), packet[clear:-4], packet[:clear])
         except InvalidTag as error:
-            raise CryptoError from error
+            raise PacketError from error
         return body, _COUNTER.unpack(suffix)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
@@ -87,7 +101,7 @@ class XChaCha20(Cipher):
 
     def __init__(self, key: bytes) -> None:
         super().__init__(key)
-        # One buffer per key is enough, because all calls run in the event loop thread.
+        # One buffer per key is enough, because one thread uses a cipher.
         self._buffer: Any = ffi.new("unsigned char[]", PACKET_BYTES_MAX + TAG_BYTES)
         self._length: Any = ffi.new("unsigned long long *")
 
@@ -95,7 +109,7 @@ class XChaCha20(Cipher):
         """Decrypt a packet; see `Cipher.decrypt`."""
         suffix, sealed = packet[-4:], packet[clear:-4]
         if not TAG_BYTES <= len(sealed) <= PACKET_BYTES_MAX:
-            raise CryptoError
+            raise PacketError
         failed = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
             self._buffer,
             self._length,
@@ -108,13 +122,13 @@ class XChaCha20(Cipher):
             self._key,
         )
         if failed:
-            raise CryptoError
+            raise PacketError
         return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(suffix)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         if len(body) > PACKET_BYTES_MAX:
-            raise CryptoError
+            raise PacketError
         suffix = self._next()
         lib.crypto_aead_xchacha20poly1305_ietf_encrypt(
             self._buffer,
@@ -190,17 +204,25 @@ def _padded(header: bytes) -> bytes:
 
 def _unbox(sealed: bytes, nonce: bytes, key: bytes) -> bytes:
     if len(sealed) < TAG_BYTES or len(nonce) != 24:
-        raise CryptoError
-    return bindings.crypto_secretbox_open(sealed, nonce, key)
+        raise PacketError
+    try:
+        return bindings.crypto_secretbox_open(sealed, nonce, key)
+    except CryptoError as error:
+        raise PacketError from error
 
 
 CIPHERS: Final[dict[str, type[Cipher]]] = {
     protocol.AES_GCM: AesGcm,
-    protocol.XCHACHA20: XChaCha20,
     "aead_aes256_gcm": AesGcmShortHeader,
-    "xsalsa20_poly1305_lite_rtpsize": XSalsa20LiteRtpsize,
-    "xsalsa20_poly1305_lite": XSalsa20Lite,
-    "xsalsa20_poly1305_suffix": XSalsa20Suffix,
-    "xsalsa20_poly1305": XSalsa20,
 }
 """Encryption mode to its cipher class."""
+if HAS_NACL:
+    CIPHERS.update(
+        {
+            protocol.XCHACHA20: XChaCha20,
+            "xsalsa20_poly1305_lite_rtpsize": XSalsa20LiteRtpsize,
+            "xsalsa20_poly1305_lite": XSalsa20Lite,
+            "xsalsa20_poly1305_suffix": XSalsa20Suffix,
+            "xsalsa20_poly1305": XSalsa20,
+        }
+    )

@@ -1,0 +1,54 @@
+"""RTP and RTCP headers, and the parts of packets that clients and the forwarder read (spec/voice.md#7)."""
+
+import struct
+from typing import Final
+
+PACKET_BYTES_MAX: Final = 2048
+"""Size limit of a datagram in bytes."""
+FIXED_HEADER_BYTES: Final = 12
+"""Length in bytes of an RTP header without contributing sources and extension."""
+RTCP_HEADER_BYTES: Final = 8
+"""Length in bytes of the unencrypted part of an RTCP packet."""
+RTCP_TYPES: Final = range(200, 207)
+OPUS_PAYLOAD_TYPE: Final = 0x78
+
+E2EE_TRAILER: Final = b"\xfa\xfa"
+"""Trailer of an end-to-end encrypted frame."""
+SILENCE_FRAME: Final = b"\xf8\xff\xfe"
+"""Opus silence frame that ends a speaker's transmission; it may be sent unencrypted."""
+
+SERVER_SSRC: Final = 1
+"""SSRC of the server in its reports; no client has it."""
+_AUDIO_HEADER: Final = struct.Struct(">BBHII")
+_REPORT: Final = struct.Struct(">BBHIIIIIII")
+_BYE: Final = struct.Struct(">BBHI")
+
+
+def audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
+    """Return the RTP header of an audio packet."""
+    return _AUDIO_HEADER.pack(0x80, OPUS_PAYLOAD_TYPE, sequence, timestamp, ssrc)
+
+
+def header_length(packet: bytes) -> int:
+    """Return the length of an RTP header: with contributing sources and the first four bytes of an extension."""
+    return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
+
+
+def extract_frame(packet: bytes, clear: int) -> bytes | None:
+    """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid."""
+    start, end = clear, len(packet)
+    if packet[0] & 0x10:
+        start += 4 * int.from_bytes(packet[clear - 2 : clear], "big")
+    if packet[0] & 0x20 and end > clear:
+        end -= packet[-1]
+    return packet[start:end] if start <= end else None
+
+
+def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
+    """Return an RTCP receiver report for a sender."""
+    return _REPORT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
+
+
+def bye() -> bytes:
+    """Return an RTCP BYE of the server."""
+    return _BYE.pack(0x81, 203, 1, SERVER_SSRC)
