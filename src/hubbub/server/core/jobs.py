@@ -108,21 +108,6 @@ class JobMetrics(Protocol):
         ...
 
 
-def enqueue(tx: Tx, kind: str, payload: Any, *, due_ms: int = 0, key: str = "") -> int:
-    """Enqueue a job that runs at `due_ms` or later. Jobs with the same non-empty key run in order, one at a time."""
-    tx.wakes_worker = True
-    return int(
-        tx.value(
-            "INSERT INTO jobs (kind, key, due_ms, ready_ms, payload) VALUES (?, ?, ?, ?, ?) RETURNING id",
-            kind,
-            key,
-            due_ms,
-            due_ms,
-            codec.encode(payload).decode(),
-        )
-    )
-
-
 # Without `<> ''` the query planner does not use the index on keys and scans all waiting jobs.
 WAITING_JOB_SQL: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kind = ? AND state = 'waiting'"
 """Selects a waiting job with this key and kind; add LIMIT 1 when embedding it in another statement."""
@@ -131,7 +116,7 @@ WAITING_JOB_SQL: Final = "SELECT 1 FROM jobs WHERE key = ? AND key <> '' AND kin
 def enqueue_once(tx: Tx, kind: str, payload: Any, *, due_ms: int, key: str) -> None:
     """Enqueue a job unless one of this kind and key is waiting. Two concurrent transactions may still enqueue two."""
     if tx.value(WAITING_JOB_SQL, key, kind) is None:
-        enqueue(tx, kind, payload, due_ms=due_ms, key=key)
+        tx.enqueue(kind, payload, due_ms=due_ms, key=key)
 
 
 def cancel(tx: Tx, kind: str, key: str) -> int:

@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
+from hubbub.protocol import codec
 from hubbub.protocol.operation import Event
 from hubbub.server.core.event_dispatch import Audience, Dispatch, dispatch
 from hubbub.server.core.metrics import Metrics
@@ -142,9 +143,17 @@ class Tx(ABC):
         """Enqueue a job in this transaction. It survives a crash and runs at least once, not before `due_ms`.
 
         Jobs with the same non-empty key run in order, one at a time."""
-        from hubbub.server.core import jobs
-
-        return jobs.enqueue(self, kind, payload, due_ms=due_ms, key=key)
+        self.wakes_worker = True
+        return int(
+            self.value(
+                "INSERT INTO jobs (kind, key, due_ms, ready_ms, payload) VALUES (?, ?, ?, ?, ?) RETURNING id",
+                kind,
+                key,
+                due_ms,
+                due_ms,
+                codec.encode(payload).decode(),
+            )
+        )
 
 
 def placeholders(values: Iterable[Any]) -> str:
