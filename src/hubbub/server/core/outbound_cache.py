@@ -6,13 +6,10 @@ so that a stream of forged tokens with unknown key IDs cannot be used to send tr
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, TypeVar
 
 import msgspec
-
-if TYPE_CHECKING:
-    from hubbub.server.core.outbound_http import OutboundClient
 
 T = TypeVar("T")
 
@@ -29,15 +26,15 @@ class _CachedDocument(msgspec.Struct, frozen=True):
 
 
 class OutboundCache:
-    """Documents fetched through one outbound client."""
+    """Documents fetched with one function, which returns the body of the document at a URL."""
 
-    def __init__(self, client: "OutboundClient") -> None:
-        self._outside = client
+    def __init__(self, fetch: Callable[[str], Awaitable[bytes]]) -> None:
+        self._fetch_document = fetch
         self._cached: OrderedDict[str, _CachedDocument] = OrderedDict()
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
     async def get(self, url: str, read: Callable[[bytes], T], now: int, *, refresh: bool = False) -> T:
-        """Return a document; `again` asks for a newer copy. Raises what the client or `read` (ValueError) raises."""
+        """Return a document; `refresh` requests a newer copy. Raise the errors of fetching and of `read` (ValueError)."""
         cached = self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
@@ -59,13 +56,7 @@ class OutboundCache:
             done.exception()
 
     async def _fetch(self, url: str, read: Callable[[bytes], T], now: int) -> T:
-        from hubbub.server.core.outbound_http import UnreachableError
-
-        response = await self._outside.request("GET", url, headers={"Accept": "application/json"})
-        if response.status != 200:
-            # This includes redirects: their target is not the configured document.
-            raise UnreachableError(f"responded with status {response.status}")
-        value = read(response.body)
+        value = read(await self._fetch_document(url))
         self._cached[url] = _CachedDocument(value, now)
         self._cached.move_to_end(url)
         while len(self._cached) > CACHE_ENTRIES_MAX:

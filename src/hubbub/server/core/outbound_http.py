@@ -154,7 +154,7 @@ class OutboundClient:
         self._answer_max = response_bytes_max
         self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
-        self.cache = OutboundCache(self)
+        self.cache = OutboundCache(self._fetch_document)
         """Cache of documents fetched through this client."""
 
     def check(self, url: str) -> URL:
@@ -208,6 +208,13 @@ class OutboundClient:
             if isinstance(error.__cause__, UnreachableError):
                 raise error.__cause__ from error
             raise UnreachableError(f"{type(error).__name__}: {error}"[:200]) from error
+
+    async def _fetch_document(self, url: str) -> bytes:
+        response = await self.request("GET", url, headers={"Accept": "application/json"})
+        if response.status != 200:
+            # This includes redirects: their target is not the configured document.
+            raise UnreachableError(f"responded with status {response.status}")
+        return response.body
 
     async def close(self) -> None:
         """Close all connections."""
