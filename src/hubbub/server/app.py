@@ -20,7 +20,7 @@ from hubbub.protocol.operation import Operation
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
-from hubbub.server.core.bus import Bus, BusError, open_bus
+from hubbub.server.core.bus import Bus, BusError, LocalBus
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.core.clock import Clock, ControlledClock, RealClock
 from hubbub.server.core.config import Config
@@ -230,13 +230,7 @@ class App:
         self.presences = Presences()
         self.database = _database(config)
         self.database.metrics = self.metrics
-        self.bus: Bus[Dispatch] = open_bus(
-            config.nats_url,
-            Dispatch,
-            metrics=self.metrics,
-            prefix=config.bus.prefix,
-            max_pending_bytes=config.bus.max_pending_bytes,
-        )
+        self.bus = _bus(config, self.metrics)
         self.files = _files(config)
         self.images = ImageConverter()
         self.outbound = OutboundClient(allow_private=config.private_targets)
@@ -594,6 +588,21 @@ class StoreGuildReader:
 def _full_table() -> EndpointTable:
     """Return the table of all operations; it never changes, so all Apps of a process share it."""
     return EndpointTable(SLICES)
+
+
+def _bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
+    if config.nats_url is None:
+        return LocalBus(metrics)
+    # Imported here because the single-process default starts in half the time without the NATS library.
+    from hubbub.server.core.bus_nats import NatsBus
+
+    return NatsBus(
+        config.nats_url,
+        Dispatch,
+        prefix=config.bus.prefix,
+        max_pending_bytes=config.bus.max_pending_bytes,
+        metrics=metrics,
+    )
 
 
 def _clock(config: Config) -> Clock:

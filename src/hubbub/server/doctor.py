@@ -20,7 +20,7 @@ import msgspec
 
 from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
 from hubbub.server.core import migrations
-from hubbub.server.core.bus import BusError, open_bus
+from hubbub.server.core.bus import BusError
 from hubbub.server.core.clock import RealClock
 from hubbub.server.core.config import Config, ConfigError
 from hubbub.server.core.event_dispatch import Dispatch
@@ -242,8 +242,10 @@ def _schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str
 
 
 async def _nats(url: str) -> Finding:
+    from hubbub.server.core.bus_nats import NatsBus
+
     try:
-        bus = open_bus(url, Dispatch, connect_timeout_ms=int(TIMEOUT_SECONDS * 1000))
+        bus = NatsBus(url, Dispatch, connect_timeout_ms=int(TIMEOUT_SECONDS * 1000))
         await bus.start()
         await bus.close()
     except BusError as error:

@@ -20,7 +20,6 @@ from hubbub.server.core.bus import (
     NoResponderError,
     RequestFailedError,
     RequestTimeoutError,
-    open_bus,
 )
 from hubbub.server.core.bus_nats import NatsBus
 from hubbub.server.core.event_dispatch import Audience, Dispatch
@@ -243,7 +242,7 @@ async def test_a_bus_is_healthy_until_it_is_closed(bus: Bus[Note]) -> None:
 
 
 async def test_the_local_bus_delivers_the_same_object_synchronously() -> None:
-    bus: Bus[Note] = open_bus(None, Note)
+    bus: Bus[Note] = LocalBus()
     received: list[Note] = []
     bus.subscribe("guild.1", received.append)
     note = Note(1)

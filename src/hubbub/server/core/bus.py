@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -227,13 +227,3 @@ async def run_handler(handler: Handler, data: bytes, subject: str) -> bytes:
     except Exception as error:
         log.exception("A bus request handler failed", extra={"subject": subject})
         raise RequestFailedError(f"the request on {subject} failed") from error
-
-
-def open_bus(url: str | None, kind: type[BusMessage], **options: Any) -> Bus[BusMessage]:
-    """Create the configured bus: NATS if a URL is given, otherwise a local bus."""
-    if url is None:
-        return LocalBus(options.get("metrics"))
-    # Imported here because the single-process default starts in half the time without the NATS library.
-    from hubbub.server.core.bus_nats import NatsBus
-
-    return NatsBus(url, kind, **options)

@@ -40,12 +40,13 @@ from hubbub.server.core.bus import (
     check_subject,
     run_handler,
 )
+from hubbub.server.core.config import BusConfig
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-PENDING_BYTES_MAX: Final = 64 * 1024 * 1024
+DEFAULTS: Final = BusConfig()
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 PING_INTERVAL_SECONDS: Final = 10
 BATCH_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -115,8 +116,8 @@ class NatsBus(Bus[BusMessage]):
         url: str,
         kind: type[BusMessage],
         *,
-        prefix: str = "hubbub",
-        max_pending_bytes: int = PENDING_BYTES_MAX,
+        prefix: str = DEFAULTS.prefix,
+        max_pending_bytes: int = DEFAULTS.max_pending_bytes,
         reconnect_wait_ms: int = 500,
         connect_timeout_ms: int = 10_000,
         metrics: Metrics | None = None,
