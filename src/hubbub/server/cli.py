@@ -11,6 +11,7 @@ from typing import Any, Final
 import hubbub
 from hubbub.server.core import config as settings
 from hubbub.server.core.config import Config, ConfigError
+from hubbub.server.terminal import print_error
 
 SERVE_DEFAULTS: Final[dict[str, Any]] = {"data": "./hubbub-data"}
 DEV_DEFAULTS: Final[dict[str, Any]] = {
@@ -61,12 +62,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_error(error, 2)
     except KeyboardInterrupt:
         return 130
-
-
-def print_error(problem: object, code: int = 1) -> int:
-    """Print why the command failed to standard error and return the exit code."""
-    print(f"hubbub: {problem}", file=sys.stderr)
-    return code
 
 
 def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: bool = False) -> Config:

@@ -17,7 +17,6 @@ from hubbub.protocol.resources.accounts import PASSWORD_MAX, PASSWORD_MIN
 from hubbub.protocol.resources.developers import PRIVILEGED_INTENTS
 from hubbub.protocol.scopes import SCOPES
 from hubbub.server.app import DATABASE_FILE, App
-from hubbub.server.cli import print_error
 from hubbub.server.core import auth
 from hubbub.server.core.bus import BusError
 from hubbub.server.core.call import Call
@@ -27,6 +26,7 @@ from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.identity import accounts, applications, developers, identities, users
 from hubbub.server.places import channels, guilds, members
+from hubbub.server.terminal import print_error
 from hubbub.server.worlds import schema
 from hubbub.server.worlds.schema import WorldError
 

@@ -7,8 +7,8 @@ import sqlite3
 from pathlib import Path
 
 from hubbub.server.app import DATABASE_FILE, FILES_FOLDER
-from hubbub.server.cli import print_error
 from hubbub.server.core.config import Config
+from hubbub.server.terminal import print_error
 
 
 def run(config: Config, arguments: argparse.Namespace) -> int:

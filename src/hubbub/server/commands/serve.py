@@ -21,7 +21,6 @@ import msgspec
 from hubbub.server import ready as documents
 from hubbub.server import worlds
 from hubbub.server.app import App
-from hubbub.server.cli import print_error
 from hubbub.server.commands import certificates
 from hubbub.server.control import Control
 from hubbub.server.core.bus import BusError
@@ -30,6 +29,7 @@ from hubbub.server.core.logs import Logs
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.store import StoreUnavailable
 from hubbub.server.ready import ReadyDocument, ReadyFileError
+from hubbub.server.terminal import print_error
 from hubbub.server.transports.voice import sockets
 from hubbub.server.worlds import WorldError
 
