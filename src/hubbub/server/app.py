@@ -386,7 +386,7 @@ class App:
             clock=self.clock,
             config=self.config,
             metrics=self.metrics,
-            source=voice_states.tickets,
+            source=voice_states.voice_server,
             make_call=self.make_call,
         )
         await self.voice.start()

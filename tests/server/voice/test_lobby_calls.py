@@ -12,7 +12,7 @@ from hubbub.protocol.resources.lobby_calls import LOBBY_CALL_PARTICIPANTS_MAX
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
-from hubbub.server.places.voice_states import CallKind, calls, tickets
+from hubbub.server.places.voice_states import CallKind, calls, voice_server
 from tests.game import Game, Player, game
 from tests.server.voice.caller import opus
 from tests.server.voice.conftest import ENDPOINT
@@ -445,5 +445,5 @@ async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_
     assert await alice.closed() == 4014
     alice.udp = None
     await connect(alice)
-    await world.write(lambda call: tickets.withdraw(call, ENDPOINT))
+    await world.write(lambda call: voice_server.withdraw(call, ENDPOINT))
     assert (await alice.session.next(SERVER))["lobby_id"] == str(lobby)

@@ -10,7 +10,7 @@ from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources.private_calls import RING_TIMEOUT_SECONDS
 from hubbub.server.core.config import Config
 from hubbub.server.identity import accounts
-from hubbub.server.places.voice_states import tickets
+from hubbub.server.places.voice_states import voice_server
 from hubbub.server.talk import private_calls
 from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
@@ -403,7 +403,7 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: Friends) -> None:
     alice, _, channel = friends
     await alice.enter(channel)
-    await world.write(lambda call: tickets.withdraw(call, ENDPOINT))
+    await world.write(lambda call: voice_server.withdraw(call, ENDPOINT))
     server = await alice.session.next("VOICE_SERVER_UPDATE")
     assert (server["guild_id"], server["channel_id"]) == (None, str(channel))
     assert await alice.closed() == 4014

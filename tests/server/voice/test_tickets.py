@@ -9,7 +9,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.call import Call as PlatformCall
 from hubbub.server.core.config import Config
 from hubbub.server.core.voice import SERVER_TIMEOUT_MS
-from hubbub.server.places.voice_states import tickets
+from hubbub.server.places.voice_states import voice_server
 from tests.server.voice.caller import Caller, close_code
 from tests.server.voice.conftest import ENDPOINT, Call
 from tests.world import Guild, World
@@ -216,7 +216,7 @@ async def test_calls_of_an_unresponsive_server_are_moved_to_another(world: World
     async def serve(endpoint: str) -> None:
         def beat(call: PlatformCall) -> None:
             call.config = msgspec.structs.replace(call.config, nats_url="nats://elsewhere")
-            tickets.serve(call, endpoint)
+            voice_server.serve(call, endpoint)
 
         await world.write(beat)
 

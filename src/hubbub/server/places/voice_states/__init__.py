@@ -10,7 +10,7 @@ from hubbub.server.places import members
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.places.voice_states import actions, calls, commands, routes, store, tickets, views
+from hubbub.server.places.voice_states import actions, calls, commands, routes, store, tickets, views, voice_server
 from hubbub.server.places.voice_states.actions import leave_guilds
 from hubbub.server.places.voice_states.commands import on_session_ended
 from hubbub.server.places.voice_states.signals import (
@@ -114,4 +114,5 @@ __all__ = [
     "on_session_ended",
     "count_speakers",
     "tickets",
+    "voice_server",
 ]

@@ -1,0 +1,65 @@
+"""Operations that the voice server calls (core/voice.py)."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.store import Tx
+from hubbub.server.core.voice import SERVER_TIMEOUT_MS, VoiceTicket
+from hubbub.server.places.voice_states import actions, rules, store
+from hubbub.server.places.voice_states.signals import CallerMustLeave
+
+
+def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
+    """Return the ticket of a token if it is the newest of its user, or None."""
+    return store.find_ticket(tx, token_hash)
+
+
+def ticket_of(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
+    """Return a user's ticket for a guild, lobby or private channel, or None."""
+    return store.find_ticket_of_user(tx, server_id, user_id)
+
+
+def entered(call: Call, ticket: VoiceTicket) -> None:
+    """Clear earlier refusals after a connection was established."""
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
+
+
+def refused(call: Call, ticket: VoiceTicket) -> None:
+    """Disconnect a user whose connection was refused despite a valid ticket, and delay their next join."""
+    if not _is_newest(call, ticket):
+        return
+    store.delete_expired_failures(call.tx, call.now - rules.FAILURES_EXPIRE_MS)
+    count, _ = store.find_failures(call.tx, ticket.server_id, ticket.user_id)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, count + 1, call.now)
+    _leave(call, ticket)
+
+
+def gone(call: Call, ticket: VoiceTicket) -> None:
+    """Disconnect a user whose voice connection ended permanently, unless they have a newer ticket."""
+    if _is_newest(call, ticket):
+        _leave(call, ticket)
+
+
+def serve(call: Call, endpoint: str) -> None:
+    """Record a heartbeat of a voice server and move the calls of lost servers to others."""
+    known = store.list_servers(call.tx)
+    store.put_server(call.tx, endpoint, call.now)
+    for other, seen_ms in known.items():
+        if other != endpoint and call.now - seen_ms >= SERVER_TIMEOUT_MS:
+            actions.reallocate(call, other)
+
+
+def withdraw(call: Call, endpoint: str) -> None:
+    """Remove a voice server that shuts down and move its calls to others."""
+    actions.reallocate(call, endpoint)
+
+
+def _is_newest(call: Call, ticket: VoiceTicket) -> bool:
+    found = store.find_ticket_of_user(call.tx, ticket.server_id, ticket.user_id)
+    return found is not None and found.token_hash == ticket.token_hash
+
+
+def _leave(call: Call, ticket: VoiceTicket) -> None:
+    row = store.find(call.tx, ticket.server_id, ticket.user_id)
+    if row is not None:
+        actions.leave(call, [row])
+    elif (caller := store.find_caller(call.tx, ticket.server_id, ticket.user_id)) is not None:
+        call.notify(CallerMustLeave(row=caller))
