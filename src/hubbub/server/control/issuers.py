@@ -7,7 +7,7 @@ control API.
 
 import secrets
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from aiohttp import web
@@ -17,9 +17,7 @@ from msgspec import Meta
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
-
-if TYPE_CHECKING:
-    from hubbub.server.control.server import Control
+from hubbub.server.app import App
 
 ALGORITHM: Final = "ES256"
 DEMO_CLIENT_ID: Final = "demo-game"
@@ -91,8 +89,8 @@ class _IssuedTicket(msgspec.Struct, frozen=True):
 class Issuers:
     """The emulated providers of one platform."""
 
-    def __init__(self, control: "Control") -> None:
-        self._control = control
+    def __init__(self, app: App) -> None:
+        self._app = app
         self._keys: dict[str, ECKey] = {}
         self._tickets: dict[str, _IssuedTicket] = {}
 
@@ -110,7 +108,7 @@ class Issuers:
         provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
             return self._create_ticket(provider, body)
-        now = self._control.clock.now_ms() // 1000
+        now = self._app.clock.now_ms() // 1000
         issued = now - body.issued_ago
         claims: dict[str, Any] = {
             "iss": self._base_url(provider) + provider_spec.issuer,
@@ -136,7 +134,7 @@ class Issuers:
             body.user_id,
             body.name,
             body.client_id or (DEMO_STEAM_APP_ID if provider == "steam" else DEMO_CLIENT_ID),
-            self._control.clock.now_ms() + body.expires_in * 1000,
+            self._app.clock.now_ms() + body.expires_in * 1000,
         )
         self._tickets[f"{provider} {ticket}"] = issued
         while len(self._tickets) > TICKETS_MAX:
@@ -146,10 +144,10 @@ class Issuers:
 
     def _find_ticket(self, provider: str, ticket: str) -> _IssuedTicket | None:
         found = self._tickets.get(f"{provider} {ticket}")
-        return found if found is not None and found.expires_ms > self._control.clock.now_ms() else None
+        return found if found is not None and found.expires_ms > self._app.clock.now_ms() else None
 
     def _base_url(self, provider: str) -> str:
-        return f"{self._control.app.config.web_url}/control/issuers/{provider}"
+        return f"{self._app.config.web_url}/control/issuers/{provider}"
 
     def _key(self, provider: str) -> ECKey:
         key = self._keys.get(provider)
@@ -189,7 +187,7 @@ class Issuers:
         found = self._find_ticket("epic", str(fields.get("token", "")))
         if found is None:
             return _json({"active": False})
-        remaining_seconds = (found.expires_ms - self._control.clock.now_ms()) // 1000
+        remaining_seconds = (found.expires_ms - self._app.clock.now_ms()) // 1000
         info = {
             "active": True,
             "account_id": found.user_id,

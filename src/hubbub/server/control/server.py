@@ -51,11 +51,15 @@ class Control:
         self.built = BuiltWorld()
         """Everything built from worlds so far."""
         self.snapshots = Snapshots(self)
-        self.issuers = Issuers(self)
+        self.issuers = Issuers(app)
         # Clock, snapshots and worlds affect the whole platform, so only one of them runs at a time.
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
         app.routes.extend(self.issuers.routes())
+
+    def control_fork(self, app: App) -> "Control":
+        """Return the control API of a fork."""
+        return Control(app)
 
     async def close(self) -> None:
         """Close all forks; call it before the App stops."""

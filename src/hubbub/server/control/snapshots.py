@@ -1,7 +1,7 @@
 """Snapshots of a world in memory, restoring them, and forks: separate platforms that start from a snapshot."""
 
 import itertools
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import msgspec
 
@@ -15,9 +15,6 @@ from hubbub.server.places import activity_instances, voice_states
 from hubbub.server.ready import build_document
 from hubbub.server.talk import private_calls
 from hubbub.server.worlds import BuiltWorld
-
-if TYPE_CHECKING:
-    from hubbub.server.control.server import Control
 
 SNAPSHOTS_MAX: Final = 64
 FORKS_MAX: Final = 32
@@ -33,14 +30,29 @@ class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     built: BuiltWorld
 
 
+class ControlledPlatform(Protocol):
+    """The control API of a platform, as far as snapshots and forks need it."""
+
+    app: App
+    clock: ControlledClock
+    token: str
+    built: BuiltWorld
+
+    def control_fork(self, app: App) -> "ControlledPlatform":
+        """Return the control API of a fork; the fork has not started yet."""
+
+    async def close(self) -> None:
+        """Close the forks of the platform."""
+
+
 class Snapshots:
     """The snapshots and forks of one platform."""
 
-    def __init__(self, control: "Control") -> None:
+    def __init__(self, control: ControlledPlatform) -> None:
         self._control = control
         self._app = control.app
         self._snapshots: dict[str, WorldSnapshot] = {}
-        self._forks: dict[str, tuple[App, Control]] = {}
+        self._forks: dict[str, tuple[App, ControlledPlatform]] = {}
         self._numbers = itertools.count(1)
 
     async def close(self) -> None:
@@ -81,8 +93,6 @@ class Snapshots:
         if len(self._forks) >= FORKS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
         snapshot = await self._take() if request.snapshot_id is None else self._find(request.snapshot_id)
-        from hubbub.server.control.server import Control
-
         shared = self._app.config
         # The fork uses the same certificate on other ports.
         voice = msgspec.structs.replace(shared.voice, endpoint=None, port=0, udp_port=0)
@@ -98,7 +108,7 @@ class Snapshots:
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.running)
         app = App(config, clock=clock, slices=self._app.slices)
         app.ids.continue_from(self._app.ids)
-        control = Control(app)
+        control = self._control.control_fork(app)
         control.built = snapshot.built
         await app.start()
         try:
