@@ -10,7 +10,7 @@ import zlib
 from enum import IntEnum
 from typing import Any, Final
 
-from hubbub.server.transports.gateway.frames import BINARY, TEXT, frame, header
+from hubbub.server.transports.frames import BINARY, TEXT, frame, header
 
 try:
     from compression import zstd  # type: ignore[import-not-found, unused-ignore]

@@ -10,8 +10,8 @@ from aiohttp.web import WebSocketResponse
 from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.server.transports.gateway.compression import Compression, encode_message
-from hubbub.server.transports.gateway.limits import RateWindow
 from hubbub.server.transports.gateway.packets import Packet
+from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from hubbub.server.core.clock import Timer
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.connection import GatewayConnection
-from hubbub.server.transports.gateway.limits import RateWindow
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.replay import ReplayBuffer
+from hubbub.server.transports.rate_window import RateWindow
 
 if TYPE_CHECKING:
     from hubbub.server.transports.gateway.seats import Seat

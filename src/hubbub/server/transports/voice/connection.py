@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Final
 from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import voice as protocol
-from hubbub.server.transports.gateway.frames import BINARY, TEXT, frame
-from hubbub.server.transports.gateway.limits import RateWindow
+from hubbub.server.transports.frames import BINARY, TEXT, frame
+from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
 if TYPE_CHECKING:

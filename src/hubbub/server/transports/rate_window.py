@@ -1,0 +1,23 @@
+"""The rate limit of one connection or session, shared by the gateway and the voice gateway."""
+
+import math
+
+
+class RateWindow:
+    """A fixed-window rate limit; a window starts with its first request."""
+
+    __slots__ = ("_count", "_max", "_seconds", "_since")
+
+    def __init__(self, limit: int, seconds: float) -> None:
+        self._max = limit
+        self._seconds = seconds
+        self._since = -math.inf
+        self._count = 0
+
+    def take(self, now: float) -> bool:
+        """Count a request; return False if it exceeds the limit."""
+        if now - self._since >= self._seconds:
+            self._since = now
+            self._count = 0
+        self._count += 1
+        return self._count <= self._max
