@@ -13,10 +13,8 @@ from hubbub.server.core.clock import Clock
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 from hubbub.server.core.voice import VOICE_CHANGED, VoiceChanged, VoiceTicket, VoiceTickets
-from hubbub.server.transports.voice.call import VoiceCall
-from hubbub.server.transports.voice.connection import VoiceConnection
+from hubbub.server.transports.voice.call import VoiceCall, VoiceConnection, VoiceSession
 from hubbub.server.transports.voice.dave import ExternalSender
-from hubbub.server.transports.voice.session import VoiceSession
 from hubbub.server.transports.voice.sfu import Forwarder
 
 log = logging.getLogger(__name__)
@@ -92,11 +90,11 @@ class Calls:
         key = (int(ticket.server_id), int(ticket.user_id))
         if (before := self._sessions.get(key)) is not None:
             self.end(before, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
-        room = self._calls_by_channel.get(ticket.channel_id)
-        if room is None:
-            room = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
-        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), room, dave)
-        room.session_count += 1
+        call = self._calls_by_channel.get(ticket.channel_id)
+        if call is None:
+            call = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
+        session = VoiceSession(ticket, connection, self.forwarder.add_peer(), call, dave)
+        call.session_count += 1
         session.peer.supports_dave = dave > 0
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
@@ -167,12 +165,12 @@ class Calls:
             del self._sessions[session.key]
         if self._by_token.get(session.ticket.token_hash) is session:
             del self._by_token[session.ticket.token_hash]
-        room = session.call
-        room.session_count -= 1
-        room.remove_member(session)
-        if not room.session_count:
-            self._calls_by_channel.pop(room.channel_id, None)
-            room.close()
+        call = session.call
+        call.session_count -= 1
+        call.remove_member(session)
+        if not call.session_count:
+            self._calls_by_channel.pop(call.channel_id, None)
+            call.close()
         self.forwarder.remove_peer(session.peer)
         if session.connection is not None and code is not None:
             session.connection.close(code, reason, delay_seconds=close_delay_seconds)

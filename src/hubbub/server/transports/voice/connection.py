@@ -1,16 +1,15 @@
 """A connection to the voice gateway: non-blocking writes and close."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final, Generic, TypeVar
 
 from aiohttp.web import WebSocketResponse
 
 from hubbub.protocol import voice as protocol
-from hubbub.server.transports.frames import BINARY, TEXT, frame
+from hubbub.server.transports.frames import TEXT, frame
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
-if TYPE_CHECKING:
-    from hubbub.server.transports.voice.session import VoiceSession
+SessionT = TypeVar("SessionT")
 
 FRAMES_MAX: Final = 600
 """Number of frames that a client may send per window; a user who speaks in short bursts sends two for each burst."""
@@ -20,7 +19,7 @@ WRITE_BUFFER_MAX: Final = 1024 * 1024
 """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
 
 
-class VoiceConnection(OpenSocket):
+class VoiceWebSocket(OpenSocket, Generic[SessionT]):
     """A voice WebSocket with its protocol version, limits and session."""
 
     __slots__ = (
@@ -38,7 +37,7 @@ class VoiceConnection(OpenSocket):
         self.opened_at = self.last_heartbeat_at = now
         """Times of the last heartbeat and of connecting, in seconds of the event loop's clock (decisions/0005)."""
         self.frame_limit = RateWindow(FRAMES_MAX, FRAMES_WINDOW_SECONDS)
-        self.session: VoiceSession | None = None
+        self.session: SessionT | None = None
         self.is_identifying = False
         """Whether an Identify is being processed."""
 
@@ -60,6 +59,3 @@ class VoiceConnection(OpenSocket):
             return
         with IGNORE_DISCONNECT:
             self.transport.write(frame(first, payload))
-
-
-__all__ = ["BINARY", "TEXT", "VoiceConnection"]

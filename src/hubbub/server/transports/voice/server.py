@@ -23,10 +23,9 @@ from hubbub.server.core.store import Database, StoreUnavailable
 from hubbub.server.core.voice import VoiceTickets
 from hubbub.server.transports import sockets
 from hubbub.server.transports.sockets import CloseConnection
+from hubbub.server.transports.voice.call import VoiceConnection, VoiceSession
 from hubbub.server.transports.voice.calls import Calls, MakeCall
-from hubbub.server.transports.voice.connection import VoiceConnection
 from hubbub.server.transports.voice.registration import VoiceServerRegistration
-from hubbub.server.transports.voice.session import VoiceSession
 from hubbub.server.transports.voice.sfu import Forwarder
 from hubbub.server.transports.voice.sockets import VoiceSockets
 
