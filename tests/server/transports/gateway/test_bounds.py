@@ -18,12 +18,11 @@ from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.transports.gateway import hub, limits, presence
 from hubbub.server.transports.gateway.compression import Compression
-from hubbub.server.transports.gateway.connection import GatewayConnection
 from hubbub.server.transports.gateway.context import GatewayContext, PresenceAudience
 from hubbub.server.transports.gateway.limits import DAY_MS, MemberRequests, SessionStarts
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
-from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession
 from hubbub.server.transports.rate_window import RateWindow
 from tests.server.transports.gateway.rehearsal import START_MS, Platform, town
 

@@ -25,10 +25,9 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.rejections import RejectedWithSideEffects, run_side_effects
 from hubbub.server.core.store import StoreUnavailable, Tx
-from hubbub.server.transports.gateway.connection import GatewayConnection
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.limits import MemberRequests
-from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession
 from hubbub.server.transports.gateway.sessions import GatewaySessions
 from hubbub.server.transports.http import decoding
 from hubbub.server.transports.sockets import CloseConnection

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from typing import Final, Generic, TypeVar
 
 from aiohttp.web import WebSocketResponse
 
@@ -14,10 +14,9 @@ from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import IGNORE_DISCONNECT, OpenSocket, WritableTransport
 
-if TYPE_CHECKING:
-    from hubbub.server.transports.gateway.session import GatewaySession
-
 log = logging.getLogger(__name__)
+
+SessionT = TypeVar("SessionT")
 
 WRITABLE_BUFFER_MAX: Final = 256 * 1024
 """Write buffer size in bytes below which bulk sends (guilds at session start, replay, member chunks) continue."""
@@ -59,7 +58,7 @@ class DelayedTransport:
         self._transport.abort()
 
 
-class GatewayConnection(OpenSocket):
+class GatewayWebSocket(OpenSocket, Generic[SessionT]):
     """A gateway WebSocket with its compression, limits and session."""
 
     __slots__ = (
@@ -95,7 +94,7 @@ class GatewayConnection(OpenSocket):
         self.opened_at = self.last_heartbeat_at = now
         """Times of the last heartbeat and of connecting, in seconds of the event loop's clock."""
         self.frame_limit = frame_limit
-        self.session: GatewaySession | None = None
+        self.session: SessionT | None = None
         self.user_id: int | None = None
         """The user of the last authenticated Identify or Resume, or None."""
 

@@ -22,6 +22,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.core.snowflakes import SnowflakeFactory
 from hubbub.server.core.store import Database, Snapshot, Tx
 from hubbub.server.core.trace import Trace
+from hubbub.server.transports.gateway.arrivals import GuildArrival
 from hubbub.server.transports.gateway.ready import SessionOpening, ready_events
 from hubbub.server.transports.gateway.session import GatewaySession
 from hubbub.server.transports.gateway.standings import MemberStanding, Standings
@@ -58,18 +59,6 @@ _READY: Final[dict[str, Any]] = {
     for field in msgspec.structs.fields(Ready)
     if not field.required and field.default is not msgspec.UNSET
 }
-
-
-class GuildArrival(msgspec.Struct, kw_only=True):
-    """The data that adds a session to a guild."""
-
-    state: GuildState
-    snapshot: Snapshot
-    member: MemberState
-    visible: frozenset[int]
-    moderated: frozenset[int]
-    body: bytes | None
-    """The payload of GUILD_CREATE, or None if the session lacks the GUILDS intent."""
 
 
 class GuildRefresh(msgspec.Struct, kw_only=True):

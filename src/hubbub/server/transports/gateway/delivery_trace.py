@@ -9,8 +9,7 @@ from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.core.trace import DELIVERED, REDACTED, Outcome
 from hubbub.server.transports.gateway.context import GatewayContext
-from hubbub.server.transports.gateway.seats import Seat
-from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.session import GatewaySession, Seat
 
 
 def deliver_traced(

@@ -15,12 +15,12 @@ from typing import Final, TypeVar
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core import voice
 from hubbub.server.core.event_dispatch import Dispatch
-from hubbub.server.core.gateway_queries import GuildState
+from hubbub.server.core.gateway_queries import GuildState, MemberState
+from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway import delivery_trace
 from hubbub.server.transports.gateway.context import GatewayContext, VisibilityGain, has_guilds_intent
 from hubbub.server.transports.gateway.packets import Packet
-from hubbub.server.transports.gateway.seats import Seat, SeatedMember
-from hubbub.server.transports.gateway.session import GatewaySession, send_all
+from hubbub.server.transports.gateway.session import GatewaySession, Seat, send_all
 from hubbub.server.transports.gateway.standings import (
     THREAD_PARENT_TYPES,
     VOICE_CHANNEL_TYPES,
@@ -44,6 +44,17 @@ ADMISSION_BATCH_SIZE: Final = 50
 QUEUED_EVENTS_MAX: Final = 20_000
 """Number of events that may wait for a read or for a session to be admitted. More means that the store or the client is
 not responding; the limit bounds memory use."""
+
+
+class SeatedMember:
+    """A member of the guild with at least one session on this node."""
+
+    __slots__ = ("seats", "snapshot", "state")
+
+    def __init__(self, state: MemberState | None, snapshot: Snapshot) -> None:
+        self.state = state
+        self.snapshot = snapshot
+        self.seats: list[Seat] = []
 
 
 class GuildHub:

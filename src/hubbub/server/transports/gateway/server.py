@@ -29,10 +29,10 @@ from hubbub.server.transports import sockets
 from hubbub.server.transports.gateway import identification as identification
 from hubbub.server.transports.gateway.commands import Commands
 from hubbub.server.transports.gateway.compression import Compression, has_zstd
-from hubbub.server.transports.gateway.connection import GatewayConnection
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.limits import SessionStarts
 from hubbub.server.transports.gateway.presence import device_of
+from hubbub.server.transports.gateway.session import GatewayConnection
 from hubbub.server.transports.gateway.sessions import GatewaySessions
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection

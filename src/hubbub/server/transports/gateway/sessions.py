@@ -21,15 +21,13 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.presences import Presences, SessionPresence
 from hubbub.server.core.store import Tx
 from hubbub.server.transports.gateway.compression import BlockCompressor
-from hubbub.server.transports.gateway.connection import GatewayConnection
 from hubbub.server.transports.gateway.context import GatewayContext
 from hubbub.server.transports.gateway.hub import RECENT_SEAT_SECONDS, GuildHub
 from hubbub.server.transports.gateway.identification import SessionParameters, require_sharding
 from hubbub.server.transports.gateway.packets import Packet
 from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
-from hubbub.server.transports.gateway.seats import Seat
-from hubbub.server.transports.gateway.session import GatewaySession
+from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession, Seat
 from hubbub.server.transports.gateway.user_sessions import DispatchBatch, UserSessions
 from hubbub.server.transports.rate_window import RateWindow
 from hubbub.server.transports.sockets import CloseConnection

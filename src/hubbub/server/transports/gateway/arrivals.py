@@ -1,0 +1,18 @@
+"""The data that a session receives when it is added to a guild."""
+
+import msgspec
+
+from hubbub.server.core.gateway_queries import GuildState, MemberState
+from hubbub.server.core.store import Snapshot
+
+
+class GuildArrival(msgspec.Struct, kw_only=True):
+    """The data that adds a session to a guild."""
+
+    state: GuildState
+    snapshot: Snapshot
+    member: MemberState
+    visible: frozenset[int]
+    moderated: frozenset[int]
+    body: bytes | None
+    """The payload of GUILD_CREATE, or None if the session lacks the GUILDS intent."""
