@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from hubbub.server.core.pages import fetch_page
 from hubbub.server.core.store import Tx, placeholders
 
 
@@ -84,21 +85,8 @@ def page(
     if only_active:
         where.append(_ACTIVE)
         parameters += [now, now]
-    order = "ASC"
-    if before is not None:
-        where.append("id < ?")
-        parameters.append(before)
-        order = "DESC" if after is None else "ASC"
-    if after is not None:
-        where.append("id > ?")
-        parameters.append(after)
-    rows = tx.fetch(
-        EntitlementRow,
-        f"SELECT {COLUMNS} FROM entitlements WHERE {' AND '.join(where)} ORDER BY id {order} LIMIT ?",
-        *parameters,
-        limit,
-    )
-    return rows[::-1] if order == "DESC" else rows
+    select = f"SELECT {COLUMNS} FROM entitlements"
+    return fetch_page(tx, EntitlementRow, select, where, parameters, before=before, after=after, limit=limit)
 
 
 def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:

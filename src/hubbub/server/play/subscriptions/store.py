@@ -1,8 +1,9 @@
 """SQL for the subscriptions, purchases and payments tables."""
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import SubscriptionStatus
+from hubbub.server.core.pages import fetch_page
 from hubbub.server.core.store import Tx, placeholders
 
 PENDING: Final = 0
@@ -100,22 +101,9 @@ def list_page(
     tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[SubscriptionRow]:
     """Return a user's subscriptions to a SKU by ascending ID; with `before` only, the last ones below it."""
-    where, parameters = ["sku_id = ?", "user_id = ?"], list[Any]([sku_id, user_id])
-    order = "ASC"
-    if before is not None:
-        where.append("id < ?")
-        parameters.append(before)
-        order = "DESC" if after is None else "ASC"
-    if after is not None:
-        where.append("id > ?")
-        parameters.append(after)
-    rows = tx.fetch(
-        SubscriptionRow,
-        f"SELECT {COLUMNS} FROM subscriptions WHERE {' AND '.join(where)} ORDER BY id {order} LIMIT ?",
-        *parameters,
-        limit,
-    )
-    return rows[::-1] if order == "DESC" else rows
+    select, where = f"SELECT {COLUMNS} FROM subscriptions", ["sku_id = ?", "user_id = ?"]
+    parameters = [sku_id, user_id]
+    return fetch_page(tx, SubscriptionRow, select, where, parameters, before=before, after=after, limit=limit)
 
 
 def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> bool:

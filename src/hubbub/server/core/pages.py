@@ -1,0 +1,33 @@
+"""Pages of rows by ID, between the bounds `before` and `after` of a request."""
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from hubbub.server.core.store import Tx
+
+RowT = TypeVar("RowT")
+
+
+def fetch_page(
+    tx: Tx,
+    row_type: type[RowT],
+    select: str,
+    where: Sequence[str],
+    parameters: Sequence[Any],
+    *,
+    before: int | None,
+    after: int | None,
+    limit: int,
+) -> list[RowT]:
+    """Return the rows of a query that meet all conditions, by ascending ID. With `before` alone, the last ones before it."""
+    conditions, values = list(where), list(parameters)
+    if before is not None:
+        conditions.append("id < ?")
+        values.append(before)
+    if after is not None:
+        conditions.append("id > ?")
+        values.append(after)
+    descending = before is not None and after is None
+    order = "DESC" if descending else "ASC"
+    rows = tx.fetch(row_type, f"{select} WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?", *values, limit)
+    return rows[::-1] if descending else rows
