@@ -73,8 +73,6 @@ class VoiceSettings:
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
         """Certified devices registered by programs."""
-        self.is_push_to_talk_active = False
-        """Whether the push-to-talk key is pressed."""
 
     def settings(self) -> dict[str, Any]:
         """Return the current settings."""
@@ -108,7 +106,6 @@ class VoiceSettings:
             self._saved[connection.application_id] = released
             self._controller = None
             self._users = {}
-            self.is_push_to_talk_active = False
             if released:
                 self._on_change(released)
 

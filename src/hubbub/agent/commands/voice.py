@@ -67,8 +67,8 @@ async def set_user_voice_settings(
 
 @handles_command("PUSH_TO_TALK")
 async def push_to_talk(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Press or release the push-to-talk key."""
-    context.voice.is_push_to_talk_active = parse_arguments(request.args, {"active": boolean}, "active")["active"]
+    """Press or release the push-to-talk key; the agent sends no audio, so only the arguments are checked."""
+    parse_arguments(request.args, {"active": boolean}, "active")
 
 
 @handles_command("SET_CERTIFIED_DEVICES")
