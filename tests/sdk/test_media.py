@@ -46,6 +46,15 @@ def test_client_and_server_decrypt_each_others_packets(mode: str) -> None:
     assert ours.open(report) is None
 
 
+def test_padding_is_removed_and_an_invalid_length_is_rejected() -> None:
+    ours, theirs = PacketCodec(AES_GCM, KEY, 77), CIPHERS[AES_GCM](KEY)
+
+    padded = struct.pack(">BBHII", 0xA0, 0x78, 9, 0, 5)
+    assert ours.open(theirs.encrypt(padded, b"frame\0\0\3")) == (5, 9, b"frame")
+    with pytest.raises(PacketError):
+        ours.open(theirs.encrypt(padded, b"frame\x63"))
+
+
 @given(st.binary(max_size=200))
 def test_a_packet_with_a_wrong_key_is_rejected(data: bytes) -> None:
     with pytest.raises(PacketError):
