@@ -11,8 +11,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 import msgspec
 
-from hubbub.server.core import meta
 from hubbub.protocol.resources.attachments import ATTACHMENT_URL_SECONDS
+from hubbub.server.core import meta
 from hubbub.server.core.store import Tx
 
 ATTACHMENTS_PATH: Final = "attachments"
