@@ -1,12 +1,20 @@
 """The API reference in a real browser: readable on phone and desktop, in light and dark, without policy violations."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import pytest
 
+from hubbub.server import worlds
+from hubbub.server.app import App
+from hubbub.server.control import Control
+from hubbub.server.core.clock import ControlledClock
 from tests.web.conftest import DESK, PHONE, Opener
 from tests.web.test_accessibility import look
-from tests.world import World
+from tests.world import NOW_MS, World, small_config
+
+RESPONSE = ".try-response"
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.timeout(400)]
 
@@ -55,6 +63,129 @@ async def test_a_reader_navigates_the_reference(town: World, chromium: Opener, w
         await at("/docs/enums/ChannelType")
 
     assert problems == []
+
+
+@pytest.fixture
+async def rehearsal() -> AsyncIterator[World]:
+    """The demo world on `hubbub dev`."""
+    app = App(small_config(rate_limits="report"), clock=ControlledClock(NOW_MS, running=False))
+    control = Control(app)
+    await app.start()
+    control.built = await worlds.load_initial(app, worlds.demo(), 0)
+    async with aiohttp.ClientSession() as client:
+        yield World(app, client)
+    await control.close()
+    await app.stop()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(PHONE, "dark"), (DESK, "light")])
+async def test_a_reader_sends_a_message_as_alice(rehearsal: World, chromium: Opener, width: int, scheme: str) -> None:
+    problems: list[str] = []
+    async with chromium(width) as page:
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: problems.append(message.text) if "Content Security Policy" in message.text else None,
+        )
+        await page.emulate_media(color_scheme=scheme)
+        await page.goto(f"{rehearsal.url}/docs/resources/messages#create_message")
+        form = await open_form(page, "create_message")
+        await look(page, problems, "an open form")
+        assert await form.get_by_label("Caller").locator("option").all_text_contents() == [
+            "alice (user)",
+            "bob (user)",
+            "carol (user)",
+            "demo-bot (bot)",
+            "demo-game (bot)",
+            "Another token",
+        ]
+
+        # Invalid JSON is reported beside the body, and nothing is sent.
+        await form.get_by_label("Body").fill('{"content": }')
+        await form.get_by_role("button", name="Send request").click()
+        assert "Body: this is not valid JSON." in await form.get_by_role("alert").inner_text()
+        assert await form.get_by_label("Body").get_attribute("aria-invalid") == "true"
+        await look(page, problems, "invalid JSON")
+
+        await form.get_by_label("Body").fill('{"content": "Hello from the reference"}')
+        await form.get_by_role("button", name="Send request").click()
+        response = page.locator(f"#create_message {RESPONSE}")
+        await response.get_by_text("Hello from the reference").wait_for()
+        text = await response.inner_text()
+        assert "200 OK" in text
+        assert "X-RateLimit-Remaining" in text
+        assert '"username": "alice"' in text
+        assert await form.get_by_role("alert").is_hidden()
+        await look(page, problems, "a response")
+
+        # The other forms know the created message. A destructive request is confirmed first.
+        deleting = await open_form(page, "delete_message")
+        message_id = await deleting.get_by_label("message_id").input_value()
+        assert message_id.isdigit()
+        await deleting.get_by_role("button", name="Send request").click()
+        await look(page, problems, "a confirmation")
+        await deleting.get_by_role("button", name="Cancel").click()
+        assert await page.locator(f"#delete_message {RESPONSE}").is_hidden()
+        await deleting.get_by_role("button", name="Send request").click()
+        await deleting.get_by_role("button", name="Send anyway").click()
+        await page.locator(f"#delete_message {RESPONSE}").get_by_text("204").wait_for()
+
+        # Errors of the API, a missing value and a lost connection.
+        getting = await open_form(page, "get_message")
+        await getting.get_by_label("message_id").fill("")
+        await getting.get_by_role("button", name="Send request").click()
+        assert await getting.get_by_role("alert").inner_text() == "message_id: enter a value."
+        await getting.get_by_label("message_id").fill(message_id)
+        await getting.get_by_role("button", name="Send request").click()
+        await page.locator(f"#get_message {RESPONSE}").get_by_text("Unknown Message").wait_for()
+        await page.route("**/api/**", lambda route: route.abort())
+        await getting.get_by_role("button", name="Send request").click()
+        await getting.get_by_text("The request failed:").wait_for()
+        assert await page.locator(f"#get_message {RESPONSE}").is_hidden()
+
+        # A token of the reader's own.
+        await getting.get_by_label("Caller").select_option("Another token")
+        await getting.get_by_role("button", name="Send request").click()
+        assert "Authorization: enter a token" in await getting.get_by_role("alert").inner_text()
+        await look(page, problems, "a token")
+
+    assert problems == []
+
+
+async def open_form(page: Any, name: str) -> Any:
+    """Open the form of an operation and wait until it is filled in."""
+    section = page.locator(f"#{name}")
+    await section.locator("details.try > summary").click()
+    await section.locator("select option").first.wait_for(state="attached")
+    return section.locator("form")
+
+
+async def test_the_language_of_examples_is_remembered(rehearsal: World, chromium: Opener) -> None:
+    async with chromium() as page:
+        await page.goto(f"{rehearsal.url}/docs/resources/messages#create_message")
+        section = page.locator("#create_message")
+        assert await section.locator("pre[data-language=curl]").first.is_visible()
+
+        # Arrow keys move between the languages, as in every group of radio buttons.
+        await section.get_by_role("radio", name="curl").first.focus()
+        await page.keyboard.press("ArrowRight")
+        assert await section.locator("pre[data-language=python]").first.is_visible()
+        assert await section.locator("pre[data-language=curl]").first.is_hidden()
+        assert await page.locator("#get_message pre[data-language=python]").first.is_visible()
+
+        await page.goto(f"{rehearsal.url}/docs/resources/roles#create_guild_role")
+        await page.locator("#create_guild_role pre[data-language=python]").wait_for(state="visible")
+
+
+async def test_examples_work_without_scripts(town: World, chromium: Opener) -> None:
+    async with chromium(script=False) as page:
+        await page.goto(f"{town.url}/docs/resources/messages#create_message")
+        section = page.locator("#create_message")
+        await section.get_by_text("JavaScript").first.click()
+
+        await section.locator("pre[data-language=javascript]").first.wait_for(state="visible")
+        assert await section.locator("pre[data-language=curl]").first.is_hidden()
+        assert await section.locator("details.try").is_hidden()
 
 
 async def visible(locator: Any) -> bool:

@@ -18,6 +18,7 @@ from hubbub.server.app import App
 from hubbub.server.control import bodies
 from hubbub.server.control.issuers import CreateCredential, Credential, Issuers
 from hubbub.server.control.snapshots import Snapshots
+from hubbub.server.control.try_it import TryIt
 from hubbub.server.core import auth
 from hubbub.server.core.call import Call
 from hubbub.server.core.clock import ControlledClock
@@ -56,6 +57,7 @@ class Control:
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
         app.routes.extend(self.issuers.routes())
+        app.routes.extend(TryIt(self).routes())
 
     def control_fork(self, app: App) -> "Control":
         """Return the control API of a fork."""

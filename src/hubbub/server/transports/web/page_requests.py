@@ -23,7 +23,9 @@ DEFAULT_PAGE: Final = "/settings/account"
 """Page to show after login when the user did not request another one."""
 
 # `default-src 'none'` blocks every script, including scripts of this server: these pages need none.
-_POLICY: Final = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+PAGE_POLICY: Final = (
+    "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+)
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -38,7 +40,7 @@ _HEADERS: Final = {
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def page_headers(*, external_redirect: bool = False, policy: str = _POLICY) -> dict[str, str]:
+def page_headers(*, external_redirect: bool = False, policy: str = PAGE_POLICY) -> dict[str, str]:
     """Return the headers of every page.
 
     Set `external_redirect` when the form of the page may redirect to another site: browsers check that against
@@ -198,7 +200,7 @@ class PageRequest:
             **context,
         )
         headers = page_headers(
-            external_redirect=external_redirect, policy=client_policy(self.config) if client else _POLICY
+            external_redirect=external_redirect, policy=client_policy(self.config) if client else PAGE_POLICY
         )
         return web.Response(status=status, body=text.encode("utf-8", "replace"), headers=headers)
 

@@ -1,17 +1,18 @@
-"""curl examples that succeed in the demo world.
+"""Example requests of operations. `snippets.py` writes them in curl, Python and JavaScript.
 
-Ids and tokens are shell variables; VARIABLES tells where the ready file has their values. A test sends every example to
-a demo world, so an operation that would fail there has none.
+Ids and tokens are variables; VARIABLES tells where the ready file has their values. A test sends every verified example
+to a demo world. The other examples contain IDs that the demo world does not have, and bodies built from their types.
 """
 
-import json
+from dataclasses import dataclass, field, replace
 from types import NoneType
 from typing import Any, Final
 
 import msgspec
 
-from hubbub.protocol.operation import Auth, Operation
+from hubbub.protocol.operation import Auth, Operation, Uploads
 from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.transports.http.example_values import example
 
 VARIABLES: Final[dict[str, tuple[str, ...]]] = {
     "USER_TOKEN": ("users", "alice", "token"),
@@ -49,15 +50,15 @@ BODIES: Final[dict[str, dict[str, Any]]] = {
     "create_guild_application_command": {"name": "greet", "description": "Says hello"},
     "update_voice_channel_status": {"status": "Telling stories"},
 }
-"""Request bodies. Values that start with `$` are shell variables."""
+"""Request bodies. Values that start with `$` are variables."""
 
-QUERIES: Final[dict[str, str]] = {
-    "guild_search": "content=hello",
-    "search_guild_members": "query=b",
+QUERIES: Final[dict[str, dict[str, str]]] = {
+    "guild_search": {"content": "hello"},
+    "search_guild_members": {"query": "b"},
 }
-"""Minimal query strings of the operations that need one."""
+"""Minimal queries of the operations that need one."""
 
-WITHOUT_EXAMPLE: Final = frozenset(
+UNVERIFIED: Final = frozenset(
     {
         "get_call",
         "get_guild_ban",
@@ -76,43 +77,96 @@ WITHOUT_EXAMPLE: Final = frozenset(
         "open_activity_link",
     }
 )
-"""Operations without an example although all their parameters have a variable: the demo world has no such object."""
+"""Operations whose example fails although all its variables are known: the demo world has no such object."""
+
+REJECTS_BOTS: Final = frozenset({"create_guild"})
+"""Operations that accept bots only until a dated change; their examples use no bot library."""
+
+HEADERS: Final[dict[str, dict[str, str]]] = {
+    "execute_github_compatible_webhook": {"X-GitHub-Event": "push"},
+}
+"""Request headers of the operations that need one."""
+
+_FILES: Final[dict[str, tuple[str, str]]] = {"target_users_file": ("users.csv", "text/csv")}
+"""Name and media type of the uploaded file by field, where it is not a picture."""
 
 _KNOWN_PARAMETERS: Final = frozenset(name.lower() for name in VARIABLES)
 
 
-def curl(endpoint: Endpoint, root: str) -> str | None:
-    """Return a curl command that succeeds in the demo world, or None."""
+@dataclass(frozen=True, slots=True)
+class ExampleFile:
+    """An uploaded file."""
+
+    field: str
+    """Name of the form field."""
+    name: str
+    media_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleRequest:
+    """An example request of an operation."""
+
+    operation: Operation[Any, Any]
+    parameters: dict[str, str]
+    """Variable of each path parameter."""
+    query: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    body: Any = None
+    """JSON body, or None. Strings that start with `$` are variables."""
+    file: ExampleFile | None = None
+    """Uploaded file; the request is multipart if there is one."""
+    is_for_bots: bool = False
+    """Whether the request is written with a bot library: bots may call the operation, and it needs a token."""
+
+
+def request(endpoint: Endpoint) -> ExampleRequest:
+    """Return the example request of an operation."""
     operation = endpoint.operation
-    if not _has_example(endpoint):
+    uploads = operation.uploads
+    has_file = uploads is not None and (uploads.required or operation.body is NoneType)
+    return ExampleRequest(
+        operation,
+        {name: _variable(endpoint, name) for name in operation.parameters},
+        QUERIES.get(endpoint.name) or _required_query(operation),
+        HEADERS.get(endpoint.name, {}),
+        _body(endpoint),
+        _file(uploads) if uploads is not None and has_file else None,
+        Auth.BOT in operation.auth and Auth.ANYONE not in operation.auth and endpoint.name not in REJECTS_BOTS,
+    )
+
+
+def upload_request(endpoint: Endpoint) -> ExampleRequest | None:
+    """Return an example request with a file, or None if the operation takes none or `request` already has one."""
+    plain = request(endpoint)
+    uploads = endpoint.operation.uploads
+    if uploads is None or plain.file is not None:
         return None
-    url = f"{root}/api/v10{operation.url(**{name: '$' + _variable(endpoint, name) for name in operation.parameters})}"
-    query = QUERIES.get(endpoint.name)
-    parts = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
-    header = _header(operation)
-    if header:
-        parts.append(f'-H "Authorization: {header}"')
-    if endpoint.name in BODIES:
-        body = json.dumps(BODIES[endpoint.name], ensure_ascii=False)
-        parts.append("-H 'Content-Type: application/json'")
-        # A body with a variable is double-quoted, so that the shell expands it.
-        parts.append("-d " + ('"' + body.replace('"', '\\"') + '"' if "$" in body else f"'{body}'"))
-    parts.append(f'"{url}{"?" + query if query else ""}"')
-    return " \\\n  ".join(parts)
+    return replace(plain, file=_file(uploads))
 
 
-def _has_example(endpoint: Endpoint) -> bool:
+def is_verified(endpoint: Endpoint) -> bool:
+    """Return whether the example request succeeds in the demo world."""
     operation = endpoint.operation
-    if endpoint.name in WITHOUT_EXAMPLE or not set(operation.parameters) <= _KNOWN_PARAMETERS:
+    if endpoint.name in UNVERIFIED or not set(operation.parameters) <= _KNOWN_PARAMETERS:
         return False
-    if _header(operation) is None or (operation.uploads is not None and endpoint.name not in BODIES):
+    if authorization(operation) == _BEARER or (operation.uploads is not None and endpoint.name not in BODIES):
         return False
     if endpoint.name in BODIES:
         return True
-    has_required_query = operation.query is not NoneType and any(
-        each.required for each in msgspec.structs.fields(operation.query)
-    )
-    return operation.method == "GET" and (not has_required_query or endpoint.name in QUERIES)
+    return operation.method == "GET" and (not _required_query(operation) or endpoint.name in QUERIES)
+
+
+_BEARER: Final = "Bearer $ACCESS_TOKEN"
+
+
+def authorization(operation: Operation[Any, Any]) -> str:
+    """Return the Authorization header: alice, who owns the guild, where users may call; "" where no token is needed."""
+    if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
+        return ""
+    if Auth.USER in operation.auth:
+        return "$USER_TOKEN"
+    return "Bot $BOT_TOKEN" if Auth.BOT in operation.auth else _BEARER
 
 
 def _variable(endpoint: Endpoint, parameter: str) -> str:
@@ -120,10 +174,21 @@ def _variable(endpoint: Endpoint, parameter: str) -> str:
     return "VOICE_CHANNEL_ID" if is_voice else parameter.upper()
 
 
-def _header(operation: Operation[Any, Any]) -> str | None:
-    """Return the Authorization header: alice, who owns the guild, where users may call; '' where no token is needed."""
-    if operation.auth is Auth.NONE or Auth.ANYONE in operation.auth:
-        return ""
-    if Auth.USER in operation.auth:
-        return "$USER_TOKEN"
-    return "Bot $BOT_TOKEN" if Auth.BOT in operation.auth else None
+def _body(endpoint: Endpoint) -> Any:
+    operation = endpoint.operation
+    if endpoint.name in BODIES:
+        return BODIES[endpoint.name]
+    return None if operation.body is NoneType else example(operation.body, in_request=True)
+
+
+def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
+    if operation.query is NoneType:
+        return {}
+    required = {each.encode_name for each in msgspec.structs.fields(operation.query) if each.required}
+    values = example(operation.query, in_request=True) if required else {}
+    return {name: str(value) for name, value in values.items() if name in required}
+
+
+def _file(uploads: Uploads) -> ExampleFile:
+    name, media_type = _FILES.get(uploads.field, ("picture.png", "image/png"))
+    return ExampleFile("files[0]" if uploads.field == "files" else uploads.field, name, media_type)

@@ -1,5 +1,8 @@
-"""Documentation of one operation: callers, limits, parameters, response, errors and events."""
+"""Documentation of one operation: callers, limits, parameters, examples, response, errors and events."""
 
+import inspect
+import json
+import sys
 from collections.abc import Mapping
 from types import NoneType
 from typing import Any, Final, get_type_hints
@@ -11,10 +14,12 @@ from hubbub.protocol.enums import AuditLogAction
 from hubbub.protocol.operation import APPROVAL_WINDOW_SECONDS, Auth
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
-from hubbub.server.transports.docstrings import Spans, TextSpan, summary
+from hubbub.server.transports.docstrings import Spans, TextSpan, parse_docstring, summary
+from hubbub.server.transports.http.example_values import example
 from hubbub.server.transports.web.reference import catalogue as urls
-from hubbub.server.transports.web.reference import examples, types
+from hubbub.server.transports.web.reference import examples, try_it, types
 from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.snippets import Snippet, snippets
 from hubbub.server.transports.web.reference.types import Field
 
 _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (
@@ -28,9 +33,10 @@ _CALLERS: Final[tuple[tuple[Auth, str], ...]] = (
 class Operations:
     """Builds the documentation of operations."""
 
-    def __init__(self, catalogue: Catalogue, root: str) -> None:
+    def __init__(self, catalogue: Catalogue, root: str, *, with_forms: bool) -> None:
         self._catalogue = catalogue
         self._root = root
+        self._with_forms = with_forms
         self._audit_actions = catalogue.enumeration(AuditLogAction)
 
     def describe(self, endpoint: Endpoint) -> Mapping[str, Any]:
@@ -40,6 +46,8 @@ class Operations:
             "name": endpoint.name,
             "operation": operation,
             "summary": summary(endpoint.function),
+            "details": _details(endpoint.function),
+            "replacement": self._replacement(operation.deprecated),
             "callers": self._callers(endpoint),
             "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
             "needs": self._needs(operation.needs),
@@ -61,8 +69,27 @@ class Operations:
                 for value in self._audit_actions.values
                 if value.value in {str(int(each)) for each in operation.audits}
             ],
-            "example": examples.curl(endpoint, self._root),
+            "examples": self._examples(endpoint),
+            "response_example": _response_example(endpoint),
+            "try_it": try_it.describe(endpoint) if self._with_forms else None,
         }
+
+    def _replacement(self, text: str) -> Spans:
+        """Return the replacement of a deprecated operation, with links to operations and events."""
+        events = {event.name: f"{urls.EVENTS}#{event.name}" for event in self._catalogue.events}
+        operations = {name: self._catalogue.operation_href(each) for name, each in self._catalogue.by_name.items()}
+        return tuple(
+            TextSpan(span.text, (operations | events).get(span.text, ""), code=True) if span.code else span
+            for span in parse_docstring(text)
+        )
+
+    def _examples(self, endpoint: Endpoint) -> list[tuple[str, list[Snippet]]]:
+        """Return the example requests with their titles."""
+        found = [("Example request", snippets(examples.request(endpoint), self._root))]
+        upload = examples.upload_request(endpoint)
+        if upload is not None:
+            found.append(("Example request with a file", snippets(upload, self._root)))
+        return found
 
     def _callers(self, endpoint: Endpoint) -> str:
         auth = endpoint.operation.auth
@@ -129,6 +156,23 @@ class Operations:
             if kind in self._catalogue.errors_by_code
         ]
         return sorted(found, key=lambda each: (each.kind.status, each.kind.code))
+
+
+def _details(function: Any) -> list[Spans]:
+    """Return the paragraphs of a handler's docstring after the summary."""
+    module = sys.modules[function.__module__]
+    if not function.__doc__ or not module.__name__.startswith("hubbub."):
+        return []
+    paragraphs = inspect.cleandoc(function.__doc__).split("\n\n")[1:]
+    return [parse_docstring(paragraph, vars(module)) for paragraph in paragraphs]
+
+
+def _response_example(endpoint: Endpoint) -> str:
+    """Return an example of the response body, or an empty string if it has none or is not JSON."""
+    operation = endpoint.operation
+    if operation.result is NoneType or operation.media_type != "application/json":
+        return ""
+    return json.dumps(example(operation.result), indent=2, ensure_ascii=False)
 
 
 def _duration(seconds: float) -> str:

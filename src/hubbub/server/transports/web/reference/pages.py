@@ -25,7 +25,7 @@ from hubbub.protocol.voice import VoiceOpcode
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.transports.docstrings import TextSpan, parse_docstring, summary
-from hubbub.server.transports.web.page_requests import Page, PageRequest, page_headers
+from hubbub.server.transports.web.page_requests import PAGE_POLICY, Page, PageRequest, page_headers
 from hubbub.server.transports.web.portal.endpoints import EVENT_DESCRIPTIONS
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference import search, types
@@ -109,7 +109,7 @@ class Reference:
 
     @cached_property
     def _operations(self) -> Operations:
-        return Operations(self._catalogue, self._config.web_url)
+        return Operations(self._catalogue, self._config.web_url, with_forms=self._config.control)
 
     @cached_property
     def _entries(self) -> list[search.Entry]:
@@ -145,11 +145,35 @@ class Reference:
         make = self._collections.get(collection)
         if make is None or (path not in self._cache and name not in await asyncio.to_thread(self._names, collection)):
             raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
-        here = path if collection == "resources" else collection
-        return await self._respond(request, path, lambda: self._render(collection.removesuffix("s"), here, make(name)))
+        is_resource = collection == "resources"
+        here = path if is_resource else collection
+        return await self._respond(
+            request,
+            path,
+            lambda: self._render(collection.removesuffix("s"), here, make(name)),
+            policy=self._script_policy if is_resource else PAGE_POLICY,
+        )
+
+    @property
+    def _script_policy(self) -> str:
+        """Content-Security-Policy of the pages with scripts.
+
+        Scripts come from this server only, Trusted Types keep text from becoming markup, and only the forms of a
+        rehearsal may send requests.
+        """
+        requests = "connect-src 'self'; " if self._config.control else ""
+        return (
+            f"default-src 'none'; script-src 'self'; {requests}style-src 'self'; img-src 'self' data:; "
+            "base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+        )
 
     async def _respond(
-        self, request: PageRequest, path: str, make: Callable[[], bytes], version: str = ""
+        self,
+        request: PageRequest,
+        path: str,
+        make: Callable[[], bytes],
+        version: str = "",
+        policy: str = PAGE_POLICY,
     ) -> web.Response:
         cached = self._cache.get(path)
         if cached is None or cached.version != version:
@@ -160,7 +184,7 @@ class Reference:
         use_gzip = _takes_gzip(sent.get("Accept-Encoding", ""))
         etag = f'"{cached.etag}-gzip"' if use_gzip else f'"{cached.etag}"'
         headers = {
-            **page_headers(),
+            **page_headers(policy=policy),
             # The page is the same for every user, but the response may set a session cookie.
             "Cache-Control": "private, no-cache",
             "ETag": etag,

@@ -1,21 +1,59 @@
-"""Full-text search in the reference: an entry matches when it contains all query words."""
+"""Full-text search in the reference: an entry matches when it contains all query words or their synonyms."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from hubbub.protocol import changes
 from hubbub.server.transports.docstrings import CHANGES, plain_text, summary
 from hubbub.server.transports.web.reference import catalogue as urls
 from hubbub.server.transports.web.reference.catalogue import Catalogue
+from hubbub.server.transports.web.reference.search_words import (
+    FILLER,
+    KEYWORDS,
+    OPTIONAL,
+    SYNONYM_STEMS,
+    replace_phrases,
+    stem,
+    terms,
+)
 
 QUERY_MAX: Final = 100
 """Maximum length of a query; the rest is ignored."""
 WORDS_MAX: Final = 8
 RESULTS_MAX: Final = 60
 
+KINDS: Final = {
+    "operation": 0.0,
+    "resource": 1.0,
+    "object": 1.5,
+    "event": 1.6,
+    "error": 1.7,
+    "enum": 1.8,
+    "flags": 1.8,
+    "value": 2.0,
+    "change": 2.2,
+}
+"""Kinds of entries with their distance from any query."""
 
-KINDS: Final = ("resource", "operation", "object", "event", "error", "enum", "flags", "value", "change")
-"""Kinds of entries in ranking order."""
+# Distances of a word from an entry: in its name, in its keywords, in its text, or only a part of a longer word.
+_KEYWORD: Final = 0.2
+_SYNONYM: Final = 0.25
+_TEXT: Final = 0.6
+_PREFIX: Final = 0.7
+_PART: Final = 3.0
+_MISSING: Final = 1.0
+_PREFIX_MIN: Final = 3
+
+_OTHER_SUBJECT: Final = 0.8
+"""Distance of a name whose last noun is not in the query: `list_guild_roles` for "list guilds"."""
+_EXTRA_WORD: Final = 0.5
+_WEAK_WORDS: Final = {"my": 0.05, "guild": 0.1, "application": 0.1, "creat": 0.15, "list": 0.2, "get": 0.2}
+"""Distance of words of a name that are not in the query, where it is not `_EXTRA_WORD`."""
+_DEPRECATED: Final = 2.0
+_PREPOSITIONS: Final = frozenset({"by", "for", "from", "in", "of", "to", "with"})
+_PUNCTUATION: Final = "?!,;:\"'"
+_EQUAL_NAME: Final = -10.0
+_STARTS_NAME: Final = -1.0
 
 
 class Entry(NamedTuple):
@@ -27,56 +65,146 @@ class Entry(NamedTuple):
     text: str
     key: str
     """Lowercase text that query words are searched in."""
+    name: tuple[str, ...]
+    """Stems of the name, in order."""
+    subject: str
+    """Stem of the last noun of the name."""
+    keywords: frozenset[str]
+    """Stems for which a person expects this entry."""
+    described: frozenset[str]
+    """Stems of the description."""
+    route: str
+    """Method and path of an operation; empty for other entries."""
+    is_deprecated: bool
+
+
+class QueryWord(NamedTuple):
+    """One word of a query."""
+
+    text: str
+    stem: str
+    synonyms: frozenset[str]
+    is_optional: bool = False
 
 
 def entries(catalogue: Catalogue) -> list[Entry]:
     """Return all searchable entries."""
-    return [
-        Entry(kind, title, href, text, f"{title} {more} {text}".lower())
-        for kind, title, href, text, more in _things(catalogue)
-    ]
+    return list(_entries(catalogue))
 
 
 def find(entries: list[Entry], query: str) -> list[Entry]:
-    """Return the entries that contain all query words.
+    """Return the entries that contain all query words or their synonyms, best matches first.
 
-    Best matches come first: an equal name, a name that starts with the query, a name that contains all words.
+    An entry with an equal name comes first. Words without meaning, and words that no entry contains, are ignored.
     """
-    words = query.lower().split()[:WORDS_MAX]
-    if not words:
+    given = [word.strip(_PUNCTUATION) or word for word in query.lower().split()[:WORDS_MAX]]
+    if not given:
         return []
-    whole = "_".join(words)
-    matches = [entry for entry in entries if all(word in entry.key for word in words)]
-
-    def distance(entry: Entry) -> tuple[int, int, int]:
+    whole = "_".join(given)
+    words = _read(given)
+    distances = [[_distance(word, entry) for entry in entries] for word in words]
+    known = [row for row in distances if any(each is not None for each in row)]
+    used = [word for word, row in zip(words, distances, strict=True) if any(each is not None for each in row)]
+    found: list[tuple[float, int, Entry]] = []
+    for entry, column in zip(entries, zip(*known, strict=True), strict=True) if known else ():
+        if any(each is None for each in column):
+            continue
+        distance = sum(column) + _rest(used, entry)
         name = entry.title.lower()
-        has_all = all(word in name for word in words)
-        near = 0 if name == whole else 1 if name.startswith(whole) else 2 if has_all else 3
-        return near, KINDS.index(entry.kind), len(name)
+        if name == whole:
+            distance += _EQUAL_NAME
+        elif name.startswith(whole):
+            distance += _STARTS_NAME
+        found.append((distance, len(name), entry))
+    found.sort(key=lambda each: each[:2])
+    return [entry for _, _, entry in found[:RESULTS_MAX]]
 
-    return sorted(matches, key=distance)[:RESULTS_MAX]
+
+def _read(given: Sequence[str]) -> list[QueryWord]:
+    replaced = replace_phrases(given)[:WORDS_MAX]
+    meaningful = [word for word in replaced if word not in FILLER] or replaced
+    only_optional = OPTIONAL.issuperset(meaningful)
+    return [
+        QueryWord(word, stem(word), SYNONYM_STEMS.get(stem(word), frozenset()), word in OPTIONAL and not only_optional)
+        for word in dict.fromkeys(meaningful)
+    ]
 
 
-def _things(catalogue: Catalogue) -> Iterator[tuple[str, str, str, str, str]]:
+def _distance(word: QueryWord, entry: Entry) -> float | None:
+    """Return the distance of a word from an entry, or None if the entry does not contain it."""
+    if word.stem in entry.name:
+        return 0.0
+    if word.stem in entry.keywords:
+        return _KEYWORD
+    if not word.synonyms.isdisjoint(entry.name):
+        return _SYNONYM
+    if word.stem in entry.described:
+        return _TEXT
+    if word.text not in entry.key:
+        return _MISSING if word.is_optional else None
+    if len(word.text) >= _PREFIX_MIN and any(each.startswith(word.text) for each in entry.name):
+        return _PREFIX
+    return _PART
+
+
+def _rest(words: Sequence[QueryWord], entry: Entry) -> float:
+    """Return the part of the distance that does not depend on a single word."""
+    asked: set[str] = set()
+    for word in words:
+        asked.add(word.stem)
+        asked |= word.synonyms
+    distance = KINDS[entry.kind] + (_DEPRECATED if entry.is_deprecated else 0.0)
+    if entry.subject not in asked and not all(word.stem in entry.keywords for word in words):
+        distance += _OTHER_SUBJECT
+    for each in entry.name:
+        if each not in asked and each not in _PREPOSITIONS:
+            distance += _WEAK_WORDS.get(each, _EXTRA_WORD)
+    return distance
+
+
+def _entry(
+    kind: str, title: str, href: str, text: str, more: str, *, route: str = "", is_deprecated: bool = False
+) -> Entry:
+    """Build an entry. `more` is text that is searched but not shown."""
+    name = terms(title)
+    prepositions = [index for index, each in enumerate(name) if index and each in _PREPOSITIONS]
+    subject = name[prepositions[0] - 1] if prepositions else name[-1] if name else ""
+    keywords = frozenset(terms(KEYWORDS.get(title, ""))) if kind == "operation" else frozenset[str]()
+    described = frozenset(terms(f"{more} {text} {route}"))
+    key = f"{title} {more} {text} {route}".lower()
+    return Entry(kind, title, href, text, key, tuple(name), subject, keywords, described, route, is_deprecated)
+
+
+def _entries(catalogue: Catalogue) -> Iterator[Entry]:
     for name, endpoints in catalogue.resources.items():
-        yield "resource", name, f"{urls.RESOURCES}/{name}", plain_text(catalogue.subjects[name]), name.replace("_", " ")
+        yield _entry(
+            "resource", name, f"{urls.RESOURCES}/{name}", plain_text(catalogue.subjects[name]), name.replace("_", " ")
+        )
         for endpoint in endpoints:
             operation = endpoint.operation
-            text = f"{operation.method} {operation.path}"
-            words = f"{endpoint.name.replace('_', ' ')} {plain_text(summary(endpoint.function))}"
-            yield "operation", endpoint.name, catalogue.operation_href(endpoint), text, words
+            yield _entry(
+                "operation",
+                endpoint.name,
+                catalogue.operation_href(endpoint),
+                plain_text(summary(endpoint.function)),
+                endpoint.name.replace("_", " "),
+                route=f"{operation.method} {operation.path}",
+                is_deprecated=bool(operation.deprecated),
+            )
     for name, model in catalogue.objects.items():
         fields = " ".join(model.__struct_encode_fields__)
-        yield "object", name, f"{urls.OBJECTS}/{name}", plain_text(summary(model)), fields
+        yield _entry("object", name, f"{urls.OBJECTS}/{name}", plain_text(summary(model)), fields)
     for enum in catalogue.enums.values():
         kind = "flags" if enum.is_flags else "enum"
-        yield kind, enum.name, enum.href, plain_text(enum.summary), ""
+        yield _entry(kind, enum.name, enum.href, plain_text(enum.summary), "")
         for value in enum.values:
-            yield "value", value.name, value.href, f"{value.value} in {enum.name}. {plain_text(value.note)}", ""
+            yield _entry("value", value.name, value.href, f"{value.value} in {enum.name}. {plain_text(value.note)}", "")
     for event in catalogue.events:
         text = plain_text(summary(event.payload))
-        yield "event", event.name, f"{urls.EVENTS}#{event.name}", text, event.name.replace("_", " ")
+        yield _entry("event", event.name, f"{urls.EVENTS}#{event.name}", text, event.name.replace("_", " "))
     for error in catalogue.errors:
-        yield "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)
+        yield _entry(
+            "error", error.name, error.href, f"{error.kind.code}: {error.kind.message}", str(error.kind.status)
+        )
     for change in changes.ALL.values():
-        yield "change", change.name, f"{CHANGES}#{change.name}", change.after, change.date.isoformat()
+        yield _entry("change", change.name, f"{CHANGES}#{change.name}", change.after, change.date.isoformat())

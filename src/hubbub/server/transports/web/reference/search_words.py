@@ -1,0 +1,312 @@
+"""Words of search queries: stems, synonyms and phrases that people use for the terms of the API."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+PHRASES: Final[dict[str, str]] = {
+    "access token": "oauth2 token",
+    "auto mod": "auto moderation",
+    "automod": "auto moderation",
+    "direct message": "dm",
+    "friend list": "relationship",
+    "friends list": "relationship",
+    "group chat": "group dm",
+    "log in": "login",
+    "log off": "logout",
+    "log out": "logout",
+    "message history": "list message",
+    "private message": "dm",
+    "rich presence": "activity",
+    "sign in": "login",
+    "sign out": "logout",
+    "sign up": "register",
+    "slash command": "application command",
+    "slow mode": "slowmode",
+    "sound board": "soundboard",
+    "time out": "timeout",
+    "timed out": "timeout",
+    "two factor": "totp",
+    "2 factor": "totp",
+    "voice chat": "voice",
+}
+"""Phrases of a query and the words that replace them."""
+
+SYNONYMS: Final[dict[str, str]] = {
+    # Verbs
+    "acquire": "get",
+    "add": "create set",
+    "adjust": "update",
+    "alter": "update",
+    "assign": "add",
+    "attach": "create upload",
+    "build": "create",
+    "change": "update set",
+    "clear": "delete bulk",
+    "configure": "update set",
+    "destroy": "delete",
+    "dismiss": "delete",
+    "display": "get",
+    "drop": "delete",
+    "edit": "update",
+    "enumerate": "list",
+    "erase": "delete",
+    "export": "harvest",
+    "fetch": "get list",
+    "find": "search list get",
+    "give": "add",
+    "grant": "add",
+    "insert": "create add",
+    "load": "get list",
+    "lookup": "get search",
+    "make": "create",
+    "modify": "update",
+    "new": "create",
+    "open": "create",
+    "patch": "update",
+    "post": "create",
+    "publish": "crosspost create",
+    "purge": "bulk delete",
+    "put": "create add set",
+    "query": "search",
+    "quit": "leave",
+    "read": "get list",
+    "remove": "delete",
+    "rename": "update",
+    "reply": "create",
+    "respond": "create response",
+    "retrieve": "get list",
+    "save": "create update",
+    "say": "create",
+    "see": "get list",
+    "send": "create execute",
+    "show": "get list",
+    "start": "create launch",
+    "stop": "delete end expire",
+    "take": "delete",
+    "talk": "create",
+    "unassign": "delete",
+    "undo": "delete",
+    "upload": "create",
+    "use": "execute create",
+    "view": "get list",
+    "write": "create",
+    # Objects
+    "account": "user register",
+    "app": "application",
+    "badge": "tag",
+    "blocklist": "ban",
+    "bot": "application",
+    "category": "channel",
+    "chat": "message channel",
+    "chatroom": "channel",
+    "clan": "tag",
+    "comment": "message",
+    "dms": "dm",
+    "emote": "emoji",
+    "emoticon": "emoji",
+    "event": "scheduled",
+    "everyone": "member",
+    "file": "attachment",
+    "friend": "relationship",
+    "game": "activity application",
+    "group": "dm role",
+    "hook": "webhook",
+    "image": "attachment",
+    "link": "invite",
+    "login": "auth",
+    "me": "my",
+    "member": "user",
+    "membership": "member",
+    "mfa": "totp",
+    "2fa": "totp",
+    "myself": "my",
+    "nickname": "nick",
+    "oauth": "oauth2",
+    "people": "member user",
+    "permission": "overwrite",
+    "person": "user member",
+    "player": "user member",
+    "pm": "dm",
+    "product": "sku",
+    "purchase": "entitlement",
+    "react": "reaction",
+    "room": "channel",
+    "server": "guild",
+    "session": "auth",
+    "shop": "store",
+    "song": "sound",
+    "space": "guild",
+    "status": "state",
+    "survey": "poll",
+    "team": "guild",
+    "text": "message",
+    "topic": "channel",
+    "user": "member",
+    "vanity": "vanity url",
+    "vote": "poll",
+    "workspace": "guild",
+}
+"""For a query word, the words of the API that it may stand for."""
+
+KEYWORDS: Final[dict[str, str]] = {
+    "accept_invite": "join use guild server",
+    "ack_message": "mark read seen unread",
+    "add_group_dm_user": "invite member",
+    "add_guild_member": "join",
+    "add_guild_member_role": "give assign grant",
+    "add_my_message_reaction": "react emoji like",
+    "auth_login": "sign in session password",
+    "auth_logout": "sign out session end",
+    "auth_register": "sign up create account new user",
+    "ban_user_from_guild": "member ban block",
+    "bulk_ban_users_from_guild": "mass",
+    "bulk_delete_messages": "purge clear mass prune several",
+    "bulk_update_guild_channels": "move reorder sort position",
+    "bulk_update_guild_roles": "move reorder sort position",
+    "cancel_my_subscription": "unsubscribe end",
+    "create_application_asset": "upload picture image art",
+    "create_application_command": "slash register",
+    "create_channel_invite": "invite user member people link guild server",
+    "create_dm": "direct private message open start group",
+    "create_guild_channel": "voice text category forum announcement",
+    "create_guild_emoji": "upload",
+    "create_guild_scheduled_event": "schedule calendar meeting",
+    "create_guild_soundboard_sound": "upload",
+    "create_guild_sticker": "upload",
+    "create_interaction_response": "reply respond defer modal button autocomplete callback",
+    "create_message": "reply embed file image attachment poll upload forward button component",
+    "create_pin": "message",
+    "create_purchase": "buy pay order",
+    "create_quick_link": "share",
+    "create_thread": "forum post start",
+    "create_webhook": "hook",
+    "crosspost_message": "publish announcement",
+    "delete_account": "close remove my user",
+    "delete_guild_member": "kick remove user expel",
+    "delete_guild_member_role": "take revoke unassign",
+    "delete_my_message_reaction": "unreact",
+    "delete_relationship": "unfriend unblock decline remove friend request",
+    "exchange_oauth2_token": "get access refresh code grant login",
+    "execute_webhook": "send post message",
+    "get_bot_gateway": "websocket connect shard",
+    "get_gateway": "websocket connect url",
+    "get_my_user": "who am i me profile myself",
+    "get_user": "profile look up",
+    "guild_search": "find messages search message history",
+    "guild_role_member_counts": "how many",
+    "harvest": "export download gdpr data personal",
+    "invite_resolve": "get look up invite link",
+    "invite_revoke": "delete remove cancel invite link",
+    "launch_activity": "start play game join",
+    "leave_guild": "quit exit server",
+    "list_guild_application_commands": "slash",
+    "list_guild_audit_log_entries": "history moderation who did",
+    "list_messages": "history read channel chat log",
+    "list_my_guilds": "servers joined",
+    "list_my_relationships": "friends blocked friend list",
+    "partner_sdk_token": "guest provisional account anonymous",
+    "poll_expire": "end close stop finish",
+    "prune_guild": "inactive members",
+    "request_friend": "add friend send",
+    "ring_call": "phone start voice",
+    "send_soundboard_sound": "play",
+    "set_channel_permission_overwrite": "edit lock private hide channel access",
+    "set_relationship": "block user accept friend request add",
+    "trigger_typing_indicator": "start is",
+    "unban_user_from_guild": "unban member pardon delete ban revoke",
+    "update_channel": "slowmode topic rename lock archive thread rate limit name nsfw",
+    "update_guild": "rename icon transfer ownership owner settings name",
+    "update_guild_incident_actions": "raid lockdown pause invites",
+    "update_guild_member": "timeout mute deafen nickname nick move disconnect voice channel communication disabled",
+    "update_message": "suppress embed",
+    "update_my_guild_member": "nickname nick avatar",
+    "update_my_user": "avatar username banner profile rename",
+    "update_self_voice_state": "stage speak raise hand",
+    "update_user_settings": "preferences status locale theme",
+    "update_voice_channel_status": "voice status",
+    "vote_in_poll": "answer",
+}
+"""Further words for which a person expects an operation, by the name of the operation."""
+
+FILLER: Final = frozenset(
+    {
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "by",
+        "can",
+        "do",
+        "for",
+        "from",
+        "how",
+        "i",
+        "in",
+        "into",
+        "is",
+        "it",
+        "of",
+        "on",
+        "or",
+        "please",
+        "that",
+        "the",
+        "this",
+        "to",
+        "via",
+        "want",
+        "with",
+    }
+)
+"""Words of a query that carry no meaning, unless the query has no others."""
+
+OPTIONAL: Final = frozenset(
+    {"all", "api", "current", "data", "detail", "endpoint", "info", "information", "me", "my", "own"}
+)
+"""Words of a query that an entry may lack, unless the query has no others."""
+
+_UNCHANGED: Final = frozenset({"ping", "pricing", "setting", "string", "typing", "onboarding", "embed", "linking"})
+_CAMEL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD: Final = re.compile(r"[a-z0-9]+")
+_STEM_MIN: Final = 3
+
+
+def stem(word: str) -> str:
+    """Return a form that is equal for singular and plural, and for the tenses of a verb."""
+    if len(word) > _STEM_MIN and word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif len(word) > _STEM_MIN and word.endswith("s") and not word.endswith(("ss", "us")):
+        word = word[:-1]
+    if word in _UNCHANGED:
+        return word
+    for suffix in ("ing", "ed"):
+        rest = word.removesuffix(suffix)
+        if rest != word and len(rest) >= _STEM_MIN:
+            # "pinned" is "pin", but "adding" is "add".
+            doubled = rest[-1] == rest[-2] and rest[-1] not in "lsd"
+            word = rest[:-1] if doubled else rest
+            break
+    return word[:-1] if len(word) > _STEM_MIN and word.endswith("e") else word
+
+
+def terms(text: str) -> list[str]:
+    """Return the stems of a name or a sentence, in order."""
+    return [stem(word) for word in _WORD.findall(_CAMEL.sub(" ", text).lower())]
+
+
+def replace_phrases(words: Iterable[str]) -> list[str]:
+    """Replace the phrases of a query by terms of the API."""
+    text = f" {' '.join(words)} "
+    for phrase, replacement in PHRASES.items():
+        for form in (phrase, f"{phrase}s"):
+            text = text.replace(f" {form} ", f" {replacement} ")
+    return text.split()
+
+
+SYNONYM_STEMS: Final[dict[str, frozenset[str]]] = {
+    stem(word): frozenset(stem(each) for each in meanings.split()) for word, meanings in SYNONYMS.items()
+}
+"""The synonyms of each stem, as stems."""

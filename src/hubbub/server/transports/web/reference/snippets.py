@@ -1,0 +1,358 @@
+"""Example requests as source code in curl, Python and JavaScript.
+
+For operations that bots may call, the examples use discord.py and discord.js; for the others, aiohttp and fetch.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
+
+from hubbub.server.transports.web.reference.examples import ExampleFile, ExampleRequest, authorization
+
+LINE_MAX: Final = 88
+"""Length of the lines above which a value is written over several lines."""
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
+_VARIABLE: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+
+
+class Snippet(NamedTuple):
+    """An example request in one language."""
+
+    language: str
+    label: str
+    code: str
+
+
+def snippets(request: ExampleRequest, root: str) -> list[Snippet]:
+    """Return an example request in all languages. `root` is the URL of the server."""
+    return [
+        Snippet("curl", "curl", curl(request, root)),
+        Snippet("python", "Python", discord_py(request, root) if request.is_for_bots else aiohttp(request, root)),
+        Snippet("javascript", "JavaScript", discord_js(request, root) if request.is_for_bots else fetch(request, root)),
+    ]
+
+
+# curl
+
+
+def curl(request: ExampleRequest, root: str) -> str:
+    """Return a curl command."""
+    operation = request.operation
+    parts = ["curl" if operation.method == "GET" else f"curl -X {operation.method}"]
+    header = authorization(operation)
+    if header:
+        parts.append(f'-H "Authorization: {header}"')
+    parts += [f"-H '{name}: {value}'" for name, value in request.headers.items()]
+    if request.file is not None:
+        if request.body is not None:
+            parts.append("-F " + _quote("payload_json=" + _compact(request.body) + ";type=application/json"))
+        parts.append(f"-F '{request.file.field}=@{request.file.name};type={request.file.media_type}'")
+    elif operation.form:
+        parts += [f"--data-urlencode {_quote(f'{name}={value}')}" for name, value in form_fields(request.body)]
+    elif request.body is not None:
+        parts.append("-H 'Content-Type: application/json'")
+        parts.append("-d " + _quote(_compact(request.body)))
+    query = f"?{urlencode(request.query)}" if request.query else ""
+    path = operation.url(**{name: f"${variable}" for name, variable in request.parameters.items()})
+    parts.append(f'"{root}/api/v10{path}{query}"')
+    return " \\\n  ".join(parts)
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quote(text: str) -> str:
+    """Quote text for a shell. Text with a variable is double-quoted, so that the shell expands it."""
+    if _VARIABLE.search(text):
+        return '"' + re.sub(r'(["\\`])', r"\\\1", text) + '"'
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+# Literals
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """The literals of a language."""
+
+    constants: dict[Any, str]
+    """The words for true, false and null."""
+    variable: Callable[[str], str]
+    """Returns the expression that reads a variable."""
+    key: Callable[[str], str]
+    """Returns a key of an object as it is written."""
+    spaced: bool
+    """Whether there are spaces inside the braces of an object on one line."""
+    indent: str
+
+
+PYTHON: Final = Dialect(
+    {True: "True", False: "False", None: "None"}, lambda name: f'os.environ["{name}"]', _compact, False, "    "
+)
+JAVASCRIPT: Final = Dialect(
+    {True: "true", False: "false", None: "null"},
+    lambda name: f"process.env.{name}",
+    lambda name: name if _IDENTIFIER.fullmatch(name) else _compact(name),
+    True,
+    "  ",
+)
+
+
+def literal(value: Any, dialect: Dialect, indent: str = "", room: int = LINE_MAX) -> str:
+    """Return a JSON value as a literal. `room` is the number of characters that are left in the first line."""
+    inline = _inline(value, dialect)
+    if len(inline) <= room or not isinstance(value, dict | list) or not value:
+        return inline
+    inner = indent + dialect.indent
+    lines = []
+    if isinstance(value, dict):
+        for name, each in value.items():
+            start = f"{inner}{dialect.key(name)}: "
+            lines.append(start + literal(each, dialect, inner, LINE_MAX - len(start) - 1) + ",")
+        return "{\n" + "\n".join(lines) + f"\n{indent}}}"
+    lines = [inner + literal(each, dialect, inner, LINE_MAX - len(inner) - 1) + "," for each in value]
+    return "[\n" + "\n".join(lines) + f"\n{indent}]"
+
+
+def _inline(value: Any, dialect: Dialect) -> str:
+    if isinstance(value, dict):
+        pairs = ", ".join(f"{dialect.key(name)}: {_inline(each, dialect)}" for name, each in value.items())
+        return f"{{ {pairs} }}" if dialect.spaced and pairs else f"{{{pairs}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(_inline(each, dialect) for each in value)}]"
+    if isinstance(value, bool) or value is None:
+        return dialect.constants[value]
+    if isinstance(value, str) and (match := _VARIABLE.fullmatch(value)):
+        return dialect.variable(match[1])
+    return _compact(value)
+
+
+def form_fields(body: Any) -> list[tuple[str, str]]:
+    """Return a body as the fields of a form."""
+    fields = body if isinstance(body, dict) else {}
+    return [
+        (name, value if isinstance(value, str) else _compact(value))
+        for name, value in fields.items()
+        if value is not None
+    ]
+
+
+# Python
+
+
+def discord_py(request: ExampleRequest, root: str) -> str:
+    """Return a program that uses discord.py."""
+    operation = request.operation
+    values = [f'{name}=os.environ["{variable}"]' for name, variable in request.parameters.items()]
+    route = _call("Route", [f'"{operation.method}"', f'"{operation.path}"', *values], "        ", "route = ")
+    arguments = ["route"]
+    if request.query:
+        arguments.append(f"params={_inline(request.query, PYTHON)}")
+    if request.file is not None:
+        arguments.append("form=form")
+    elif request.body is not None:
+        arguments.append("json=body")
+    lines = ["import asyncio"]
+    if request.file is not None and request.body is not None:
+        lines.append("import json")
+    lines += ["import os", ""]
+    lines += ["import discord", "from discord.http import Route", "", f'Route.BASE = "{root}/api/v10"', "", ""]
+    lines += [
+        "async def main() -> None:",
+        "    async with discord.Client(intents=discord.Intents.default()) as client:",
+        '        await client.login(os.environ["BOT_TOKEN"])',
+        f"        {route}",
+    ]
+    if request.body is not None:
+        lines.append(f"        body = {literal(request.body, PYTHON, '        ', LINE_MAX - 15)}")
+    if request.file is not None:
+        lines += _discord_py_form(request.file, request.body is not None)
+    call = _call("client.http.request", arguments, "        ", "result = await ")
+    lines += [f"        {call}", "        print(result)"]
+    return _python_program(lines)
+
+
+def _discord_py_form(file: ExampleFile, has_body: bool) -> list[str]:
+    lines = ["        form = ["]
+    if has_body:
+        lines.append('            {"name": "payload_json", "value": json.dumps(body)},')
+    return [
+        *lines,
+        "            {",
+        f'                "name": "{file.field}",',
+        f'                "value": open("{file.name}", "rb"),',
+        f'                "filename": "{file.name}",',
+        f'                "content_type": "{file.media_type}",',
+        "            },",
+        "        ]",
+    ]
+
+
+def aiohttp(request: ExampleRequest, root: str) -> str:
+    """Return a program that uses aiohttp."""
+    operation = request.operation
+    headers: dict[str, str] = dict(request.headers)
+    header = authorization(operation)
+    arguments = ["url"]
+    if request.query:
+        arguments.append(f"params={_inline(request.query, PYTHON)}")
+    lines = ["import asyncio"]
+    if request.file is not None and request.body is not None:
+        lines.append("import json")
+    uses_environment = bool(header or request.parameters or "$" in _compact(request.body))
+    lines += ["import os"] if uses_environment else []
+    lines += ["", "import aiohttp", "", "", "async def main() -> None:"]
+    path = operation.url(**{name: f"{{os.environ['{variable}']}}" for name, variable in request.parameters.items()})
+    lines.append(f'    url = {"f" if request.parameters else ""}"{root}/api/v10{path}"')
+    if header or headers:
+        written = [f'"{name}": "{value}"' for name, value in headers.items()]
+        written += [f'"Authorization": {_python_text(header)}'] if header else []
+        lines.append(f"    headers = {{{', '.join(written)}}}")
+        arguments.append("headers=headers")
+    if request.body is not None:
+        body = dict(form_fields(request.body)) if operation.form else request.body
+        lines.append(f"    body = {literal(body, PYTHON, '    ', LINE_MAX - 11)}")
+        if request.file is None:
+            arguments.append("data=body" if operation.form else "json=body")
+    if request.file is not None:
+        file = request.file
+        lines.append("    form = aiohttp.FormData()")
+        if request.body is not None:
+            lines.append('    form.add_field("payload_json", json.dumps(body), content_type="application/json")')
+        lines.append(f'    form.add_field("{file.field}", open("{file.name}", "rb"), filename="{file.name}")')
+        arguments.append("data=form")
+    call = _call(f"session.{operation.method.lower()}", arguments, "        ", "async with ", " as response:")
+    lines += [
+        "    async with aiohttp.ClientSession() as session:",
+        f"        {call}",
+        "            response.raise_for_status()",
+        f"            print({_python_result(request)})",
+    ]
+    return _python_program(lines)
+
+
+def _python_text(text: str) -> str:
+    """Return a header with a variable as an expression."""
+    prefix, _, variable = text.rpartition("$")
+    return f"f\"{prefix}{{os.environ['{variable}']}}\"" if prefix else f'os.environ["{variable}"]'
+
+
+def _python_result(request: ExampleRequest) -> str:
+    operation = request.operation
+    if operation.result is NoneType:
+        return "response.status"
+    return "await response.json()" if operation.media_type == "application/json" else "await response.read()"
+
+
+def _python_program(lines: list[str]) -> str:
+    return "\n".join([*lines, "", "", "asyncio.run(main())"])
+
+
+def _call(function: str, arguments: list[str], indent: str, before: str, after: str = "") -> str:
+    """Return a call, over several lines if it is long."""
+    line = f"{before}{function}({', '.join(arguments)}){after}"
+    if len(indent) + len(line) <= LINE_MAX:
+        return line
+    inner = "".join(f"{indent}    {argument},\n" for argument in arguments)
+    return f"{before}{function}(\n{inner}{indent}){after}"
+
+
+# JavaScript
+
+
+def discord_js(request: ExampleRequest, root: str) -> str:
+    """Return a module that uses discord.js."""
+    operation = request.operation
+    imports = ['import { REST } from "discord.js";']
+    options: list[str] = []
+    if request.query:
+        options.append(f"query: new URLSearchParams({_inline(request.query, JAVASCRIPT)})")
+    if request.body is not None:
+        options.append(f"body: {literal(request.body, JAVASCRIPT, '  ', LINE_MAX - 9)}")
+    if request.file is not None:
+        imports.insert(0, 'import { readFile } from "node:fs/promises";')
+        file = request.file
+        key = "" if file.field == "files[0]" else f'key: "{file.field}", '
+        data = f'data: await readFile("{file.name}")'
+        options.append(f'files: [{{ {key}name: "{file.name}", contentType: "{file.media_type}", {data} }}]')
+    lines = [
+        *imports,
+        "",
+        f'const rest = new REST({{ api: "{root}/api" }}).setToken(process.env.BOT_TOKEN);',
+        *_javascript_variables(request),
+        "",
+        f"const result = await rest.{operation.method.lower()}({_javascript_path(request)}{_options(options)});",
+        "console.log(result);",
+    ]
+    return "\n".join(lines)
+
+
+def fetch(request: ExampleRequest, root: str) -> str:
+    """Return a module that uses fetch."""
+    operation = request.operation
+    lines = ['import { openAsBlob } from "node:fs";', ""] if request.file is not None else []
+    lines += _javascript_variables(request)
+    query = f"?{urlencode(request.query)}" if request.query else ""
+    lines.append(f"const url = {_javascript_path(request, f'{root}/api/v10', query)};")
+    header = authorization(operation)
+    headers = [f'"{name}": "{value}"' for name, value in request.headers.items()]
+    headers += [f"Authorization: {_javascript_text(header)}"] if header else []
+    options = [] if operation.method == "GET" else [f'method: "{operation.method}"']
+    body = request.body
+    if request.file is not None:
+        lines += ["const form = new FormData();"]
+        if body is not None:
+            written = literal(body, JAVASCRIPT, "", LINE_MAX - 44)
+            lines.append(f'form.set("payload_json", JSON.stringify({written}));')
+        file = request.file
+        lines.append(f'form.set("{file.field}", await openAsBlob("{file.name}"), "{file.name}");')
+        options.append("body: form")
+    elif body is not None and operation.form:
+        written = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_MAX - 32)
+        options.append(f"body: new URLSearchParams({written})")
+    elif body is not None:
+        headers.append('"Content-Type": "application/json"')
+        options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', LINE_MAX - 25)})")
+    if headers:
+        options.insert(0 if operation.method == "GET" else 1, f"headers: {{ {', '.join(headers)} }}")
+    result = "response.status"
+    if operation.result is not NoneType:
+        is_json = operation.media_type == "application/json"
+        result = "await response.json()" if is_json else "await response.arrayBuffer()"
+    lines += [
+        "",
+        f"const response = await fetch(url{_options(options)});",
+        "if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);",
+        f"console.log({result});",
+    ]
+    return "\n".join(lines).lstrip("\n")
+
+
+def _options(options: list[str]) -> str:
+    return ", {\n" + "".join(f"  {option},\n" for option in options) + "}" if options else ""
+
+
+def _javascript_variables(request: ExampleRequest) -> list[str]:
+    names = list(dict.fromkeys(request.parameters.values()))
+    return [f"const {{ {', '.join(names)} }} = process.env;"] if names else []
+
+
+def _javascript_path(request: ExampleRequest, before: str = "", after: str = "") -> str:
+    """Return the path as a string or template. Parameters that are not IDs are encoded."""
+    if not request.parameters:
+        return f'"{before}{request.operation.path}{after}"'
+    values = {
+        name: f"${{{variable}}}" if name.endswith("_id") else f"${{encodeURIComponent({variable})}}"
+        for name, variable in request.parameters.items()
+    }
+    return f"`{before}{request.operation.url(**values)}{after}`"
+
+
+def _javascript_text(text: str) -> str:
+    prefix, _, variable = text.rpartition("$")
+    return f"`{prefix}${{process.env.{variable}}}`" if prefix else f"process.env.{variable}"

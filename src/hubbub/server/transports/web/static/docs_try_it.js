@@ -1,0 +1,250 @@
+// The forms of the API reference on `hubbub dev`: sends a request of an operation and shows the response.
+// Tokens are kept in this module only, never in the page.
+
+const API = "/api/v10";
+const CALLERS = "/docs/callers";
+const OTHER = "other";
+const NONE = "none";
+const SHOWN_CHARACTERS_MAX = 100_000;
+const SHOWN_HEADERS = [
+  "X-RateLimit-Bucket",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+  "X-RateLimit-Reset-After",
+  "X-RateLimit-Scope",
+  "Retry-After",
+  "Location",
+];
+
+/** An input of the form that the request cannot be built from. */
+class FieldError extends Error {
+  constructor(field, message) {
+    super(message);
+    this.field = field;
+  }
+}
+
+let callers = [];
+let variables = {};
+let notice = "";
+let loading = null;
+
+/** Requests the callers and ids of the world. The server only tells them to browsers on its own machine. */
+async function load() {
+  try {
+    const response = await fetch(CALLERS, { method: "POST" });
+    const body = await response.json();
+    if (!response.ok) throw new Error(body.message);
+    ({ callers, variables } = body);
+  } catch (error) {
+    notice = `The demo users are not available: ${error.message}`;
+  }
+}
+
+const element = (tag, properties = {}, ...children) => {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children);
+  return made;
+};
+const part = (form, name) => form.querySelector(`[data-part="${name}"]`);
+const parts = (form, name) => [...form.querySelectorAll(`[data-part="${name}"]`)];
+
+/** Replaces the variables of an example that the world has. */
+function fill(text) {
+  return text.replace(/\$([A-Z][A-Z0-9_]*)/g, (whole, name) => variables[name] ?? whole);
+}
+
+/** Fills in a form when its operation is opened for the first time. */
+function prepare(form) {
+  const select = part(form, "caller");
+  if (select) {
+    const kinds = form.dataset.callers.split(" ");
+    const allowed = callers.filter(caller => kinds.includes(caller.kind));
+    for (const caller of allowed) {
+      select.append(element("option", { value: caller.name, textContent: `${caller.name} (${caller.kind})` }));
+    }
+    if ("anonymous" in form.dataset) select.append(element("option", { value: NONE, textContent: "No token" }));
+    select.append(element("option", { value: OTHER, textContent: "Another token" }));
+    if ("anonymous" in form.dataset) select.value = NONE;
+    const token = part(form, "token").closest(".field");
+    const update = () => {
+      token.hidden = select.value !== OTHER;
+    };
+    select.addEventListener("change", update);
+    update();
+  }
+  for (const input of parts(form, "path")) input.value ||= variables[input.dataset.variable] ?? "";
+  const body = part(form, "body");
+  if (body) body.value = fill(body.value);
+  if (notice && select) showError(form, null, notice);
+}
+
+/** Returns the Authorization header of the chosen caller, or null. */
+function authorization(form) {
+  const select = part(form, "caller");
+  if (!select || select.value === NONE) return null;
+  if (select.value !== OTHER) return callers.find(caller => caller.name === select.value).authorization;
+  const token = part(form, "token");
+  if (!token.value.trim()) throw new FieldError(token, "Authorization: enter a token, or choose another caller.");
+  return token.value.trim();
+}
+
+/** Parses the body; an empty one is absent. */
+function readBody(form) {
+  const input = part(form, "body");
+  if (!input?.value.trim()) return undefined;
+  try {
+    return JSON.parse(input.value);
+  } catch (error) {
+    throw new FieldError(input, `Body: this is not valid JSON. ${error.message}`);
+  }
+}
+
+/** Returns the URL and the options of the request. */
+function build(form) {
+  let path = form.dataset.path;
+  for (const input of parts(form, "path")) {
+    if (!input.value.trim()) throw new FieldError(input, `${input.name}: enter a value.`);
+    path = path.replace(`{${input.name}}`, encodeURIComponent(input.value.trim()));
+  }
+  const query = new URLSearchParams();
+  for (const input of parts(form, "query")) {
+    if (input.required && !input.value) throw new FieldError(input, `${input.name}: enter a value.`);
+    if (input.value) query.append(input.name, input.value);
+  }
+  const headers = {};
+  for (const input of parts(form, "header")) if (input.value) headers[input.name] = input.value;
+  const token = authorization(form);
+  if (token !== null) headers.Authorization = token;
+  const options = { method: form.dataset.method, headers, credentials: "omit", cache: "no-store" };
+  const body = readBody(form);
+  const upload = part(form, "file");
+  if (upload?.files.length) {
+    options.body = new FormData();
+    if (body !== undefined) options.body.append("payload_json", JSON.stringify(body));
+    options.body.append(upload.name, upload.files[0]);
+  } else if (body !== undefined && form.dataset.encoding === "form") {
+    options.body = new URLSearchParams(Object.entries(body).filter(([, value]) => value !== null));
+  } else if (body !== undefined) {
+    headers["Content-Type"] = "application/json";
+    options.body = JSON.stringify(body);
+  }
+  const search = query.size ? `?${query}` : "";
+  return [`${API}${path}${search}`, options];
+}
+
+function showError(form, field, message) {
+  const line = form.querySelector(".error");
+  line.textContent = message;
+  line.hidden = false;
+  if (!field) return;
+  field.setAttribute("aria-invalid", "true");
+  const closed = field.closest("details.more");
+  if (closed) closed.open = true;
+  field.focus();
+}
+
+function clearErrors(form) {
+  form.querySelector(".error").hidden = true;
+  for (const field of form.querySelectorAll("[aria-invalid]")) field.removeAttribute("aria-invalid");
+}
+
+/** Reads the body of a response as text: formatted JSON, or its size if it is neither JSON nor text. */
+async function readResponse(response) {
+  const kind = response.headers.get("Content-Type") ?? "";
+  if (response.status === 204) return { text: "", value: null };
+  if (!/json|^text\//.test(kind))
+    return { text: `${(await response.arrayBuffer()).byteLength} bytes of ${kind}`, value: null };
+  const text = await response.text();
+  try {
+    const value = JSON.parse(text);
+    return { text: JSON.stringify(value, null, 2), value };
+  } catch {
+    return { text, value: null };
+  }
+}
+
+function showResponse(panel, response, milliseconds, text) {
+  const status = element("span", { className: response.ok ? "status-code" : "status-code failed" });
+  status.textContent = response.status;
+  const line = element("p", { className: "status" }, status, ` ${response.statusText} in ${milliseconds} ms`);
+  const headers = element("dl");
+  for (const name of SHOWN_HEADERS) {
+    const value = response.headers.get(name);
+    if (value !== null) headers.append(element("dt", { textContent: name }), element("dd", { textContent: value }));
+  }
+  const shown = text.length > SHOWN_CHARACTERS_MAX ? `${text.slice(0, SHOWN_CHARACTERS_MAX)}\n...` : text;
+  const body = element("pre", { className: "response", tabIndex: 0, textContent: shown });
+  body.setAttribute("aria-label", "Response body");
+  panel.replaceChildren(element("h4", { textContent: "Response" }), line);
+  if (headers.children.length) panel.append(headers);
+  if (text) panel.append(body);
+  panel.hidden = false;
+  panel.scrollIntoView({ block: "nearest" });
+}
+
+/** Offers the id of a created object to the other forms of the page. */
+function remember(variable, value) {
+  if (!variable || typeof value?.id !== "string") return;
+  variables[variable] = value.id;
+  for (const input of document.querySelectorAll(`[data-variable="${CSS.escape(variable)}"]`)) input.value = value.id;
+}
+
+async function send(form) {
+  const panel = form.parentElement.querySelector(".try-response");
+  const button = form.querySelector("[type=submit]");
+  clearErrors(form);
+  button.disabled = true;
+  try {
+    const [url, options] = build(form);
+    const started = performance.now();
+    const response = await fetch(url, options);
+    const { text, value } = await readResponse(response);
+    showResponse(panel, response, Math.round(performance.now() - started), text);
+    if (response.ok) remember(form.dataset.creates, value);
+  } catch (error) {
+    panel.hidden = true;
+    const isField = error instanceof FieldError;
+    showError(form, isField ? error.field : null, isField ? error.message : `The request failed: ${error.message}`);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+/** Asks for confirmation before a request that removes something. */
+function ask(form) {
+  const group = form.querySelector(".confirm");
+  group.hidden = false;
+  group.querySelector("[data-action=cancel]").focus();
+}
+
+function onSubmit(event) {
+  event.preventDefault();
+  const form = event.target;
+  if ("destructive" in form.dataset) ask(form);
+  else send(form);
+}
+
+function onClick(event) {
+  const action = event.target.dataset?.action;
+  if (!action) return;
+  const form = event.target.closest("form");
+  form.querySelector(".confirm").hidden = true;
+  form.querySelector("[type=submit]").focus();
+  if (action === "confirm") send(form);
+}
+
+for (const panel of document.querySelectorAll("details.try")) {
+  const form = panel.querySelector("form");
+  panel.hidden = false;
+  form.addEventListener("submit", onSubmit);
+  form.addEventListener("click", onClick);
+  panel.addEventListener(
+    "toggle",
+    async () => {
+      await (loading ??= load());
+      prepare(form);
+    },
+    { once: true },
+  );
+}

@@ -1,0 +1,80 @@
+"""Parser of the API reference pages for tests."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from typing import Any
+
+from tests.pages import Browser
+from tests.world import World
+
+
+@dataclass
+class Entry:
+    """One documented entry of a page: its links, text and examples."""
+
+    links: set[str] = field(default_factory=set)
+    text: str = ""
+    examples: list[tuple[str, str]] = field(default_factory=list)
+    """Language and code of each example."""
+
+
+class ReferencePage(HTMLParser):
+    """Parser of a page: its entries with an id, and all its ids and links."""
+
+    def __init__(self, body: str) -> None:
+        super().__init__()
+        self.entries: list[tuple[str, Entry]] = []
+        self.ids: list[str] = []
+        self.links: set[str] = set()
+        self._open: list[tuple[str, Entry | None]] = []
+        self.scripts: list[str] = []
+        self._language: str | None = None
+        self.feed(body)
+
+    def handle_starttag(self, tag: str, attributes: Any) -> None:
+        values = dict(attributes)
+        if tag == "script":
+            assert values["src"].startswith("/static/docs"), "an inline script"
+            self.scripts.append(values["src"])
+        assert "style" not in values, "a style"
+        assert not any(name.startswith("on") for name in values), "an inline event handler"
+        if "id" in values:
+            self.ids.append(values["id"])
+        if tag == "a":
+            self.links.add(values["href"])
+            for _, entry in self._open:
+                if entry is not None:
+                    entry.links.add(values["href"])
+        if tag == "pre":
+            self._language = values.get("data-language")
+            for _, entry in self._open:
+                if entry is not None and self._language is not None:
+                    entry.examples.append((self._language, ""))
+        if tag in ("section", "li"):
+            entry = Entry() if "id" in values and (tag == "li" or values.get("class") == "op") else None
+            self._open.append((tag, entry))
+            if entry is not None:
+                self.entries.append((values["id"], entry))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "pre":
+            self._language = None
+        if tag in ("section", "li"):
+            opened, _ = self._open.pop()
+            assert opened == tag
+
+    def handle_data(self, data: str) -> None:
+        for _, entry in self._open:
+            if entry is not None:
+                entry.text = " ".join(f"{entry.text} {data}".split())
+                if self._language is not None:
+                    entry.examples[-1] = (self._language, entry.examples[-1][1] + data)
+
+
+async def resources(world: World) -> dict[str, Entry]:
+    """Return the documented entry of each operation."""
+    browser = Browser(world)
+    entries: dict[str, Entry] = {}
+    for path in {url for _, url in (await browser.open("/docs")).links if url.startswith("/docs/resources/")}:
+        entries |= dict(ReferencePage((await browser.open(path)).body).entries)
+    return entries

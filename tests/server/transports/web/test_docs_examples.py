@@ -1,0 +1,260 @@
+"""The examples of the API reference: every operation has them, and those of the demo world work there."""
+
+import asyncio
+import base64
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import aiohttp
+import discord
+import pytest
+from yarl import URL
+
+from hubbub.protocol import codec
+from hubbub.protocol.permissions import Permissions
+from hubbub.server import ready, worlds
+from hubbub.server.app import App
+from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.endpoints import Endpoint
+from hubbub.server.transports.web.reference import examples, snippets
+from tests.contract.tables import operations
+from tests.reference_pages import resources
+from tests.world import NOW_MS, World, small_config
+
+JS = Path(__file__).parents[3] / "clients" / "js"
+NODE = shutil.which("node")
+LANGUAGES = ["curl", "python", "javascript"]
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+# Parses all modules of the standard input, a JSON object, and prints the syntax errors.
+CHECK = """
+import { readFileSync } from "node:fs";
+import vm from "node:vm";
+for (const [name, code] of Object.entries(JSON.parse(readFileSync(0, "utf8")))) {
+  try { new vm.SourceTextModule(code); } catch (error) { console.log(`${name}: ${error.message}`); }
+}
+"""
+
+# Runs the modules named on the command line one after the other, and prints the errors.
+RUN = """
+for (const name of process.argv.slice(2)) {
+  try { await import(`./${name}.mjs`); } catch (error) { process.stdout.write(`FAILED ${name}: ${error.message}\\n`); }
+}
+"""
+
+
+Demo = tuple[World, dict[str, str]]
+
+
+@pytest.fixture
+async def demo() -> AsyncIterator[Demo]:
+    """The demo world, and the variables of the examples as described on the first page."""
+    app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
+    await app.start()
+    built = await worlds.load_initial(app, worlds.demo(), 0)
+    await make_administrator(app, built)
+    document = codec.decode(codec.encode(ready.build_document(app.config, built)), dict[str, Any])
+    values = {name: follow(document, path) for name, path in examples.VARIABLES.items()}
+    async with aiohttp.ClientSession() as client:
+        yield World(app, client), values
+    await app.stop()
+
+
+async def make_administrator(app: App, built: worlds.BuiltWorld) -> None:
+    """Give the demo bot a role with all permissions, because the examples in Python and JavaScript are sent by it."""
+    async with aiohttp.ClientSession(headers={"Authorization": built.users["alice"].token}) as alice:
+        guild = f"{app.config.web_url}/api/v10/guilds/{built.guilds['Town Square'].id}"
+        role = {"name": "admins", "permissions": str(int(Permissions.ADMINISTRATOR))}
+        async with alice.post(f"{guild}/roles", json=role, raise_for_status=True) as response:
+            role_id = (await response.json())["id"]
+        await alice.patch(f"{guild}/roles", json=[{"id": role_id, "position": 3}], raise_for_status=True)
+        bot = built.applications["demo-bot"].bot
+        assert bot is not None
+        await alice.put(f"{guild}/members/{bot.id}/roles/{role_id}", raise_for_status=True)
+
+
+def follow(document: Any, path: tuple[str, ...]) -> str:
+    for step in path:
+        document = document[step]
+    return str(document)
+
+
+def verified(world: World) -> dict[str, Endpoint]:
+    """Return the endpoints whose examples work in the demo world, reading operations first."""
+    found = [endpoint for endpoint in world.app.table if examples.is_verified(endpoint)]
+    return {endpoint.name: endpoint for endpoint in sorted(found, key=lambda each: each.operation.method != "GET")}
+
+
+def code(endpoint: Endpoint, language: str, root: str) -> str:
+    """Return the example of an operation in one language."""
+    found = snippets.snippets(examples.request(endpoint), root)
+    return next(snippet.code for snippet in found if snippet.language == language)
+
+
+async def send(world: World, command: str, values: dict[str, str]) -> tuple[int, str]:
+    """Send the request of a curl command."""
+    arguments = shlex.split(Template(command.replace("\\\n", " ")).substitute(values))
+    assert arguments[0] == "curl"
+    headers, method, body = {}, "GET", None
+    for option, value in zip(arguments[1::2], arguments[2::2], strict=False):
+        if option == "-H":
+            name, _, content = value.partition(": ")
+            headers[name] = content
+        elif option == "-X":
+            method = value
+        elif option == "-d":
+            body = value
+    async with world.client.request(method, URL(arguments[-1], encoded=True), headers=headers, data=body) as answer:
+        return answer.status, await answer.text("utf-8", "replace")
+
+
+async def test_every_operation_has_examples_in_all_languages(demo: Demo) -> None:
+    entries = await resources(demo[0])
+
+    assert entries.keys() == operations().keys()
+    for name, entry in entries.items():
+        assert [language for language, _ in entry.examples[:3]] == LANGUAGES, name
+        for language, text in entry.examples:
+            method = operations()[name].method
+            expected = {"curl": f"-X {method}", "python": "asyncio.run(main())", "javascript": "await "}[language]
+            assert expected in text or (language == "curl" and method == "GET"), name
+        has_file = operations()[name].uploads is not None
+        assert has_file == any("@" in text and "-F" in text for language, text in entry.examples if language == "curl")
+
+
+async def test_every_example_is_valid_source_code(demo: Demo) -> None:
+    modules: dict[str, str] = {}
+    commands: list[str] = []
+    for name, entry in (await resources(demo[0])).items():
+        for number, (language, text) in enumerate(entry.examples):
+            if language == "python":
+                compile(text, name, "exec")
+            elif language == "javascript":
+                modules[f"{name} {number}"] = text
+            else:
+                commands.append(text)
+                assert shlex.split(text.replace("\\\n", " "))[0] == "curl", name
+
+    if shutil.which("bash") is not None:
+        subprocess.run(["bash", "-n"], input="\n".join(commands), text=True, check=True, timeout=60)
+    if NODE is None:
+        pytest.skip("Node is not installed")
+    arguments = [NODE, "--experimental-vm-modules", "--no-warnings", "--input-type=module", "-e", CHECK]
+    done = subprocess.run(arguments, input=json.dumps(modules), capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.returncode) == ("", 0), done.stderr
+
+
+async def test_every_verified_example_works_in_the_demo_world(demo: Demo) -> None:
+    world, values = demo
+    endpoints = verified(world)
+    assert len(endpoints) > 100
+    assert {"create_message", "list_messages", "get_guild", "create_dm"} <= endpoints.keys()
+
+    wrong = []
+    for name, endpoint in endpoints.items():
+        declared = endpoint.operation
+        status, body = await send(world, code(endpoint, "curl", world.url), values)
+        if status not in (declared.success, *declared.other_statuses):
+            wrong.append(f"{name}: {status} {body[:200]}")
+    assert wrong == [], "list operations without sample data in examples.UNVERIFIED"
+
+
+async def test_unverified_examples_fail_in_the_demo_world(demo: Demo) -> None:
+    world, values = demo
+    by_name: dict[str, Endpoint] = {endpoint.name: endpoint for endpoint in world.app.table}
+
+    for name in examples.UNVERIFIED & by_name.keys():
+        status, _ = await send(world, code(by_name[name], "curl", world.url), values)
+        assert 400 <= status < 500, f"{name} works"
+
+
+@pytest.mark.skipif(shutil.which("curl") is None or shutil.which("bash") is None, reason="no curl on this machine")
+async def test_examples_run_in_a_shell(demo: Demo, tmp_path: Path) -> None:
+    world, values = demo
+    by_name = {endpoint.name: endpoint for endpoint in world.app.table}
+    (tmp_path / "picture.png").write_bytes(PNG)
+    upload = examples.upload_request(by_name["create_message"])
+    assert upload is not None
+    scripts = {
+        code(by_name["create_dm"], "curl", world.url): '"recipients"',
+        code(by_name["create_message"], "curl", world.url): "Hello, all of you",
+        snippets.curl(upload, world.url): "picture.png",
+    }
+
+    for script, expected in scripts.items():
+        done = await asyncio.to_thread(
+            subprocess.run,
+            ["bash", "-c", script.replace("curl", "curl -s", 1)],
+            env=values | {"PATH": "/usr/bin:/bin"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        assert expected in done.stdout, done.stderr
+
+
+async def test_python_examples_run(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world, values = demo
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "picture.png").write_bytes(PNG)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+    # The examples set the URL of the library.
+    monkeypatch.setattr(discord.http.Route, "BASE", discord.http.Route.BASE)
+    programs = {name: code(endpoint, "python", world.url) for name, endpoint in verified(world).items()}
+    upload = examples.upload_request(next(each for each in world.app.table if each.name == "create_message"))
+    assert upload is not None
+    programs["create_message with a file"] = snippets.discord_py(upload, world.url)
+
+    def run() -> list[str]:
+        wrong = []
+        for name, program in programs.items():
+            try:
+                exec(compile(program, name, "exec"), {"__name__": "__main__"})
+            except Exception as error:
+                wrong.append(f"{name}: {error!r}")
+        return wrong
+
+    assert await asyncio.to_thread(run) == []
+
+
+@pytest.mark.skipif(NODE is None, reason="Node is not installed")
+@pytest.mark.skipif(
+    not (JS / "node_modules" / "discord.js").is_dir(), reason="discord.js is not installed: make client-deps"
+)
+async def test_javascript_examples_run(demo: Demo, tmp_path: Path) -> None:
+    world, values = demo
+    (tmp_path / "picture.png").write_bytes(PNG)
+    (tmp_path / "node_modules").symlink_to((JS / "node_modules").resolve())
+    (tmp_path / "run.mjs").write_text(RUN)
+    endpoints = verified(world)
+    for name, endpoint in endpoints.items():
+        (tmp_path / f"{name}.mjs").write_text(code(endpoint, "javascript", world.url))
+    upload = examples.upload_request(next(each for each in world.app.table if each.name == "create_message"))
+    assert upload is not None
+    (tmp_path / "upload.mjs").write_text(snippets.discord_js(upload, world.url))
+
+    assert NODE is not None
+    done = await asyncio.to_thread(
+        subprocess.run,
+        [NODE, "run.mjs", *endpoints, "upload"],
+        cwd=tmp_path,
+        env=values | {"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+    assert [line for line in done.stdout.splitlines() if line.startswith("FAILED")] == []
+    assert done.returncode == 0, done.stderr
+    assert "picture.png" in done.stdout

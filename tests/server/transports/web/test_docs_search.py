@@ -1,0 +1,151 @@
+"""The search of the API reference: it finds an operation by the words that a person uses."""
+
+import pytest
+
+from hubbub.server.app import App
+from hubbub.server.transports.web.reference import search, search_words
+from hubbub.server.transports.web.reference.catalogue import Catalogue
+from tests.contract.tables import operations
+from tests.world import small_config
+
+FIRST = {
+    "send message": "create_message",
+    "Send a Message": "create_message",
+    "how do I send a message?": "create_message",
+    "sending messages": "create_message",
+    "post message": "create_message",
+    "write message": "create_message",
+    "reply to a message": "create_message",
+    "send file": "create_message",
+    "kick user": "delete_guild_member",
+    "remove member": "delete_guild_member",
+    "edit message": "update_message",
+    "delete channel": "delete_channel",
+    "destroy channel": "delete_channel",
+    "make role": "create_guild_role",
+    "give role": "add_guild_member_role",
+    "give user a role": "add_guild_member_role",
+    "create server": "create_guild",
+    "upload sticker": "create_guild_sticker",
+    "list servers": "list_my_guilds",
+    "get user": "get_user",
+    "fetch channel": "get_channel",
+    "direct message": "create_dm",
+    "private message": "create_dm",
+    "react to message": "add_my_message_reaction",
+    "pin message": "create_pin",
+    "unpin": "delete_pin",
+    "slow mode": "update_channel",
+    "rename channel": "update_channel",
+    "time out member": "update_guild_member",
+    "mute member": "update_guild_member",
+    "unban user": "unban_user_from_guild",
+    "remove role from user": "delete_guild_member_role",
+    "leave server": "leave_guild",
+    "purge messages": "bulk_delete_messages",
+    "upload emote": "create_guild_emoji",
+    "list members": "list_guild_members",
+    "search messages": "guild_search",
+    "message history": "list_messages",
+    "sign up": "auth_register",
+    "log in": "auth_login",
+    "log out": "auth_logout",
+    "who am i": "get_my_user",
+    "change avatar": "update_my_user",
+    "create slash command": "create_application_command",
+    "respond to interaction": "create_interaction_response",
+    "start thread": "create_thread",
+    "forum post": "create_thread",
+    "schedule event": "create_guild_scheduled_event",
+    "play sound": "send_soundboard_sound",
+    "end poll": "poll_expire",
+    "mark as read": "ack_message",
+    "export my data": "harvest",
+    "get access token": "exchange_oauth2_token",
+    "send webhook": "execute_webhook",
+    "transfer ownership": "update_guild",
+    "get server info": "get_guild",
+    "friends list": "list_my_relationships",
+    "publish announcement": "crosspost_message",
+    "lock channel": "update_channel",
+    "invite people": "create_channel_invite",
+}
+"""Queries, and the operation that must be the first result."""
+
+AMONG_FIRST = {
+    "ban member": "ban_user_from_guild",
+    "ban members": "ban_user_from_guild",
+    "banned users": "ban_user_from_guild",
+    "slash command": "create_application_command",
+    "dm": "create_dm",
+    "kick": "delete_guild_member",
+    "join server": "accept_invite",
+    "change nickname": "update_my_guild_member",
+    "find member": "search_guild_members",
+    "add friend": "request_friend",
+    "block user": "set_relationship",
+    "read messages": "list_messages",
+    "pinned messages": "list_pins",
+    "remove reaction": "delete_my_message_reaction",
+    "audit log": "list_guild_audit_log_entries",
+    "automod rule": "create_auto_moderation_rule",
+    "connect to gateway": "get_gateway",
+    "typing": "trigger_typing_indicator",
+}
+"""Queries, and the operation that must be one of the first three results."""
+
+
+@pytest.fixture(scope="module")
+def entries() -> list[search.Entry]:
+    return search.entries(Catalogue(App(small_config()).table.endpoints))
+
+
+@pytest.mark.parametrize(("query", "name"), FIRST.items())
+def test_the_operation_comes_first(entries: list[search.Entry], query: str, name: str) -> None:
+    assert [entry.title for entry in search.find(entries, query)][:1] == [name]
+
+
+@pytest.mark.parametrize(("query", "name"), AMONG_FIRST.items())
+def test_the_operation_is_one_of_the_first_three(entries: list[search.Entry], query: str, name: str) -> None:
+    assert name in [entry.title for entry in search.find(entries, query)[:3]]
+
+
+def test_every_operation_is_found_first_by_its_name(entries: list[search.Entry]) -> None:
+    for name in operations():
+        for query in (name, name.replace("_", " "), name.upper()):
+            assert search.find(entries, query)[0].title.lower() == name, query
+
+
+def test_deprecated_operations_come_after_their_replacement(entries: list[search.Entry]) -> None:
+    found = [entry.title for entry in search.find(entries, "list pins")]
+
+    assert found.index("list_pins") < found.index("deprecated_list_pins")
+
+
+def test_words_that_no_entry_contains_are_ignored(entries: list[search.Entry]) -> None:
+    assert search.find(entries, "send message xyzzy")[0].title == "create_message"
+    assert search.find(entries, "xyzzy") == []
+
+
+def test_results_are_bounded(entries: list[search.Entry]) -> None:
+    assert len(search.find(entries, "e")) == search.RESULTS_MAX
+    assert len(search.find(entries, "get list create the of a to in my all guild message")) <= search.RESULTS_MAX
+
+
+@pytest.mark.parametrize(
+    ("forms", "expected"),
+    [
+        ("delete deletes deleted deleting", "delet"),
+        ("pin pins pinned pinning", "pin"),
+        ("message messages messaging", "messag"),
+        ("reply replies", "reply"),
+        ("add adds added adding", "add"),
+        ("settings setting", "setting"),
+    ],
+)
+def test_forms_of_a_word_have_one_stem(forms: str, expected: str) -> None:
+    assert {search_words.stem(form) for form in forms.split()} == {expected}
+
+
+def test_keywords_name_existing_operations() -> None:
+    assert search_words.KEYWORDS.keys() <= operations().keys()
