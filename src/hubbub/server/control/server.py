@@ -57,7 +57,7 @@ class Control:
         self._lock = asyncio.Lock()
         app.routes.extend(self._routes())
         app.routes.extend(self.issuers.routes())
-        app.routes.extend(TryIt(self).routes())
+        app.routes.extend(TryIt(app.config, lambda: self.built).routes())
 
     def control_fork(self, app: App) -> "Control":
         """Return the control API of a fork."""

@@ -5,21 +5,20 @@ machine receives it (decisions/0061). Other clients use the ready file.
 """
 
 import ipaddress
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
 from aiohttp import web
 
 from hubbub.protocol import codec, errors
+from hubbub.server.core.config import Config
 from hubbub.server.ready import build_document
 from hubbub.server.transports.http import responses
 from hubbub.server.transports.web.reference.examples import VARIABLES
 from hubbub.server.transports.web.reference.try_it import CALLERS
-
-if TYPE_CHECKING:
-    from hubbub.server.control.server import Control
+from hubbub.server.worlds import BuiltWorld
 
 _HEADERS: Final = {
     "Cache-Control": "no-store",
@@ -52,8 +51,10 @@ class DemoValues(msgspec.Struct, kw_only=True):
 class TryIt:
     """Serves the values of the forms."""
 
-    def __init__(self, control: "Control") -> None:
-        self._control = control
+    def __init__(self, config: Config, find_built: Callable[[], BuiltWorld]) -> None:
+        """`find_built` returns everything built from worlds so far."""
+        self._config = config
+        self._find_built = find_built
 
     def routes(self) -> list[web.RouteDef]:
         """Return the route of the callers, for the HTTP server."""
@@ -62,21 +63,19 @@ class TryIt:
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {**_HEADERS, "Via": responses.VIA}
         if not is_local_page(request):
-            denied = errors.FORBIDDEN(
-                message="Only a browser on the machine of this server receives tokens. Use a token from the ready file."
-            )
+            denied = errors.FORBIDDEN(message=_DENIED)
             return responses.respond(request, responses.encode_error(denied, headers), headers)
         return responses.respond(request, responses.EncodedResponse(200, codec.encode(self._values())), headers)
 
     def _values(self) -> DemoValues:
-        built = self._control.built
+        built = self._find_built()
         callers = [DemoCaller(name=name, kind="user", authorization=user.token) for name, user in built.users.items()]
         callers += [
             DemoCaller(name=name, kind="bot", authorization=f"Bot {application.bot.token}")
             for name, application in built.applications.items()
             if application.bot is not None
         ]
-        document = codec.decode(codec.encode(build_document(self._control.app.config, built)), dict[str, Any])
+        document = codec.decode(codec.encode(build_document(self._config, built)), dict[str, Any])
         found = {name: _follow(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")}
         return DemoValues(callers=callers, variables={name: value for name, value in found.items() if value})
 
