@@ -17,6 +17,7 @@ import msgspec
 from aiohttp import web
 
 from hubbub.protocol.operation import Operation
+from hubbub.protocol.resources.gateway import SessionStartLimit
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import ACTOR_CHANGED, Authenticator
@@ -28,7 +29,6 @@ from hubbub.server.core.endpoints import EndpointTable
 from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.core.faults import Faults
 from hubbub.server.core.files import Files
-from hubbub.server.core.gateway_queries import GuildState, MemberState
 from hubbub.server.core.images import ImageConverter
 from hubbub.server.core.jobs import Job, Worker
 from hubbub.server.core.logs import Secrets
@@ -36,6 +36,7 @@ from hubbub.server.core.metrics import Metrics
 from hubbub.server.core.outbound_http import OutboundClient
 from hubbub.server.core.outbound_streams import OutboundStreams
 from hubbub.server.core.payments import PaymentProvider, open_payments
+from hubbub.server.core.ports import Binding, compose
 from hubbub.server.core.presences import Presences
 from hubbub.server.core.rate_limits import RateLimits
 from hubbub.server.core.slices import Slice
@@ -192,6 +193,51 @@ SLICES: tuple[Slice, ...] = (
     user_messages.SLICE,
 )
 
+PORTS: tuple[Binding, ...] = (
+    users.ports.check_deletion.bind(applications.reject_application_owner, guilds.reject_guild_owner),
+    users.ports.export_data.bind(
+        connections.export_data,
+        oauth2.export_data,
+        identities.export_data,
+        user_settings.export_data,
+        relationships.export_data,
+        members.export_data,
+        onboarding.export_data,
+        read_states.export_data,
+    ),
+    applications.ports.check_deletion.bind(subscriptions.require_deletable),
+    oauth2.ports.is_banned.bind(accounts.is_banned),
+    oauth2.ports.link_account.bind(identities.link_account),
+    oauth2.ports.list_installable_guilds.bind(installations.list_installable_guilds),
+    oauth2.ports.check_installation.bind(installations.check_installation),
+    oauth2.ports.install.bind(installations.install),
+    oauth2.ports.find_installed_guild.bind(installations.find_installed_guild),
+    oauth2.ports.check_webhook_channel.bind(installations.check_webhook_channel),
+    oauth2.ports.create_webhook.bind(installations.create_webhook),
+    guilds.ports.check_names.bind(auto_moderation.check_names),
+    guilds.ports.remove_member.bind(members.remove),
+    members.ports.move_in_voice.bind(voice_states.move_member),
+    audit_log.ports.find_referenced.bind(
+        integrations.find_referenced,
+        scheduled_events.find_referenced,
+        threads.find_referenced,
+        auto_moderation.find_referenced,
+        webhooks.find_referenced,
+        commands.find_referenced,
+    ),
+    invites.ports.add_to_group.bind(direct_messages.add_invited_user),
+    invites.ports.find_scheduled_event.bind(scheduled_events.find_for_invite),
+    voice_states.ports.set_private_voice_state.bind(private_calls.set_voice_state),
+    stage_instances.ports.start_event.bind(scheduled_events.start_with_stage),
+    stage_instances.ports.create_message.bind(messages.create_stage_message),
+    messages.ports.check_draft.bind(auto_moderation.check_message, lobbies.check_message),
+    messages.ports.check_direct_message.bind(direct_messages.require_reachable),
+    messages.ports.find_active_skus.bind(skus.find_active),
+    threads.ports.check_title.bind(auto_moderation.check_title),
+    webhooks.ports.find_author.bind(interactions.find_author),
+)
+"""The implementations of the ports of all slices; an App binds `gateway_info.find_session_start_limit` itself."""
+
 DATABASE_FILE = "hubbub.sqlite3"
 """The embedded database in the data folder."""
 FILES_FOLDER = "files"
@@ -220,6 +266,7 @@ class App:
         *,
         clock: Clock | None = None,
         slices: tuple[Slice, ...] = SLICES,
+        ports: Sequence[Binding] = PORTS,
         payments: PaymentProvider | None = None,
     ) -> None:
         self.config = config
@@ -238,6 +285,8 @@ class App:
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
         self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.healthy)
         self.listeners = _listeners(slices)
+        session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
+        self.ports = compose(slices, (*ports, session_starts))
         self.rate_limits = RateLimits(
             self.clock.now_ms,
             config.rate_limits,
@@ -309,16 +358,16 @@ class App:
                 metrics=self.metrics,
                 ids=self.ids,
                 presences=self.presences,
-                source=StoreGuildReader(),
+                source=guild_state.StoreGuildReader(),
                 slices=self.slices,
                 authenticate=self.auth.find_by_token,
                 listeners=self.listeners,
+                ports=self.ports,
                 faults=self.faults,
                 trace=self.trace,
                 rate_limits=self.rate_limits,
             )
             await self.gateway.start()
-            self.listeners[gateway_info.SessionStartsAsked] = [self._report_session_starts]
             routes += [web.get("/gateway", self.gateway.handle), web.get("/gateway/", self.gateway.handle)]
         else:
             # Operations also need presences in a process without a gateway.
@@ -349,6 +398,7 @@ class App:
             outside=self.outbound,
             payments=self.payments,
             listeners=self.listeners,
+            ports=self.ports,
             faults=self.faults,
             trace=self.trace,
             settle=None if self.config.nats_url is None else self._settle,
@@ -434,6 +484,7 @@ class App:
             config=self.config,
             presences=self.presences,
             listeners=self.listeners,
+            ports=self.ports,
             **more,
         )
 
@@ -453,9 +504,8 @@ class App:
             for subject in dispatch.subjects:
                 self.bus.publish(subject, dispatch)
 
-    def _report_session_starts(self, _: Call, request: gateway_info.SessionStartsAsked) -> None:
-        if self.gateway is not None:
-            request.limit = self.gateway.session_starts.remaining(request.user_id, request.guilds)
+    def _find_session_start_limit(self, call: Call, guild_count: int) -> SessionStartLimit | None:
+        return None if self.gateway is None else self.gateway.session_starts.remaining(call.user_id, guild_count)
 
     async def _settle(self) -> None:
         """Return once the bus has sent everything published so far; immediately if it is down, since nodes then reload."""
@@ -552,36 +602,6 @@ class App:
         )
 
 
-class StoreGuildReader:
-    """The gateway's queries, answered by the slices."""
-
-    def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        """Return the guild, or None if it was deleted."""
-        return guild_state.state(tx, guild_id)
-
-    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """Return the membership of the given users."""
-        return guild_state.member_states(tx, guild_id, users)
-
-    def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
-        """Return the IDs of the guilds that a user is in."""
-        return guild_state.guild_ids(tx, user_id)
-
-    def guild_count(self, tx: Tx, user_id: int) -> int:
-        """Return the number of guilds that a user is in."""
-        return guilds.count_of_user(tx, user_id)
-
-    def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return guild names by ID."""
-        return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
-
-    def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """Return (family ID, friend's user ID) of a user's friends."""
-        return relationships.list_friends(tx, user_id)
-
-    def families(self, tx: Tx, user_id: int) -> set[int]:
-        """Return the application families whose games the user plays."""
-        return relationships.PlayerDirectory(tx, [user_id]).families(user_id)
 
 
 @functools.cache

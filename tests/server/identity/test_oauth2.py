@@ -12,7 +12,9 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
+from hubbub.server.core.ports import PortError
 from hubbub.server.identity import oauth2
+from hubbub.server.identity.oauth2 import grants
 from tests.oauth import FORM, REDIRECT, create_application, oauth2_error, pkce, set_application_columns, url_fields
 from tests.world import NOW_MS, World, small_config
 
@@ -413,6 +415,20 @@ async def test_client_credentials_act_as_the_application_owner(world: World) -> 
     assert "refresh_token" not in tokens
     me = (await client.bearer(client.owner, tokens["access_token"]).get("/users/@me")).ok()
     assert me["id"] == str(client.owner.id)
+
+
+async def test_client_credentials_fail_while_the_ban_check_is_unbound(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = await create_application(world)
+    monkeypatch.delitem(world.app.ports, oauth2.ports.is_banned)
+
+    request = wire.TokenRequest(
+        grant_type="client_credentials", client_id=str(client.id), client_secret=client.secret, scope="identify"
+    )
+
+    with pytest.raises(PortError):
+        await world.write(lambda call: grants.exchange(call, request))
 
 
 async def test_client_credentials_require_the_secret_even_for_public_clients(world: World) -> None:

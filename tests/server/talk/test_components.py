@@ -3,6 +3,7 @@
 import base64
 import copy
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import aiohttp
@@ -571,23 +572,25 @@ async def test_media_properties_sent_by_clients_are_ignored(world: World) -> Non
     assert message["components"][0]["items"][0]["media"] == {**MEDIA, "proxy_url": MEDIA["url"], "id": "0"}
 
 
-async def test_a_premium_button_requires_an_active_sku_of_the_application(world: World) -> None:
+async def test_a_premium_button_requires_an_active_sku_of_the_application(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     guild = await world.guild()
     bot = await world.bot(guild)
     body = {"content": "x", "components": [row({"type": 2, "style": 6, "sku_id": "123"})]}
-    signals: list[messages.SkusReferenced] = []
+    requests: list[tuple[int, list[int]]] = []
 
     refused = await bot.post(f"/channels/{guild.general}/messages", json=body)
     assert refused.errors(f"{IN_ROW}.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
-    def approve(call: Call, signal: messages.SkusReferenced) -> None:
-        signals.append(signal)
-        signal.active.update(signal.sku_ids)
+    def approve(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
+        requests.append((application_id, list(sku_ids)))
+        return set(sku_ids)
 
-    world.app.listeners[messages.SkusReferenced] = [approve]
+    monkeypatch.setitem(world.app.ports, messages.ports.find_active_skus, (approve,))
     message = (await bot.post(f"/channels/{guild.general}/messages", json=body)).ok()
     assert message["components"][0]["components"][0]["sku_id"] == "123"
-    assert (signals[0].application_id, signals[0].sku_ids) == (bot.application_id, (123,))
+    assert requests == [(bot.application_id, [123])]
 
 
 async def test_files_of_components_must_come_with_the_message(world: World) -> None:

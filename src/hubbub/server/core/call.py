@@ -19,6 +19,9 @@ S = TypeVar("S", bound=Snowflake)
 Listeners = Mapping[type, Sequence[Callable[["Call", Any], None]]]
 """Signal listeners of all slices, by signal type."""
 
+Ports = Mapping[object, Sequence[Callable[..., Any]]]
+"""Implementations by port (`core.ports`)."""
+
 
 class Actor(msgspec.Struct, frozen=True, kw_only=True):
     """An authenticated caller. Actors are cached by token, so every field is valid for the token's lifetime."""
@@ -76,6 +79,7 @@ class Call:
         "ip",
         "listeners",
         "now",
+        "ports",
         "presences",
         "reason",
         "replies",
@@ -100,6 +104,7 @@ class Call:
         session_id: str = "",
         intents: int = 0,
         listeners: Listeners | None = None,
+        ports: Ports | None = None,
     ) -> None:
         self.tx = tx
         self._actor = actor
@@ -121,6 +126,8 @@ class Call:
         self.intents = intents
         """The intents of that session; users' own sessions have all bits set."""
         self.listeners: Listeners = listeners or {}
+        self.ports: Ports = ports or {}
+        """Implementations of the ports, which `core.ports.Port` calls."""
         self.access: dict[Any, Any] = {}
         """Cache of the standings that permission checks loaded during this call."""
         self.replies: list[tuple[Event[Any], Any]] = []
@@ -128,7 +135,7 @@ class Call:
 
     @property
     def actor(self) -> Actor:
-        """The caller. Raises UNAUTHORIZED if there is none; operations that work without a token use `find_actor`."""
+        """The caller. Raises UNAUTHORIZED if there is none; operations that work without a token use `actor_or_none`."""
         if self._actor is None:
             raise errors.UNAUTHORIZED()
         return self._actor
@@ -155,10 +162,13 @@ class Call:
             api_version=self.api_version,
             ip=self.ip,
             listeners=self.listeners,
+            ports=self.ports,
         )
 
     def notify(self, signal: object) -> None:
-        """Run the listeners of a signal in this transaction; higher tiers can react (a ban also deletes messages)."""
+        """Run the listeners of a signal in this transaction; higher tiers can react (a ban also deletes messages).
+
+        A signal is a fact and has no result. To get a result or a decision from a higher tier, call a port."""
         for listener in self.listeners.get(type(signal), ()):
             listener(self, signal)
 

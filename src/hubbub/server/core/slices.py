@@ -74,7 +74,7 @@ class Slice:
 
     name: str
     modules: tuple[ModuleType, ...]
-    """The modules that define its operation and command handlers."""
+    """The modules that define its operation and command handlers, and its ports."""
     tags: Mapping[ModuleType, str] = field(default_factory=dict)
     """OpenAPI tags of handler modules; the tag of other modules is the name of the slice."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

@@ -3,11 +3,10 @@
 import sys
 from urllib.parse import urlsplit
 
-import msgspec
-
 from hubbub.protocol.resources import gateway as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.config import Config
+from hubbub.server.core.ports import port
 from hubbub.server.core.slices import Slice, handles
 from hubbub.server.places import guilds
 
@@ -15,13 +14,9 @@ GUILDS_PER_SHARD = 1000
 """Guilds per recommended shard (spec/gateway.md#4.1)."""
 
 
-class SessionStartsAsked(msgspec.Struct, kw_only=True):
-    """Signal that asks for the remaining session starts of a bot; a gateway in this process replaces `limit`."""
-
-    user_id: int
-    guilds: int
-    """Number of guilds the bot is a member of."""
-    limit: wire.SessionStartLimit
+@port
+def find_session_start_limit(call: Call, guild_count: int) -> wire.SessionStartLimit | None:
+    """Return the remaining session starts of the calling bot, or None in a process without a gateway."""
 
 
 def gateway_url(config: Config) -> str:
@@ -48,18 +43,13 @@ def get_bot_gateway(call: Call) -> wire.BotGateway:
         # The shard count of a large bot must be a multiple of this number (spec/gateway.md#4.1).
         shards += -shards % settings.large_bot_concurrency
     # Each gateway node counts its own session starts; a process without a gateway reports the full limit (decisions/0014).
-    allowance = wire.SessionStartLimit(
-        total=total,
-        remaining=total,
-        reset_after=0,
-        max_concurrency=concurrency,
+    limit = find_session_start_limit(call, served) or wire.SessionStartLimit(
+        total=total, remaining=total, reset_after=0, max_concurrency=concurrency
     )
-    asked = SessionStartsAsked(user_id=call.user_id, guilds=served, limit=allowance)
-    call.notify(asked)
     return wire.BotGateway(
         url=gateway_url(call.config),
         shards=shards,
-        session_start_limit=asked.limit,
+        session_start_limit=limit,
     )
 
 

@@ -8,6 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol import codec
 from hubbub.server.core.gateway_queries import ChannelState, GuildState, MemberState
 from hubbub.server.core.store import Tx
+from hubbub.server.identity import relationships
 from hubbub.server.places import channels, guilds, members, roles
 from hubbub.server.places.expressions import sounds
 from hubbub.server.places.standing import access
@@ -68,3 +69,35 @@ def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, Memb
 def guild_ids(tx: Tx, user_id: int) -> list[int]:
     """Return the IDs of the guilds of a user."""
     return guilds.ids_of_user(tx, user_id)
+
+
+class StoreGuildReader:
+    """The gateway's queries, answered by the slices."""
+
+    def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
+        """Return the guild, or None if it was deleted."""
+        return state(tx, guild_id)
+
+    def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
+        """Return the membership of the given users."""
+        return member_states(tx, guild_id, users)
+
+    def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
+        """Return the IDs of the guilds that a user is in."""
+        return guild_ids(tx, user_id)
+
+    def guild_count(self, tx: Tx, user_id: int) -> int:
+        """Return the number of guilds that a user is in."""
+        return guilds.count_of_user(tx, user_id)
+
+    def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
+        """Return guild names by ID."""
+        return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
+
+    def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
+        """Return (family ID, friend's user ID) of a user's friends."""
+        return relationships.list_friends(tx, user_id)
+
+    def families(self, tx: Tx, user_id: int) -> set[int]:
+        """Return the application families whose games the user plays."""
+        return relationships.PlayerDirectory(tx, [user_id]).families(user_id)

@@ -8,14 +8,14 @@ from hubbub.server.identity.accounts.passwords import hash_password, hash_passwo
 from hubbub.server.identity.accounts.routes import with_mfa
 from hubbub.server.identity.accounts.signals import AccountBanned, AccountUnbanned
 from hubbub.server.identity.accounts.store import AccountBanRow, find_ban
-from hubbub.server.identity.oauth2 import TokenRequested
 
 
-def _refuse_banned(call: Call, signal: TokenRequested) -> None:
-    signal.refused = find_ban(call.tx, signal.user_id, call.now) is not None
+def is_banned(call: Call, user_id: int) -> bool:
+    """Return whether an operator banned the account."""
+    return find_ban(call.tx, user_id, call.now) is not None
 
 
-SLICE = Slice(name="accounts", modules=(routes,), listeners={TokenRequested: _refuse_banned})
+SLICE = Slice(name="accounts", modules=(routes,))
 
 __all__ = [
     "SLICE",
@@ -28,6 +28,7 @@ __all__ = [
     "find_ban",
     "hash_password_weakly",
     "hash_password",
+    "is_banned",
     "set_password",
     "sign_out",
     "unban",

@@ -116,8 +116,8 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signals."""
-    call.notify(users.UserDeletionRequested(user_id))
+    """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signal."""
+    users.ports.check_deletion(call, user_id)
     oauth2.deauthorize_all(call, user_id)
     store.delete_credentials(call.tx, user_id)
     users.delete(call, user_id)

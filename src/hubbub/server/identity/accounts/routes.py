@@ -1,7 +1,7 @@
 """Handlers for registration, login, sessions, passwords, second factors and account deletion."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import UNSET, UnsetType
 
@@ -226,13 +226,14 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
 def harvest(call: Call) -> wire.Harvest:
     """Get the stored data of the current user, except their messages."""
     row = _me(call)
-    signal = users.DataExportRequested(row.id, {})
-    call.notify(signal)
+    records: dict[str, Any] = {}
+    for sections in users.ports.export_data(call, row.id):
+        records |= sections
     return wire.Harvest(
         created_at=codec.timestamp(Snowflake(row.id).created_ms),
         user=users.my_user(row, call.actor),
         sessions=list_auth_sessions(call),
-        records=signal.records,
+        records=records,
     )
 
 

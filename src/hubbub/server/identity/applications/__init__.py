@@ -4,7 +4,7 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import routes, rules
+from hubbub.server.identity.applications import ports, routes
 from hubbub.server.identity.applications.actions import (
     CreatedApplication,
     add_bot,
@@ -17,7 +17,12 @@ from hubbub.server.identity.applications.actions import (
 )
 from hubbub.server.identity.applications.endpoints import interactions_ping, require_event_endpoint
 from hubbub.server.identity.applications.redirects import is_valid_redirect, standard_redirect
-from hubbub.server.identity.applications.rules import measure_size, require_manager, require_own
+from hubbub.server.identity.applications.rules import (
+    measure_size,
+    reject_application_owner,
+    require_manager,
+    require_own,
+)
 from hubbub.server.identity.applications.signals import (
     ActivitiesToggled,
     ApplicationDeleting,
@@ -51,7 +56,6 @@ from hubbub.server.identity.applications.store import (
     set_parent,
 )
 from hubbub.server.identity.applications.views import ApplicationSettings, application, partial_application, settings
-from hubbub.server.identity.users import UserDeletionRequested
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -64,8 +68,7 @@ def _ready(call: Call) -> dict[str, Any]:
 
 SLICE = Slice(
     name="applications",
-    modules=(routes,),
-    listeners={UserDeletionRequested: rules.reject_application_owner},
+    modules=(routes, ports),
     ready=_ready,
 )
 
@@ -106,6 +109,8 @@ __all__ = [
     "list_testers",
     "list_tested",
     "measure_size",
+    "ports",
+    "reject_application_owner",
     "require_manager",
     "require_own",
     "require_event_endpoint",

@@ -14,7 +14,7 @@ from hubbub.server.core import auth
 from hubbub.server.core.auth import Entropy
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.applications import store
+from hubbub.server.identity.applications import ports, store
 from hubbub.server.identity.applications.redirects import require_redirects
 from hubbub.server.identity.applications.signals import ApplicationDeleting
 from hubbub.server.identity.applications.store import ApplicationRow
@@ -103,13 +103,14 @@ def reset_client_secret(call: Call, row: ApplicationRow) -> str:
 def delete(call: Call, row: ApplicationRow) -> None:
     """Delete an application and revoke its bot's tokens. Messages of the bot are kept.
 
-    Listeners of `ApplicationDeleting` delete or reject what depends on the application."""
+    Listeners of `ApplicationDeleting` delete what depends on the application."""
     if len(store.family(call.tx, row.id)) > 1 and row.parent_id is None:
         raise errors.invalid(
             "application_id",
             "APPLICATION_HAS_CHILDREN",
             "This application is the publisher of other applications. Remove them first.",
         )
+    ports.check_deletion(call, row.id)
     call.notify(ApplicationDeleting(row))
     if row.bot_id is not None:
         auth.revoke(call.tx, row.bot_id)

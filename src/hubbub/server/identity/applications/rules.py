@@ -16,7 +16,6 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.applications import store
 from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
-from hubbub.server.identity.users import UserDeletionRequested
 
 FREE_INTENT_USERS = 10_000
 """Privileged intents are a free toggle below this number of users and require a review from it on."""
@@ -186,9 +185,9 @@ def require_url(path: str, text: str | None) -> str | None:
     return text
 
 
-def reject_application_owner(call: Call, signal: UserDeletionRequested) -> None:
+def reject_application_owner(call: Call, user_id: int) -> None:
     """Reject the deletion of a user who owns an application."""
-    if store.is_owner(call.tx, signal.user_id):
+    if store.is_owner(call.tx, user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP(
             message="Transfer your applications to another owner before you delete your account"
         )

@@ -31,8 +31,6 @@ class ActivitiesToggled(msgspec.Struct, frozen=True):
 
 
 class ApplicationDeleting(msgspec.Struct, frozen=True):
-    """An application is about to be deleted and its row still exists.
-
-    A listener raises to reject the deletion, or deletes what belongs to the application."""
+    """An application is about to be deleted and its row still exists. Listeners delete what belongs to it."""
 
     row: ApplicationRow

@@ -2,14 +2,14 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.connections import actions, routes
-from hubbub.server.identity.connections.actions import add, remove
+from hubbub.server.identity.connections.actions import add, export_data, remove
 from hubbub.server.identity.connections.store import ConnectionRow, list_of_user
-from hubbub.server.identity.users import DataExportRequested, UserDeleted
+from hubbub.server.identity.users import UserDeleted
 
 SLICE = Slice(
     name="connections",
     modules=(routes,),
-    listeners={UserDeleted: actions.user_deleted, DataExportRequested: actions.export_data},
+    listeners={UserDeleted: actions.user_deleted},
 )
 
-__all__ = ["SLICE", "ConnectionRow", "add", "list_of_user", "remove"]
+__all__ = ["SLICE", "ConnectionRow", "add", "export_data", "list_of_user", "remove"]

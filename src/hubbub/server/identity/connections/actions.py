@@ -1,5 +1,7 @@
 """Add and remove connections. No event is published (decisions/0025)."""
 
+from typing import Any
+
 from hubbub.protocol import changes
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
@@ -59,7 +61,7 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
     store.delete_of_user(call.tx, signal.user_id)
 
 
-def export_data(call: Call, signal: users.DataExportRequested) -> None:
-    """Add a user's connections to their data export."""
-    rows = store.list_of_user(call.tx, signal.user_id)
-    signal.records["connections"] = [{"type": row.type, "id": row.id, "name": row.name} for row in rows]
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's connections for their data export."""
+    rows = store.list_of_user(call.tx, user_id)
+    return {"connections": [{"type": row.type, "id": row.id, "name": row.name} for row in rows]}

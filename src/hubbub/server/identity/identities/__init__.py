@@ -6,7 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.identities import routes
 from hubbub.server.identity.identities.actions import create_provisional, delete_players, join_family, publish_profile
-from hubbub.server.identity.identities.listeners import LISTENERS
+from hubbub.server.identity.identities.listeners import LISTENERS, export_data, link_account
 from hubbub.server.identity.identities.rules import find_publisher_problem, is_provisional, is_restricted
 from hubbub.server.identity.identities.signals import AccountsMerged, AccountUnmerged, FamilyJoined, ProfileChanged
 from hubbub.server.identity.identities.store import find_provisional, list_user_families
@@ -29,12 +29,14 @@ __all__ = [
     "FamilyJoined",
     "ProfileChanged",
     "create_provisional",
+    "export_data",
     "find_provisional",
     "find_publisher_problem",
     "delete_players",
     "is_provisional",
     "is_restricted",
     "join_family",
+    "link_account",
     "list_user_families",
     "profiles",
     "publish_profile",

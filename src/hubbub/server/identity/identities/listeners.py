@@ -1,31 +1,33 @@
-"""Listeners of the identities slice."""
+"""Listeners of the identities slice, and its implementations of ports."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hubbub.protocol import codec
+from hubbub.protocol.ids import UserId
 from hubbub.server.core.call import Call
 from hubbub.server.identity import applications, oauth2
 from hubbub.server.identity.accounts import AccountBanned
 from hubbub.server.identity.identities import actions, rules, store
 from hubbub.server.identity.identities.signals import ProfileChanged
-from hubbub.server.identity.oauth2 import AccountLinkRequested, ApplicationDeauthorized
-from hubbub.server.identity.users import DataExportRequested, UserDeleted
+from hubbub.server.identity.oauth2 import ApplicationDeauthorized, ExternalCredential
+from hubbub.server.identity.users import UserDeleted
 
 
-def link(call: Call, signal: AccountLinkRequested) -> None:
+def link_account(
+    call: Call, application: applications.ApplicationRow, user_id: UserId, credential: ExternalCredential
+) -> None:
     """Link a user's account with the identity of their credential when they authorize an application."""
-    application, credential = signal.application, signal.credential
     rules.require_enabled(application)
     if credential.verified is None:
         identity = actions.identity_of_token(call, application, credential.token)
-        actions.link(call, application, signal.user_id, identity)
+        actions.link(call, application, user_id, identity)
         return
     found = actions.find_identity(call, application.family_id, credential.verified)
     if found is None:
-        actions.link_new(call, application, signal.user_id, credential.verified)
+        actions.link_new(call, application, user_id, credential.verified)
     else:
-        actions.link(call, application, signal.user_id, found)
+        actions.link(call, application, user_id, found)
 
 
 def unlink(call: Call, signal: ApplicationDeauthorized) -> None:
@@ -46,9 +48,9 @@ def user_deleted(call: Call, signal: UserDeleted) -> None:
     actions.remove_identities(call, signal.user_id)
 
 
-def export_data(call: Call, signal: DataExportRequested) -> None:
-    """Add a user's identities to their data export."""
-    signal.records["identities"] = [
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return a user's identities for their data export."""
+    identities = [
         {
             "application_id": str(int(row.family_id)),
             "provider_type": row.provider_type,
@@ -57,9 +59,10 @@ def export_data(call: Call, signal: DataExportRequested) -> None:
             "username": row.username,
             "metadata": codec.decode(row.metadata, dict[str, str]),
         }
-        for family_id in store.list_families(call.tx, signal.user_id)
-        for row in store.list_identities(call.tx, family_id, [signal.user_id])
+        for family_id in store.list_families(call.tx, user_id)
+        for row in store.list_identities(call.tx, family_id, [user_id])
     ]
+    return {"identities": identities}
 
 
 def publish_profile(call: Call, signal: ProfileChanged) -> None:
@@ -68,10 +71,8 @@ def publish_profile(call: Call, signal: ProfileChanged) -> None:
 
 
 LISTENERS: Final[Mapping[type, Callable[[Call, Any], None]]] = {
-    AccountLinkRequested: link,
     ApplicationDeauthorized: unlink,
     AccountBanned: ban,
     UserDeleted: user_deleted,
-    DataExportRequested: export_data,
     ProfileChanged: publish_profile,
 }

@@ -7,20 +7,12 @@ from hubbub.protocol.scopes import SCOPES
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
-from hubbub.server.identity.oauth2 import actions, routes, views
+from hubbub.server.identity.oauth2 import actions, ports, routes
 from hubbub.server.identity.oauth2.actions import authorize, deauthorize, deauthorize_all, deauthorize_all_users, issue
 from hubbub.server.identity.oauth2.clients import is_public
 from hubbub.server.identity.oauth2.id_token_signatures import sign
-from hubbub.server.identity.oauth2.signals import (
-    AccountLinkRequested,
-    ApplicationAuthorized,
-    ApplicationDeauthorized,
-    ExternalCredential,
-    InstallableGuildsRequested,
-    InstallationRequested,
-    TokenRequested,
-    WebhookRequested,
-)
+from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
+from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import (
     AccessRow,
     InstallationRow,
@@ -37,8 +29,8 @@ from hubbub.server.identity.oauth2.store import (
     upsert_installation,
 )
 from hubbub.server.identity.oauth2.store import approve_scopes as _approve
-from hubbub.server.identity.oauth2.views import granted_scopes, id_claims, public_applications
-from hubbub.server.identity.users import DataExportRequested, UserDeleted
+from hubbub.server.identity.oauth2.views import export_data, granted_scopes, id_claims, public_applications
+from hubbub.server.identity.users import UserDeleted
 
 
 def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> None:
@@ -57,10 +49,9 @@ def _ready(call: Call) -> dict[str, Any]:
 
 SLICE = Slice(
     name="oauth2",
-    modules=(routes,),
+    modules=(routes, ports),
     listeners={
         UserDeleted: actions.user_deleted,
-        DataExportRequested: views.export_data,
         ApplicationDeleting: actions.application_deleting,
     },
     ready=_ready,
@@ -72,12 +63,8 @@ __all__ = [
     "ApplicationAuthorized",
     "ApplicationDeauthorized",
     "ExternalCredential",
-    "InstallableGuildsRequested",
-    "InstallationRequested",
+    "InstallationRequest",
     "InstallationRow",
-    "AccountLinkRequested",
-    "TokenRequested",
-    "WebhookRequested",
     "applications_of",
     "approve_scopes",
     "approved_scopes",
@@ -86,6 +73,7 @@ __all__ = [
     "deauthorize_all",
     "delete_installation",
     "delete_installations",
+    "export_data",
     "find_access",
     "find_authorization",
     "find_installation",
@@ -97,6 +85,7 @@ __all__ = [
     "list_guild_installations",
     "list_installations",
     "authorized_among",
+    "ports",
     "public_applications",
     "granted_scopes",
     "sign",

@@ -14,15 +14,11 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.applications import ApplicationDeleting, ApplicationRow
-from hubbub.server.identity.oauth2 import clients, redirects, store
+from hubbub.server.identity.oauth2 import clients, ports, redirects, store
 from hubbub.server.identity.oauth2.oauth_errors import invalid_scope
+from hubbub.server.identity.oauth2.ports import InstallationRequest
 from hubbub.server.identity.oauth2.rules import AuthorizationRequest
-from hubbub.server.identity.oauth2.signals import (
-    ApplicationAuthorized,
-    ApplicationDeauthorized,
-    InstallationRequested,
-    WebhookRequested,
-)
+from hubbub.server.identity.oauth2.signals import ApplicationAuthorized, ApplicationDeauthorized
 from hubbub.server.identity.oauth2.store import AuthorizationRow, CodeRow, InstallationRow, RefreshRow
 from hubbub.server.identity.users import UserDeleted
 
@@ -101,15 +97,13 @@ def _install_in_guild(
         raise errors.invalid("guild_id", *errors.choices([str(int(query.guild_id))]))
     # A user may grant fewer permissions than requested, never more.
     permissions = request.permissions & int(body.permissions) if body.permissions is not UNSET else request.permissions
-    signal = InstallationRequested(
-        application=request.application,
-        guild_id=guild_id,
-        scopes=request.scopes,
-        permissions=permissions,
-        execute=not request.waits_for_code,
+    installation = InstallationRequest(
+        application=request.application, guild_id=guild_id, scopes=request.scopes, permissions=permissions
     )
-    call.notify(signal)
-    return guild_id, signal.permissions
+    granted = ports.check_installation(call, installation)
+    if not request.waits_for_code:
+        ports.install(call, installation)
+    return guild_id, granted
 
 
 def _webhook_channel(
@@ -120,7 +114,7 @@ def _webhook_channel(
     channel_id = body.webhook_channel_id or query.channel_id
     if not isinstance(channel_id, int):
         raise errors.invalid("webhook_channel_id", *errors.required())
-    call.notify(WebhookRequested(application=request.application, channel_id=channel_id, execute=False))
+    ports.check_webhook_channel(call, channel_id)
     return channel_id
 
 

@@ -24,15 +24,9 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.call import Actor, Call
 from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationRow
-from hubbub.server.identity.oauth2 import actions, clients, rules, store, views
+from hubbub.server.identity.oauth2 import actions, clients, ports, rules, store, views
 from hubbub.server.identity.oauth2.oauth_errors import OAuthError, invalid_grant, invalid_request, invalid_scope
-from hubbub.server.identity.oauth2.signals import (
-    AccountLinkRequested,
-    ExternalCredential,
-    InstallationRequested,
-    TokenRequested,
-    WebhookRequested,
-)
+from hubbub.server.identity.oauth2.ports import ExternalCredential, InstallationRequest
 from hubbub.server.identity.oauth2.store import CodeRow, DeviceRow
 
 log = logging.getLogger(__name__)
@@ -90,7 +84,7 @@ def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow |
 
 def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: ExternalCredential | None) -> None:
     if credential is not None:
-        call.notify(AccountLinkRequested(application=client, user_id=UserId(user_id), credential=credential))
+        ports.link_account(call, client, UserId(user_id), credential)
 
 
 def _authorization_code(
@@ -159,22 +153,18 @@ def _apply_grant(
     granter_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
     try:
         if row.guild_id is not None:
-            installation = InstallationRequested(
-                application=client,
-                guild_id=GuildId(row.guild_id),
-                scopes=scopes,
-                permissions=row.permissions,
-                execute=bool(row.installs),
+            guild_id = GuildId(row.guild_id)
+            request = InstallationRequest(
+                application=client, guild_id=guild_id, scopes=scopes, permissions=row.permissions
             )
-            granter_call.notify(installation)
-            if installation.guild is not None:
-                result.guild = installation.guild
             if row.installs:
-                actions.signal_authorized(granter_call, client, scopes, 0, row.guild_id)
+                result.guild = ports.install(granter_call, request)
+                actions.signal_authorized(granter_call, client, scopes, 0, guild_id)
+            else:
+                ports.check_installation(granter_call, request)
+                result.guild = ports.find_installed_guild(granter_call, client.id, guild_id) or UNSET
         if row.webhook_channel_id is not None:
-            webhook = WebhookRequested(application=client, channel_id=row.webhook_channel_id, execute=True)
-            granter_call.notify(webhook)
-            result.webhook = webhook.webhook
+            result.webhook = ports.create_webhook(granter_call, client, row.webhook_channel_id)
     except ApiError:
         raise invalid_grant("The user can no longer grant this request") from None
 
@@ -209,9 +199,7 @@ def _client_credentials(
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
     rules.require_no_consent_scopes(scopes)
-    signal = TokenRequested(user_id=client.owner_id)
-    call.notify(signal)
-    if signal.refused:
+    if ports.is_banned(call, client.owner_id):
         # A ban revokes the owner's tokens at once, and prevents new ones.
         raise invalid_grant("The account that owns this application is closed")
     return IssuedTokens(actions.issue(call, client, client.owner_id, scopes, refresh=False))

@@ -12,9 +12,9 @@ from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Response, handles
 from hubbub.server.identity import applications, identity_providers, users
-from hubbub.server.identity.oauth2 import actions, grants, id_token_signatures, keys, rules, store, views
+from hubbub.server.identity.oauth2 import actions, grants, id_token_signatures, keys, ports, rules, store, views
 from hubbub.server.identity.oauth2.oauth_errors import NO_STORE, OAuthError
-from hubbub.server.identity.oauth2.signals import ExternalCredential, InstallableGuildsRequested
+from hubbub.server.identity.oauth2.ports import ExternalCredential
 from hubbub.server.identity.oauth2.store import AuthorizationRow
 
 # Consent
@@ -43,9 +43,7 @@ def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire
         preview.integration_type = request.integration_type
         preview.permissions = Permissions(request.permissions)
     if request.integration_type == 0:
-        signal = InstallableGuildsRequested()
-        call.notify(signal)
-        preview.guilds = signal.guilds
+        preview.guilds = ports.list_installable_guilds(call)
     return preview
 
 

@@ -23,7 +23,7 @@ from hubbub.server.identity import applications, users
 from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.oauth2 import store
 from hubbub.server.identity.oauth2.store import AuthorizationRow
-from hubbub.server.identity.users import DataExportRequested, UserRow
+from hubbub.server.identity.users import UserRow
 
 
 def public_applications(
@@ -85,10 +85,10 @@ def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[w
     ]
 
 
-def export_data(call: Call, request: DataExportRequested) -> None:
-    """Add the user's authorizations to their data export."""
-    rows = store.list_authorizations(call.tx, request.user_id)
-    request.records["authorizations"] = [
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's authorizations for their data export."""
+    rows = store.list_authorizations(call.tx, user_id)
+    authorized = [
         {
             "application_id": str(row.application_id),
             "scopes": row.scopes.split(),
@@ -96,6 +96,7 @@ def export_data(call: Call, request: DataExportRequested) -> None:
         }
         for row in rows
     ]
+    return {"authorizations": authorized}
 
 
 def granted_scopes(scopes: frozenset[str]) -> list[str]:

@@ -18,7 +18,7 @@ from hubbub.server.identity.relationships.store import (
     list_blockers,
     list_friends,
 )
-from hubbub.server.identity.relationships.views import PlayerDirectory
+from hubbub.server.identity.relationships.views import PlayerDirectory, export_data
 
 SLICE = Slice(
     name="relationships",
@@ -28,7 +28,6 @@ SLICE = Slice(
         identities.AccountUnmerged: actions.copy_to_provisional,
         identities.FamilyJoined: actions.forget_family,
         identities.ProfileChanged: actions.on_profile_changed,
-        users.DataExportRequested: views.export_data,
         users.UserChanged: actions.on_user_changed,
         users.UserDeleted: actions.forget,
     },
@@ -43,6 +42,7 @@ __all__ = [
     "UserBlocked",
     "are_friends",
     "befriend",
+    "export_data",
     "list_between",
     "list_blockers",
     "filter_blocked",

@@ -172,10 +172,10 @@ def ready(call: Call) -> dict[str, Any]:
     return parts
 
 
-def export_data(call: Call, export: users.DataExportRequested) -> None:
-    """Add a user's own sides of relationships to the export of their data."""
-    rows = [*store.list_of_user(call.tx, export.user_id), *store.list_in_games(call.tx, export.user_id)]
-    export.records["relationships"] = [
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's own sides of relationships for the export of their data."""
+    rows = [*store.list_of_user(call.tx, user_id), *store.list_in_games(call.tx, user_id)]
+    relationships = [
         {
             "id": str(row.other_id),
             "type": row.type,
@@ -185,3 +185,4 @@ def export_data(call: Call, export: users.DataExportRequested) -> None:
         }
         for row in rows
     ]
+    return {"relationships": relationships}

@@ -6,6 +6,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
 from hubbub.server.identity.user_settings import actions, routes
+from hubbub.server.identity.user_settings.actions import export_data
 from hubbub.server.identity.user_settings.store import find, find_many
 
 
@@ -16,8 +17,8 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_settings",
     modules=(routes,),
-    listeners={users.UserDeleted: actions.forget, users.DataExportRequested: actions.export_data},
+    listeners={users.UserDeleted: actions.forget},
     ready=_ready,
 )
 
-__all__ = ["SLICE", "find", "find_many"]
+__all__ = ["SLICE", "export_data", "find", "find_many"]

@@ -1,5 +1,7 @@
 """Update user settings and publish them to the user's sessions."""
 
+from typing import Any
+
 import msgspec
 from msgspec import UNSET
 
@@ -31,6 +33,6 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
     store.delete(call.tx, signal.user_id)
 
 
-def export_data(call: Call, export: users.DataExportRequested) -> None:
-    """Add a user's settings to the export of their data."""
-    export.records["settings"] = msgspec.to_builtins(store.find(call.tx, export.user_id), enc_hook=str)
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's settings for the export of their data."""
+    return {"settings": msgspec.to_builtins(store.find(call.tx, user_id), enc_hook=str)}

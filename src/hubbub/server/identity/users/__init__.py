@@ -4,10 +4,10 @@ from typing import Any
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import routes
+from hubbub.server.identity.users import ports, routes
 from hubbub.server.identity.users.actions import change, delete, publish, set_premium, set_primary_guild
 from hubbub.server.identity.users.rules import clean_name, require_username
-from hubbub.server.identity.users.signals import DataExportRequested, UserChanged, UserDeleted, UserDeletionRequested
+from hubbub.server.identity.users.signals import UserChanged, UserDeleted
 from hubbub.server.identity.users.store import (
     PUBLIC_FIELDS,
     UserRow,
@@ -26,16 +26,15 @@ def _ready(call: Call) -> dict[str, Any]:
     return {"user": my_user(row, call.actor, call.now)} if row is not None else {}
 
 
-SLICE = Slice(name="users", modules=(routes,), ready=_ready)
+SLICE = Slice(name="users", modules=(routes, ports), ready=_ready)
 
 __all__ = [
     "PUBLIC_FIELDS",
     "SLICE",
-    "DataExportRequested",
     "UserChanged",
     "UserDeleted",
-    "UserDeletionRequested",
     "UserRow",
+    "ports",
     "publish",
     "change",
     "clean_name",

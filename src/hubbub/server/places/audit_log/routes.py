@@ -7,8 +7,7 @@ from hubbub.protocol.resources import audit_log as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
-from hubbub.server.places.audit_log import store, views
-from hubbub.server.places.audit_log.signals import AuditLogRead
+from hubbub.server.places.audit_log import ports, store, views
 
 
 @handles(wire.LIST_GUILD_AUDIT_LOG_ENTRIES)
@@ -32,5 +31,7 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
     referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
     referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
     log = views.audit_log(rows, referenced_users.values())
-    call.notify(AuditLogRead(guild_id, log))
+    for referenced in ports.find_referenced(call, guild_id, log.audit_log_entries):
+        for field in referenced.__struct_fields__:
+            getattr(log, field).extend(getattr(referenced, field))
     return log

@@ -79,7 +79,7 @@ def create(
         row = row._replace(position=store.next_position(call.tx, guild_id, category=category))
     if overwrites is None:
         overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
-    call.notify(guilds.NamesDrafted((row.name or "",)))
+    guilds.ports.check_names(call, (row.name or "",))
     store.insert(call.tx, row)
     overwrites = [each._replace(channel_id=row.id) for each in overwrites]
     store.replace_overwrites(call.tx, row.id, overwrites)
@@ -109,7 +109,7 @@ def change(
     view = views.channel(after, new)
     guild_id = before.guild_id or 0
     if after.name != before.name:
-        call.notify(guilds.NamesDrafted((after.name or "",)))
+        guilds.ports.check_names(call, (after.name or "",))
     if after != before:
         store.update(call.tx, before, after)
         changes = audit.differences(views.channel(before, old), view, AUDITED_FIELDS)

@@ -1,12 +1,17 @@
 """Guilds: creation, settings, features and deletion."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import UserDeletionRequested
-from hubbub.server.places.guilds import routes, rules
+from hubbub.server.places.guilds import ports, routes
 from hubbub.server.places.guilds.actions import change, create, delete, grant, publish_update
 from hubbub.server.places.guilds.initial_contents import InitialContents, default_contents
-from hubbub.server.places.guilds.rules import clean_name, guilds_max, require_creation, require_image_features
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
+from hubbub.server.places.guilds.rules import (
+    clean_name,
+    guilds_max,
+    reject_guild_owner,
+    require_creation,
+    require_image_features,
+)
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.guilds.store import (
     GuildRow,
     NewChannel,
@@ -25,7 +30,7 @@ from hubbub.server.places.guilds.store import (
 )
 from hubbub.server.places.guilds.views import guild
 
-SLICE = Slice(name="guilds", modules=(routes,), listeners={UserDeletionRequested: rules.reject_guild_owner})
+SLICE = Slice(name="guilds", modules=(routes, ports))
 
 __all__ = [
     "SLICE",
@@ -33,8 +38,6 @@ __all__ = [
     "InitialContents",
     "GuildDeleted",
     "GuildRow",
-    "MemberLeft",
-    "NamesDrafted",
     "NewChannel",
     "NewOverwrite",
     "publish_update",
@@ -52,6 +55,8 @@ __all__ = [
     "ids_of_user",
     "is_member",
     "member_ids",
+    "ports",
+    "reject_guild_owner",
     "require_creation",
     "require_image_features",
     "default_contents",

@@ -5,7 +5,7 @@ from typing import Any
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction, GuildFeature
-from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.ids import GuildId
 from hubbub.protocol.resources import guilds as wire
 from hubbub.protocol.resources.audit_log import AuditLogChange
 from hubbub.server.core.batches import batches
@@ -13,8 +13,8 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import roles
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.guilds import initial_contents, rules, store, views
-from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted, MemberLeft, NamesDrafted
+from hubbub.server.places.guilds import initial_contents, ports, rules, store, views
+from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.guilds.store import GuildRow
 
 _DELETE_BATCH_SIZE = 1000
@@ -49,7 +49,7 @@ def create(
         afk_channel_id=contents.afk_channel_id,
         member_count=1,
     )._replace(**settings)
-    call.notify(NamesDrafted((row.name, row.description or "", *(channel.name for channel in contents.channels))))
+    ports.check_names(call, (row.name, row.description or "", *(channel.name for channel in contents.channels)))
     store.insert(call.tx, row)
     everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone, position=0)
     roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
@@ -68,7 +68,7 @@ def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLo
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
-            call.notify(NamesDrafted((after.name, after.description or "")))
+            ports.check_names(call, (after.name, after.description or ""))
         store.update(call.tx, before, after)
         previous = views.guild(call.tx, before, role_rows, now=call.now)
         keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
@@ -121,8 +121,3 @@ def delete(call: Call, row: GuildRow) -> None:
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
     for batch in batches(members, _DELETE_BATCH_SIZE):
         call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))
-
-
-def leave(call: Call, guild_id: GuildId, user_id: UserId) -> None:
-    """Raise `MemberLeft`, so that the members slice removes the member."""
-    call.notify(MemberLeft(guild_id, user_id))

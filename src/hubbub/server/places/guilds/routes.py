@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import roles
-from hubbub.server.places.guilds import actions, initial_contents, rules, store, views
+from hubbub.server.places.guilds import actions, initial_contents, ports, rules, store, views
 from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
@@ -149,7 +149,7 @@ def leave_guild(call: Call, guild_id: GuildId) -> None:
         raise errors.UNKNOWN_GUILD()
     if row.owner_id == call.user_id:
         raise errors.INVALID_GUILD()
-    actions.leave(call, guild_id, call.user_id)
+    ports.remove_member(call, guild_id, call.user_id)
 
 
 def _get(call: Call, guild_id: GuildId) -> GuildRow:

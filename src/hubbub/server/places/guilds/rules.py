@@ -10,7 +10,6 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import guilds as wire
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.users import UserDeletionRequested
 from hubbub.server.places.guilds import store
 from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
@@ -133,7 +132,7 @@ def require_locale(locale: str) -> str:
     return locale
 
 
-def reject_guild_owner(call: Call, signal: UserDeletionRequested) -> None:
+def reject_guild_owner(call: Call, user_id: int) -> None:
     """Reject the deletion of a user who owns a guild."""
-    if store.is_owner(call.tx, signal.user_id):
+    if store.is_owner(call.tx, user_id):
         raise errors.MUST_TRANSFER_OWNERSHIP()

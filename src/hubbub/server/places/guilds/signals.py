@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.ids import GuildId
 
 
 class GuildDeleted(msgspec.Struct, frozen=True):
@@ -16,16 +16,3 @@ class FeaturesRemoved(msgspec.Struct, frozen=True):
 
     guild_id: GuildId
     features: frozenset[str]
-
-
-class NamesDrafted(msgspec.Struct, frozen=True):
-    """A caller is about to name a guild, a channel or a stage. A listener raises to reject the names."""
-
-    texts: tuple[str, ...]
-
-
-class MemberLeft(msgspec.Struct, frozen=True):
-    """A member asked to leave and may do so. They are still a member when this is raised."""
-
-    guild_id: GuildId
-    user_id: UserId

@@ -1,14 +1,18 @@
 """Integrations: the applications installed in a guild, with a bot or with commands only."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
 from hubbub.server.identity.users import UserChanged
-from hubbub.server.places.audit_log import AuditLogRead
+from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.integrations import actions, routes, views
 from hubbub.server.places.integrations.actions import publish_created, publish_deleted
 from hubbub.server.places.members import MemberAdded, MemberRemoved
@@ -16,23 +20,24 @@ from hubbub.server.places.members import MemberAdded, MemberRemoved
 AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGRATION_DELETE + 1)
 
 
-def _audit_log(call: Call, signal: AuditLogRead) -> None:
-    """Add the integrations that audit log entries refer to."""
-    target_ids = [entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in AUDITED_ACTIONS]
+def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+    """Return the integrations that audit log entries refer to."""
+    target_ids = [entry.target_id for entry in entries if entry.action_type in AUDITED_ACTIONS]
     rows = applications.find_many(call.tx, [each for each in target_ids if each is not None])
     integrations = [views.partial_integration(row) for row in rows.values()]
-    signal.log.integrations = [msgspec.to_builtins(each, enc_hook=codec.encode_hook) for each in integrations]
+    return ReferencedObjects(
+        integrations=[msgspec.to_builtins(each, enc_hook=codec.encode_hook) for each in integrations]
+    )
 
 
 SLICE = Slice(
     name="integrations",
     modules=(routes,),
     listeners={
-        AuditLogRead: _audit_log,
         MemberAdded: actions.member_added,
         MemberRemoved: actions.member_removed,
         UserChanged: actions.user_changed,
     },
 )
 
-__all__ = ["SLICE", "publish_created", "publish_deleted"]
+__all__ = ["SLICE", "find_referenced", "publish_created", "publish_deleted"]

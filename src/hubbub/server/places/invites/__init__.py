@@ -2,18 +2,17 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.invites import actions, routes
+from hubbub.server.places.invites import actions, ports, routes
 from hubbub.server.places.invites.actions import create
 from hubbub.server.places.invites.jobs import JOBS
-from hubbub.server.places.invites.signals import GroupInviteAccepted, InviteResolved
 from hubbub.server.places.invites.store import InviteRow, find
 from hubbub.server.places.invites.target_files import TargetList
 
 SLICE = Slice(
     name="invites",
-    modules=(routes,),
+    modules=(routes, ports),
     jobs=JOBS,
     listeners={ChannelsDeleted: actions.delete_with_channels},
 )
 
-__all__ = ["SLICE", "GroupInviteAccepted", "InviteResolved", "InviteRow", "TargetList", "create", "find"]
+__all__ = ["SLICE", "InviteRow", "TargetList", "create", "find", "ports"]

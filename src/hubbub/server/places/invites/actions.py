@@ -18,8 +18,7 @@ from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.places import members, roles, vanity_urls
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.invites import rules, store, views
-from hubbub.server.places.invites.signals import GroupInviteAccepted
+from hubbub.server.places.invites import ports, rules, store, views
 from hubbub.server.places.invites.store import InviteRow, TargetsProgress
 from hubbub.server.places.invites.target_files import TargetList
 
@@ -155,7 +154,7 @@ def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
 def accept(call: Call, row: InviteRow) -> None:
     """Add the caller to the guild or group, and grant the invite's roles; a member only gets the roles."""
     if row.guild_id is None:
-        call.notify(GroupInviteAccepted(channel_id=ChannelId(row.channel_id), user_id=call.user_id))
+        ports.add_to_group(call, row.channel_id, call.user_id)
         _count_use(call, row)
         return
     granted = list(roles.find_many(call.tx, row.guild_id, row.roles))

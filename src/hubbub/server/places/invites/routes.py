@@ -10,8 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles
 from hubbub.server.identity import users
 from hubbub.server.places import channels, guilds, members
-from hubbub.server.places.invites import actions, rules, store, target_files, views
-from hubbub.server.places.invites.signals import InviteResolved
+from hubbub.server.places.invites import actions, ports, rules, store, target_files, views
 from hubbub.server.places.invites.store import InviteRow
 from hubbub.server.places.invites.target_files import TargetList
 from hubbub.server.places.standing import access
@@ -86,7 +85,8 @@ def invite_resolve(call: Call, code: str, query: wire.ResolveInvite) -> wire.Inv
     if query.with_counts:
         _add_counts(call, row, invite)
     if query.guild_scheduled_event_id is not UNSET and invite.guild is not UNSET:
-        call.notify(InviteResolved(invite=invite, event_id=query.guild_scheduled_event_id))
+        event = ports.find_scheduled_event(call, invite, query.guild_scheduled_event_id)
+        invite.guild_scheduled_event = event or UNSET
     return invite
 
 

@@ -1,11 +1,9 @@
 """Members: users in a guild, with their nickname, roles and permissions there."""
 
-from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
-from hubbub.server.identity.users import DataExportRequested, UserChanged, UserDeleted
-from hubbub.server.places.guilds import MemberLeft
-from hubbub.server.places.members import actions, commands, routes, views
+from hubbub.server.identity.users import UserChanged, UserDeleted
+from hubbub.server.places.members import actions, commands, ports, routes, views
 from hubbub.server.places.members.actions import add, admit, change, grant_roles, remove, remove_many
 from hubbub.server.places.members.rules import require_can_join, require_roles
 from hubbub.server.places.members.signals import (
@@ -13,7 +11,6 @@ from hubbub.server.places.members.signals import (
     MemberRemoved,
     MemberRenamed,
     VoiceModerated,
-    VoiceMoveRequested,
 )
 from hubbub.server.places.members.store import (
     VIEW_COLUMNS,
@@ -29,6 +26,7 @@ from hubbub.server.places.members.store import (
     ranks,
 )
 from hubbub.server.places.members.views import (
+    export_data,
     find_partial_views,
     find_views,
     guild_member,
@@ -37,19 +35,12 @@ from hubbub.server.places.members.views import (
     presence_in_guild,
 )
 
-
-def _left(call: Call, signal: MemberLeft) -> None:
-    remove(call, signal.guild_id, signal.user_id)
-
-
 SLICE = Slice(
     name="members",
-    modules=(routes, commands),
+    modules=(routes, commands, ports),
     listeners={
         UserChanged: actions.user_changed,
         UserDeleted: actions.user_deleted,
-        DataExportRequested: views.export_data,
-        MemberLeft: _left,
         ApplicationDeleting: actions.application_deleting,
     },
     guild=views.guild_create_fields,
@@ -65,10 +56,10 @@ __all__ = [
     "MemberRow",
     "Membership",
     "VoiceModerated",
-    "VoiceMoveRequested",
     "add",
     "admit",
     "change",
+    "export_data",
     "find",
     "find_many",
     "find_partial_views",
@@ -82,6 +73,7 @@ __all__ = [
     "member",
     "partial_member",
     "pending_ids",
+    "ports",
     "presence_in_guild",
     "ranks",
     "remove",

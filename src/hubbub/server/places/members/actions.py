@@ -16,13 +16,12 @@ from hubbub.server.identity import users
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places import guilds, roles
 from hubbub.server.places.audit_log import audit
-from hubbub.server.places.members import rules, store, views
+from hubbub.server.places.members import ports, rules, store, views
 from hubbub.server.places.members.signals import (
     MemberAdded,
     MemberRemoved,
     MemberRenamed,
     VoiceModerated,
-    VoiceMoveRequested,
 )
 from hubbub.server.places.members.store import MemberRow, Membership
 from hubbub.server.places.roles import RoleRow
@@ -200,7 +199,7 @@ def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId |
         audit.record(call, guild_id, AuditLogAction.MEMBER_MOVE, options=options)
     else:
         audit.record(call, guild_id, AuditLogAction.MEMBER_DISCONNECT, options={"count": 1})
-    call.notify(VoiceMoveRequested(guild_id=guild_id, user_id=user_id, channel_id=channel_id))
+    ports.move_in_voice(call, guild_id, user_id, channel_id)
 
 
 def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hubbub.protocol.ids import ChannelId, GuildId, UserId
+from hubbub.protocol.ids import GuildId, UserId
 
 
 class MemberAdded(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,12 +35,3 @@ class VoiceModerated(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
     mute: bool
     deaf: bool
-
-
-class VoiceMoveRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """A connected member is to be moved or disconnected; permissions are already checked."""
-
-    guild_id: GuildId
-    user_id: UserId
-    channel_id: ChannelId | None
-    """Target channel; None disconnects."""

@@ -150,11 +150,11 @@ def presence_in_guild(found: Presence) -> presence.Presence:
     )
 
 
-def export_data(call: Call, request: users.DataExportRequested) -> None:
-    """Add the user's guild memberships to their data export."""
-    found = list(store.memberships_of_user(call.tx, request.user_id))
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's guild memberships for their data export."""
+    found = list(store.memberships_of_user(call.tx, user_id))
     guilds_by_id = guilds.find_many(call.tx, [each.row.guild_id for each in found])
-    request.records["guilds"] = [
+    memberships = [
         {
             "id": str(int(each.row.guild_id)),
             "name": guilds_by_id[each.row.guild_id].name if each.row.guild_id in guilds_by_id else None,
@@ -164,3 +164,4 @@ def export_data(call: Call, request: users.DataExportRequested) -> None:
         }
         for each in found
     ]
+    return {"guilds": memberships}

@@ -1,10 +1,10 @@
 """Onboarding: the prompts that a guild shows to new members, and their answers."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.users import DataExportRequested
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
-from hubbub.server.places.onboarding import actions, routes, views
+from hubbub.server.places.onboarding import actions, routes
+from hubbub.server.places.onboarding.views import export_data
 
 SLICE = Slice(
     name="onboarding",
@@ -12,8 +12,7 @@ SLICE = Slice(
     listeners={
         GuildDeleted: actions.forget_guild,
         MemberRemoved: actions.forget_member,
-        DataExportRequested: views.export_data,
     },
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "export_data"]

@@ -1,11 +1,12 @@
 """Build the wire models of onboarding."""
 
+from typing import Any
+
 from hubbub.protocol.flags import MemberFlags
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
-from hubbub.server.identity.users import DataExportRequested
 from hubbub.server.places import channels, roles
 from hubbub.server.places.members import MemberRow
 from hubbub.server.places.onboarding import store
@@ -47,12 +48,13 @@ def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingRes
     )
 
 
-def export_data(call: Call, export: DataExportRequested) -> None:
-    """Add a user's onboarding responses to the export of their data."""
-    export.records["onboarding_responses"] = [
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's onboarding responses for the export of their data."""
+    responses = [
         {"guild_id": str(guild_id), "responses": [str(int(each)) for each in chosen]}
-        for guild_id, chosen in store.list_answers(call.tx, export.user_id)
+        for guild_id, chosen in store.list_answers(call.tx, user_id)
     ]
+    return {"onboarding_responses": responses}
 
 
 def _channels(prompt: wire.OnboardingPrompt) -> list[int]:

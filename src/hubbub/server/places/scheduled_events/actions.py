@@ -21,7 +21,7 @@ from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
 from hubbub.server.places.scheduled_events import recurrence, store, views
 from hubbub.server.places.scheduled_events.store import EventRow, EventUserRow, ExceptionRow
-from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceOpened
+from hubbub.server.places.stage_instances import StageInstanceClosed, StageInstanceRow
 from hubbub.server.places.voice_states import VoiceChannelChanged
 
 ADVANCE: Final = "scheduled_events.advance"
@@ -247,19 +247,19 @@ def end(call: Call, event_id: int) -> None:
         change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
 
 
-# Listeners
-
-
-def start_with_stage(call: Call, signal: StageInstanceOpened) -> None:
+def start_with_stage(call: Call, stage: StageInstanceRow, event_id: int) -> None:
     """Start the event that a new stage instance is for.
 
     Raises an error if the event does not belong to this stage channel."""
-    row = store.find(call.tx, signal.scheduled_event_id)
-    if row is None or row.guild_id != signal.guild_id or row.status != EventStatus.SCHEDULED:
+    row = store.find(call.tx, event_id)
+    if row is None or row.guild_id != stage.guild_id or row.status != EventStatus.SCHEDULED:
         raise errors.UNKNOWN_SCHEDULED_EVENT()
-    if row.entity_type != EventEntityType.STAGE_INSTANCE or row.channel_id != signal.channel_id:
+    if row.entity_type != EventEntityType.STAGE_INSTANCE or row.channel_id != stage.channel_id:
         raise errors.WRONG_EVENT_ENTITY_TYPE()
-    change(call, row, row._replace(status=int(EventStatus.ACTIVE), entity_id=signal.stage_instance_id))
+    change(call, row, row._replace(status=int(EventStatus.ACTIVE), entity_id=stage.id))
+
+
+# Listeners
 
 
 def end_with_stage(call: Call, signal: StageInstanceClosed) -> None:

@@ -6,14 +6,10 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.stage_instances import actions, routes, store, views
+from hubbub.server.places.stage_instances import actions, ports, routes, store, views
 from hubbub.server.places.stage_instances.actions import close, create
 from hubbub.server.places.stage_instances.jobs import JOBS
-from hubbub.server.places.stage_instances.signals import (
-    StageInstanceClosed,
-    StageInstanceOpened,
-    StageMessageRequested,
-)
+from hubbub.server.places.stage_instances.signals import StageInstanceClosed
 from hubbub.server.places.stage_instances.store import StageInstanceRow, find
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
 
@@ -25,7 +21,7 @@ def _guild(call: Call, view: GuildView) -> dict[str, Any]:
 
 SLICE = Slice(
     name="stage_instances",
-    modules=(routes,),
+    modules=(routes, ports),
     jobs=JOBS,
     listeners={
         ChannelsDeleted: actions.close_with_channels,
@@ -38,10 +34,9 @@ SLICE = Slice(
 __all__ = [
     "SLICE",
     "StageInstanceClosed",
-    "StageInstanceOpened",
     "StageInstanceRow",
-    "StageMessageRequested",
     "close",
     "create",
     "find",
+    "ports",
 ]

@@ -5,21 +5,18 @@ from typing import Any, Final
 import msgspec
 
 from hubbub.protocol.enums import AuditLogAction, MessageType
-from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId, UserId
+from hubbub.protocol.ids import ChannelId, GuildId, ScheduledEventId, StageInstanceId
 from hubbub.protocol.operation import Event
 from hubbub.protocol.resources import stage_instances as wire
 from hubbub.server.core import jobs
 from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
-from hubbub.server.places import voice_states
+from hubbub.server.places import guilds, voice_states
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.channels import ChannelsDeleted
-from hubbub.server.places.guilds import NamesDrafted
-from hubbub.server.places.stage_instances import store, views
+from hubbub.server.places.stage_instances import ports, store, views
 from hubbub.server.places.stage_instances.signals import (
     StageInstanceClosed,
-    StageInstanceOpened,
-    StageMessageRequested,
 )
 from hubbub.server.places.stage_instances.store import StageInstanceRow
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
@@ -47,7 +44,7 @@ def create(
     notify: bool = False,
 ) -> StageInstanceRow:
     """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
-    call.notify(NamesDrafted((topic,)))
+    guilds.ports.check_names(call, (topic,))
     opener = None if call.actor_or_none is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
     row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
@@ -60,23 +57,16 @@ def create(
 
 
 def start_event(call: Call, row: StageInstanceRow) -> None:
-    """Signal the start of the scheduled event that the stage instance belongs to, if any."""
+    """Start the scheduled event that the stage instance belongs to, if any."""
     if row.scheduled_event_id is not None:
-        call.notify(
-            StageInstanceOpened(
-                guild_id=GuildId(row.guild_id),
-                channel_id=ChannelId(row.channel_id),
-                stage_instance_id=StageInstanceId(row.id),
-                scheduled_event_id=ScheduledEventId(row.scheduled_event_id),
-            )
-        )
+        ports.start_event(call, row, row.scheduled_event_id)
 
 
 def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> None:
     """Update a stage instance. Does nothing if nothing changed."""
     if after != before:
         if after.topic != before.topic:
-            call.notify(NamesDrafted((after.topic,)))
+            guilds.ports.check_names(call, (after.topic,))
         store.update(call.tx, after)
         _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
         _publish(call, wire.STAGE_INSTANCE_UPDATE, after)
@@ -161,15 +151,8 @@ def _post_message(
     """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
     author = author_id if author_id is not None else row.opened_by if call.actor_or_none is None else call.user_id
     if author is not None:
-        call.notify(
-            StageMessageRequested(
-                kind=int(kind),
-                channel_id=ChannelId(row.channel_id),
-                user_id=UserId(author),
-                topic=row.topic if topic is None else topic,
-                everyone=everyone,
-            )
-        )
+        shown_topic = row.topic if topic is None else topic
+        ports.create_message(call, row.channel_id, kind, author, topic=shown_topic, everyone=everyone)
 
 
 def _publish(call: Call, event: Event[Any], row: StageInstanceRow) -> None:

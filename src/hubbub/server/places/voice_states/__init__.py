@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from hubbub.protocol.ids import ChannelId
 from hubbub.protocol.intents import Intents
 from hubbub.server.core.call import Call
 from hubbub.server.core.gateway_queries import GuildView
@@ -9,15 +10,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import members
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
-from hubbub.server.places.members import MemberRemoved, VoiceModerated, VoiceMoveRequested
-from hubbub.server.places.voice_states import actions, calls, commands, routes, store, tickets, views, voice_server
+from hubbub.server.places.members import MemberRemoved, VoiceModerated
+from hubbub.server.places.voice_states import (
+    actions, calls, commands, ports, routes, store, tickets, views, voice_server,
+)
 from hubbub.server.places.voice_states.actions import leave_guilds
 from hubbub.server.places.voice_states.commands import on_session_ended
 from hubbub.server.places.voice_states.signals import (
     CallerDisplaced,
     CallerMustLeave,
     PendingJoinsCanceled,
-    PrivateVoiceRequested,
     SpeakerAdded,
     VoiceChannelChanged,
 )
@@ -58,14 +60,15 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     actions.end_guild(call, signal.guild_id)
 
 
-def _on_move_requested(call: Call, signal: VoiceMoveRequested) -> None:
-    row = store.find(call.tx, signal.guild_id, signal.user_id)
+def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:
+    """Move a connected member to a voice channel, or disconnect them with None."""
+    row = store.find(call.tx, guild_id, user_id)
     if row is None:
         return
-    if signal.channel_id is None:
+    if channel_id is None:
         actions.leave(call, [row])
     else:
-        actions.move(call, row, signal.channel_id)
+        actions.move(call, row, channel_id)
 
 
 def _on_moderated(call: Call, signal: VoiceModerated) -> None:
@@ -80,13 +83,12 @@ def reset(call: Call) -> None:
 
 SLICE = Slice(
     name="voice_states",
-    modules=(routes, commands),
+    modules=(routes, commands, ports),
     jobs={actions.MOVE_TO_AFK: actions.move_to_afk, commands.JOIN: commands.join_after_delay},
     listeners={
         ChannelsDeleted: _on_channels_deleted,
         GuildDeleted: _on_guild_deleted,
         MemberRemoved: _on_member_removed,
-        VoiceMoveRequested: _on_move_requested,
         VoiceModerated: _on_moderated,
     },
     guild=_guild,
@@ -99,7 +101,6 @@ __all__ = [
     "CallStateRow",
     "CallerDisplaced",
     "CallerMustLeave",
-    "PrivateVoiceRequested",
     "SpeakerAdded",
     "VoiceChannelChanged",
     "VoiceStateRow",
@@ -110,6 +111,8 @@ __all__ = [
     "find",
     "leave_guilds",
     "list_of_guild",
+    "move_member",
+    "ports",
     "reset",
     "on_session_ended",
     "count_speakers",

@@ -11,8 +11,8 @@ from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places.standing import access
-from hubbub.server.places.voice_states import actions, calls, rules, store
-from hubbub.server.places.voice_states.signals import CallerMustLeave, PendingJoinsCanceled, PrivateVoiceRequested
+from hubbub.server.places.voice_states import actions, calls, ports, rules, store
+from hubbub.server.places.voice_states.signals import CallerMustLeave, PendingJoinsCanceled
 from hubbub.server.places.voice_states.store import CallKind, VoiceStateRow
 
 
@@ -59,7 +59,7 @@ def _set_private(call: Call, body: wire.SetVoiceState) -> None:
     failed = _cancel_pending_joins(call, call.user_id)
     if body.channel_id is None:
         actions.leave_guilds(call, call.user_id)
-    call.notify(PrivateVoiceRequested(body=body, failed=failed))
+    ports.set_private_voice_state(call, body, failed)
 
 
 class VoiceJoinRequest(msgspec.Struct, kw_only=True):

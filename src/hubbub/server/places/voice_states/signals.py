@@ -3,7 +3,6 @@
 import msgspec
 
 from hubbub.protocol.ids import ChannelId, GuildId, UserId
-from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.places.voice_states.store import CallStateRow
 
 
@@ -41,11 +40,3 @@ class CallerDisplaced(msgspec.Struct, frozen=True, kw_only=True):
     """Raised when the voice server of a call was lost and its participants need another one."""
 
     row: CallStateRow
-
-
-class PrivateVoiceRequested(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a user wants to join the call of a private channel, or to leave all calls."""
-
-    body: SetVoiceState
-    failed: tuple[int, ...]
-    """Server IDs that recently refused the user, for which a join may be pending."""

@@ -1,11 +1,15 @@
 """Application commands of applications, and the permissions to use them."""
 
+from collections.abc import Sequence
+
 from hubbub.protocol import codec
 from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ActivitiesToggled, ApplicationDeleting
-from hubbub.server.places.audit_log import AuditLogRead
+from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.play.commands import actions, routes, store, views
 from hubbub.server.play.commands.definitions import derived_contexts, normalize_value
@@ -27,21 +31,23 @@ from hubbub.server.play.commands.store import (
 from hubbub.server.play.commands.views import commands
 
 
-def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
+def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+    """Return the commands that audit log entries refer to."""
     command_ids = [
         entry.target_id
-        for entry in signal.log.audit_log_entries
+        for entry in entries
         if entry.action_type == AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE and entry.target_id is not None
     ]
-    for row in store.find_many(call.tx, command_ids):
-        signal.log.application_commands.append(codec.decode(codec.encode(views.command(row, call.now)), dict))
+    rows = store.find_many(call.tx, command_ids)
+    return ReferencedObjects(
+        application_commands=[codec.decode(codec.encode(views.command(row, call.now)), dict) for row in rows]
+    )
 
 
 SLICE = Slice(
     name="commands",
     modules=(routes,),
     listeners={
-        AuditLogRead: _add_to_audit_log,
         GuildDeleted: actions.guild_deleted,
         ActivitiesToggled: actions.activities_toggled,
         ApplicationDeleting: actions.application_deleting,
@@ -61,6 +67,7 @@ __all__ = [
     "commands",
     "definition",
     "derived_contexts",
+    "find_referenced",
     "join_permitted",
     "cached_definition",
     "list_available",

@@ -2,15 +2,15 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import InteractionsEndpointChanged
-from hubbub.server.play.interactions import endpoints, follow_ups, routes
+from hubbub.server.play.interactions import endpoints, routes
+from hubbub.server.play.interactions.follow_ups import find as find_author
 from hubbub.server.play.interactions.jobs import JOBS
-from hubbub.server.talk.webhooks import TokenPresented
 
 SLICE = Slice(
     name="interactions",
     modules=(routes,),
     jobs=JOBS,
-    listeners={TokenPresented: follow_ups.token_presented, InteractionsEndpointChanged: endpoints.endpoint_changed},
+    listeners={InteractionsEndpointChanged: endpoints.endpoint_changed},
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "find_author"]

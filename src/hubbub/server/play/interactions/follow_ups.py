@@ -13,7 +13,6 @@ from hubbub.server.play.interactions import actions, invocations, related_views,
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageRow
-from hubbub.server.talk.webhooks import TokenPresented
 
 _FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE | MessageFlags.EPHEMERAL
 """Flags that follow-ups may set; only an initial response can be a voice message."""
@@ -117,8 +116,3 @@ def require(call: Call, application_id: int, token: str) -> InteractionToken:
     if token_owner is None:
         raise errors.UNKNOWN_WEBHOOK()
     return token_owner
-
-
-def token_presented(call: Call, signal: TokenPresented) -> None:
-    """Claim an unknown webhook token if it belongs to an interaction."""
-    signal.author = signal.author or find(call, signal.webhook_id, signal.token)

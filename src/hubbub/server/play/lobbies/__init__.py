@@ -11,11 +11,12 @@ from hubbub.server.identity.identities import AccountsMerged, AccountUnmerged, F
 from hubbub.server.identity.users import UserChanged, UserDeleted
 from hubbub.server.places.channels import ChannelsDeleted, LinkedChannelChanged
 from hubbub.server.play.lobbies import actions, channel_links, lobby_messages, routes, store, views
+from hubbub.server.play.lobbies.lobby_messages import check_message
 from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyRow, find, list_of_user, member_ids
 from hubbub.server.play.lobbies.views import voice_state
 from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_lobby
-from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
+from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -48,7 +49,6 @@ SLICE = Slice(
         MessageCreated: lobby_messages.message_created,
         MessageChanged: lobby_messages.message_changed,
         MessagesDeleted: lobby_messages.messages_deleted,
-        MessageDrafted: lobby_messages.message_drafted,
         ChannelsDeleted: channel_links.channels_deleted,
         LinkedChannelChanged: channel_links.channel_changed,
         AccountsMerged: actions.accounts_merged,
@@ -66,6 +66,7 @@ __all__ = [
     "ChannelLink",
     "LobbyMembersLeaving",
     "LobbyRow",
+    "check_message",
     "find",
     "create_world_lobby",
     "list_of_user",

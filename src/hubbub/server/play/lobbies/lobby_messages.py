@@ -20,7 +20,7 @@ from hubbub.server.play import webhook_events
 from hubbub.server.play.lobbies import actions, rules, store, views
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyMessageRow, LobbyRow, encode_metadata
 from hubbub.server.talk import messages
-from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDrafted, MessagesDeleted
+from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDraft, MessagesDeleted
 
 DELETE_EXPIRED: Final = "lobbies.forget"
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
@@ -179,11 +179,11 @@ def messages_deleted(call: Call, signal: MessagesDeleted) -> None:
         _send_webhook_event(call, row, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
 
 
-def message_drafted(call: Call, signal: MessageDrafted) -> None:
+def check_message(call: Call, draft: MessageDraft) -> None:
     """Raise unless the author has authorized the application, where the linked lobby requires it."""
-    if signal.access.channel.linked_lobby is None:
+    if draft.access.channel.linked_lobby is None:
         return
-    linked = codec.decode(signal.access.channel.linked_lobby, LinkedLobby)
+    linked = codec.decode(draft.access.channel.linked_lobby, LinkedLobby)
     if not linked.require_application_authorization or call.actor.application_id == linked.application_id:
         return
     if oauth2.find_authorization(call.tx, call.user_id, linked.application_id) is None:

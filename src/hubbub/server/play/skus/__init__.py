@@ -1,5 +1,7 @@
 """SKUs: products that applications sell."""
 
+from collections.abc import Iterable
+
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
 from hubbub.server.play.skus import routes
@@ -7,21 +9,21 @@ from hubbub.server.play.skus.actions import create
 from hubbub.server.play.skus.rules import is_active, is_on_sale
 from hubbub.server.play.skus.store import SkuRow, find, find_many
 from hubbub.server.play.skus.views import store_application, store_sku
-from hubbub.server.talk.messages import SkusReferenced
 
 
-def _mark_active(call: Call, signal: SkusReferenced) -> None:
-    if signal.application_id is not None:
-        signal.active.update(each for each in signal.sku_ids if is_active(call.tx, signal.application_id, each))
+def find_active(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
+    """Return those of the SKUs that an application may offer with a premium button."""
+    return {each for each in sku_ids if is_active(call.tx, application_id, each)}
 
 
-SLICE = Slice(name="skus", modules=(routes,), listeners={SkusReferenced: _mark_active})
+SLICE = Slice(name="skus", modules=(routes,))
 
 __all__ = [
     "SLICE",
     "SkuRow",
     "create",
     "find",
+    "find_active",
     "find_many",
     "is_active",
     "is_on_sale",

@@ -1,18 +1,18 @@
 """Subscriptions, and the purchases that start them."""
 
 from hubbub.server.core.slices import Slice
-from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.identity.users import UserDeleted
-from hubbub.server.play.subscriptions import purchases, routes, rules
+from hubbub.server.play.subscriptions import purchases, routes
 from hubbub.server.play.subscriptions.actions import refund
 from hubbub.server.play.subscriptions.jobs import JOBS
+from hubbub.server.play.subscriptions.rules import require_deletable
 from hubbub.server.play.subscriptions.store import SubscriptionRow, find
 
 SLICE = Slice(
     name="subscriptions",
     modules=(routes,),
     jobs=JOBS,
-    listeners={UserDeleted: purchases.on_user_deleted, ApplicationDeleting: rules.require_deletable},
+    listeners={UserDeleted: purchases.on_user_deleted},
 )
 
-__all__ = ["SLICE", "SubscriptionRow", "find", "refund"]
+__all__ = ["SLICE", "SubscriptionRow", "find", "refund", "require_deletable"]

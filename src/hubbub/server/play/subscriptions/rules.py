@@ -3,7 +3,6 @@
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.server.core.call import Call
-from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.play import skus
 from hubbub.server.play.skus import SkuRow
 from hubbub.server.play.subscriptions import store
@@ -39,9 +38,9 @@ def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
         raise errors.INVALID_SKU()
 
 
-def require_deletable(call: Call, signal: ApplicationDeleting) -> None:
-    """Raise an error while the application to be deleted has subscribers."""
-    if store.has_subscribers(call.tx, signal.row.id):
+def require_deletable(call: Call, application_id: int) -> None:
+    """Raise an error while an application has subscribers."""
+    if store.has_subscribers(call.tx, application_id):
         raise errors.invalid(
             "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "This application still has active subscriptions."
         )

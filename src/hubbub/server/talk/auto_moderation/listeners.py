@@ -1,4 +1,4 @@
-"""Listeners: check drafts of messages, titles and names, and the profiles of new and changed members."""
+"""Listeners and port implementations: check messages, titles, names, and the profiles of new and changed members."""
 
 from collections.abc import Sequence
 from functools import cache, partial
@@ -6,12 +6,15 @@ from functools import cache, partial
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import AuditLogAction, AutoModerationActionType
 from hubbub.protocol.errors import ErrorCode
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.rejections import RejectedWithSideEffects
 from hubbub.server.identity import users
-from hubbub.server.places import audit_log, guilds, members
+from hubbub.server.places import guilds, members
+from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.standing import ChannelAccess
-from hubbub.server.talk import messages, threads
+from hubbub.server.talk import messages
 from hubbub.server.talk.auto_moderation import actions, checks, store, views
 from hubbub.server.talk.auto_moderation.actions import Incident
 from hubbub.server.talk.auto_moderation.checks import RuleMatch
@@ -26,14 +29,14 @@ _RULE_ACTIONS = frozenset(
 )
 
 
-def check_names(call: Call, signal: guilds.NamesDrafted) -> None:
+def check_names(call: Call, names: Sequence[str]) -> None:
     """Reject names of guilds, channels and stages that contain banned words.
 
     Names set by the platform are not checked."""
     banned = call.config.auto_moderation.names
     if not banned or call.actor_or_none is None:
         return
-    for text in signal.texts:
+    for text in names:
         # Channel names have hyphens instead of spaces.
         if _banned(banned).find(text) or _banned(banned).find(text.replace("-", " ")):
             raise errors.BANNED_WORDS()
@@ -44,38 +47,37 @@ def _banned(words: tuple[str, ...]) -> Matcher:
     return Matcher(words, (), ())
 
 
-def check_message(call: Call, signal: messages.MessageDrafted) -> None:
+def check_message(call: Call, draft: messages.MessageDraft) -> None:
     """Check a new or edited message, block it if a rule says so, and execute the rules' actions."""
-    channel_access = signal.access
-    matches, mentions = checks.match_message(call, channel_access, signal.message_id, signal.text)
+    channel_access = draft.access
+    matches, mentions = checks.match_message(call, channel_access, draft.message_id, draft.text)
     if not matches and not mentions:
         return
     # spec/dated-changes.md#3: before that date edits were not blocked; the other actions were executed.
-    can_block = not signal.edited or changes.EXTERNAL_APPS.is_active(call.now)
+    can_block = not draft.edited or changes.EXTERNAL_APPS.is_active(call.now)
     blocked = can_block and _blocks(matches)
     incident = Incident(
         guild_id=channel_access.guild_id,
         user_id=call.user_id,
-        text=signal.text,
+        text=draft.text,
         channel_id=channel_access.channel.id,
-        message_id=None if blocked else signal.message_id,
+        message_id=None if blocked else draft.message_id,
         blocked=blocked,
         mentions=mentions,
-        counted_id=signal.message_id,
+        counted_id=draft.message_id,
     )
     _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
 
 
-def check_title(call: Call, signal: threads.TitleDrafted) -> None:
+def check_title(call: Call, access: ChannelAccess, title: str) -> None:
     """Check the name of a thread or post."""
-    channel_access: ChannelAccess = signal.access
-    matches = checks.match_title(call, channel_access, signal.title)
+    matches = checks.match_title(call, access, title)
     if matches:
         incident = Incident(
-            guild_id=channel_access.guild_id,
+            guild_id=access.guild_id,
             user_id=call.user_id,
-            text=signal.title,
-            channel_id=channel_access.channel.id,
+            text=title,
+            channel_id=access.channel.id,
             blocked=_blocks(matches),
         )
         _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
@@ -132,8 +134,8 @@ def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def add_rules_to_audit_log(call: Call, signal: audit_log.AuditLogRead) -> None:
-    """Add the existing rules that the entries reference to a page of the audit log."""
-    rule_ids = {entry.target_id for entry in signal.log.audit_log_entries if entry.action_type in _RULE_ACTIONS}
-    rows = store.find_many(call.tx, signal.guild_id, sorted(each for each in rule_ids if each is not None))
-    signal.log.auto_moderation_rules.extend(views.rule(row) for row in rows)
+def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+    """Return the existing rules that audit log entries refer to."""
+    rule_ids = {entry.target_id for entry in entries if entry.action_type in _RULE_ACTIONS}
+    rows = store.find_many(call.tx, guild_id, sorted(each for each in rule_ids if each is not None))
+    return ReferencedObjects(auto_moderation_rules=[views.rule(row) for row in rows])

@@ -2,11 +2,10 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import identities, users
-from hubbub.server.places import invites
 from hubbub.server.talk import messages
-from hubbub.server.talk.direct_messages import account_merge, actions, routes, rules, views
-from hubbub.server.talk.direct_messages.actions import close, open_direct
-from hubbub.server.talk.direct_messages.rules import can_message_through_guild
+from hubbub.server.talk.direct_messages import account_merge, actions, routes, views
+from hubbub.server.talk.direct_messages.actions import add_invited_user, close, open_direct
+from hubbub.server.talk.direct_messages.rules import can_message_through_guild, require_reachable
 from hubbub.server.talk.direct_messages.signals import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.direct_messages.store import find_direct as find_channel
 from hubbub.server.talk.direct_messages.views import private_channels
@@ -15,9 +14,7 @@ SLICE = Slice(
     name="direct_messages",
     modules=(routes,),
     listeners={
-        messages.DirectMessageDrafted: rules.require_reachable,
         messages.MessageCreated: actions.unhide_channel,
-        invites.GroupInviteAccepted: actions.add_invited_user,
         users.UserDeleted: actions.user_deleted,
         identities.AccountsMerged: account_merge.merge,
     },
@@ -28,9 +25,11 @@ __all__ = [
     "SLICE",
     "RecipientAdded",
     "RecipientRemoving",
+    "add_invited_user",
     "can_message_through_guild",
     "close",
     "find_channel",
     "open_direct",
     "private_channels",
+    "require_reachable",
 ]

@@ -14,7 +14,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
-from hubbub.server.places import channels, invites
+from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import rules, store
@@ -96,12 +96,12 @@ def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None)
     return True
 
 
-def add_invited_user(call: Call, signal: invites.GroupInviteAccepted) -> None:
+def add_invited_user(call: Call, channel_id: int, user_id: int) -> None:
     """Add a user who accepted an invite to a group."""
-    user = users.find(call.tx, signal.user_id)
+    user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
-    add_to_group(call, _get(call, signal.channel_id), user, None)
+    add_to_group(call, _get(call, channel_id), user, None)
 
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:

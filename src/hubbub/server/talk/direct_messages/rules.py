@@ -15,7 +15,6 @@ from hubbub.server.identity.users import UserRow
 from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import access
-from hubbub.server.talk import messages
 from hubbub.server.talk.direct_messages import store
 
 
@@ -29,17 +28,17 @@ def require_recipient(call: Call, user_id: int) -> UserRow:
     return found
 
 
-def require_reachable(call: Call, signal: messages.DirectMessageDrafted) -> None:
+def require_reachable(call: Call, recipient_id: int) -> None:
     """Reject a direct message that the recipient does not accept.
 
     It is rejected if either user blocks the other, or if each guild they share has paused direct messages (spec/http.md#4.4,
     incident actions) or is restricted by the recipient. Friends are exempt from the guild conditions, as are users who
     share no guild."""
-    if relationships.is_blocked_between(call.tx, call.user_id, signal.recipient_id):
+    if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-    shared = store.shared_guilds(call.tx, call.user_id, signal.recipient_id)
-    if shared and not _accepts_through_guild(call, signal.recipient_id, shared):
-        if not relationships.are_friends(call.tx, call.user_id, signal.recipient_id):
+    shared = store.shared_guilds(call.tx, call.user_id, recipient_id)
+    if shared and not _accepts_through_guild(call, recipient_id, shared):
+        if not relationships.are_friends(call.tx, call.user_id, recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
 
 

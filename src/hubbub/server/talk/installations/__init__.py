@@ -2,22 +2,33 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
-from hubbub.server.identity.oauth2 import InstallableGuildsRequested, InstallationRequested, WebhookRequested
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved
-from hubbub.server.talk.installations import actions, rules
+from hubbub.server.talk.installations import actions
+from hubbub.server.talk.installations.actions import (
+    check_webhook_channel,
+    create_webhook,
+    find_installed_guild,
+    install,
+)
+from hubbub.server.talk.installations.rules import check_installation, list_installable_guilds
 
 SLICE = Slice(
     name="installations",
     modules=(),
     listeners={
-        InstallableGuildsRequested: rules.fill_installable_guilds,
-        InstallationRequested: actions.install,
-        WebhookRequested: actions.create_webhook,
         MemberRemoved: actions.member_removed,
         GuildDeleted: actions.guild_deleted,
         ApplicationDeleting: actions.application_deleting,
     },
 )
 
-__all__ = ["SLICE"]
+__all__ = [
+    "SLICE",
+    "check_installation",
+    "check_webhook_channel",
+    "create_webhook",
+    "find_installed_guild",
+    "install",
+    "list_installable_guilds",
+]

@@ -6,16 +6,16 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.oauth2 import GrantableGuild
 from hubbub.server.core.call import Call
 from hubbub.server.identity import users
-from hubbub.server.identity.oauth2 import InstallableGuildsRequested, InstallationRequested
+from hubbub.server.identity.oauth2 import InstallationRequest
 from hubbub.server.places import guilds, members, roles
 from hubbub.server.places.standing import access
 
 
-def fill_installable_guilds(call: Call, request: InstallableGuildsRequested) -> None:
-    """Fill in the guilds where the caller may install applications."""
+def list_installable_guilds(call: Call) -> list[GrantableGuild]:
+    """Return the guilds where the caller may install applications."""
     rows = list(guilds.find_many(call.tx, guilds.ids_of_user(call.tx, call.user_id)).values())
     permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    request.guilds = [
+    return [
         GrantableGuild(
             id=GuildId(row.id),
             name=row.name,
@@ -28,19 +28,21 @@ def fill_installable_guilds(call: Call, request: InstallableGuildsRequested) -> 
     ]
 
 
-def require_installable(call: Call, request: InstallationRequested) -> None:
+def check_installation(call: Call, request: InstallationRequest) -> int:
     """Raise unless the caller may install this application in the guild.
 
-    `InstallationAsked.permissions` is reduced to the permissions that the caller can grant."""
+    Returns the requested permissions that the caller can grant."""
     access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
     standing = access.guild(call, request.guild_id)
+    permissions = request.permissions
     if not standing.can(Permissions.ADMINISTRATOR):
         # A caller cannot grant permissions they lack; otherwise a bot would allow privilege escalation.
-        request.permissions &= standing.allowed
-    if standing.mfa_level and request.permissions & Permissions.ELEVATED:
+        permissions &= standing.allowed
+    if standing.mfa_level and permissions & Permissions.ELEVATED:
         owner = users.find(call.tx, request.application.owner_id)
         if owner is None or not owner.mfa_enabled:
             raise errors.TWO_FACTOR_REQUIRED()
     bot_id = request.application.bot_id
     if "bot" in request.scopes and bot_id is not None and not guilds.is_member(call.tx, request.guild_id, bot_id):
         members.require_can_join(call, request.guild_id, bot_id)
+    return permissions

@@ -4,8 +4,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places.bans import MemberBanned
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.members import MemberAdded
-from hubbub.server.places.stage_instances import StageMessageRequested
-from hubbub.server.talk.messages import actions, data_export, jobs, routes, stage_messages, views, welcome_messages
+from hubbub.server.talk.messages import actions, data_export, jobs, ports, routes, views, welcome_messages
 from hubbub.server.talk.messages.actions import (
     EPHEMERAL_MS,
     audience,
@@ -21,6 +20,7 @@ from hubbub.server.talk.messages.components import text_contents as component_te
 from hubbub.server.talk.messages.creation import CROSSPOST_FLAGS, create, create_crosspost, create_system_message
 from hubbub.server.talk.messages.drafts import file_bytes_max, require_emojis
 from hubbub.server.talk.messages.edits import complete_deferred, edit, set_flags
+from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.records import (
     ApplicationOrigin,
     Author,
@@ -38,15 +38,13 @@ from hubbub.server.talk.messages.rules import (
 )
 from hubbub.server.talk.messages.signals import (
     DeferredMessageCompleted,
-    DirectMessageDrafted,
     MessageChanged,
     MessageCreated,
     MessageCrossposted,
-    MessageDrafted,
     MessagePinned,
     MessagesDeleted,
-    SkusReferenced,
 )
+from hubbub.server.talk.messages.stage_messages import create_stage_message
 from hubbub.server.talk.messages.store import (
     AUTHOR_GUILD_COLUMNS,
     AUTHOR_WIDTH,
@@ -68,13 +66,12 @@ from hubbub.server.talk.messages.store import (
 
 SLICE = Slice(
     name="messages",
-    modules=(routes, data_export),
+    modules=(routes, data_export, ports),
     jobs={jobs.DELETE_CHANNEL_MESSAGES: jobs.delete_channel_messages, jobs.DELETE_FILES: jobs.delete_files},
     listeners={
         MemberAdded: welcome_messages.member_added,
         MemberBanned: actions.member_banned,
         ChannelsDeleted: jobs.channels_deleted,
-        StageMessageRequested: stage_messages.create_stage_message,
     },
 )
 
@@ -93,17 +90,15 @@ __all__ = [
     "MESSAGE_CHANNEL_TYPES",
     "Author",
     "StoredInteraction",
-    "DirectMessageDrafted",
     "MessageChanged",
     "MessageCreated",
     "MessageCrossposted",
-    "MessageDrafted",
+    "MessageDraft",
     "DeferredMessageCompleted",
     "MessagePinned",
     "MessageRow",
     "MessagesDeleted",
     "InteractionResponse",
-    "SkusReferenced",
     "audience",
     "author_columns",
     "update",
@@ -113,6 +108,7 @@ __all__ = [
     "component_texts",
     "create_crosspost",
     "create",
+    "create_stage_message",
     "delete",
     "delete_by_author_since",
     "each_component",
@@ -128,6 +124,7 @@ __all__ = [
     "list_after",
     "get",
     "is_nonce_enforced",
+    "ports",
     "is_required",
     "list_newest",
     "parse_nonce",

@@ -20,6 +20,7 @@ from hubbub.server.talk.messages import (
     drafts,
     json_columns,
     mentions,
+    ports,
     references,
     row_building,
     rules,
@@ -28,8 +29,8 @@ from hubbub.server.talk.messages import (
 )
 from hubbub.server.talk.messages.actions import CreatedMessage, store_and_publish, store_and_publish_response
 from hubbub.server.talk.messages.mentions import NO_MENTIONS, Mentions
+from hubbub.server.talk.messages.ports import MessageDraft
 from hubbub.server.talk.messages.records import ApplicationOrigin, Author, Extra, InteractionResponse, MessageRow
-from hubbub.server.talk.messages.signals import MessageDrafted
 
 CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONENTS_V2
 """Flags that a crosspost copies from its source."""
@@ -205,11 +206,11 @@ def _is_plain_response(response: InteractionResponse) -> bool:
 def signal_draft(
     call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
 ) -> None:
-    """Signal a drafted message so that moderation can reject it; bots and webhooks are exempt (spec/http.md#3.10)."""
+    """Let moderation check a message and reject it; bots and webhooks are exempt (spec/http.md#3.10)."""
     if access.guild is None or author.user.bot or author.webhook_id is not None:
         return
     text = "\n".join(filter(None, texts))
-    call.notify(MessageDrafted(access=access, message_id=MessageId(message_id), text=text, edited=edited))
+    ports.check_draft(call, MessageDraft(access=access, message_id=MessageId(message_id), text=text, edited=edited))
 
 
 def create_system_message(

@@ -37,10 +37,9 @@ from hubbub.server.identity import applications
 from hubbub.server.places.expressions import emojis, stickers
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.attachments import StoredAttachment, apply_metadata, from_upload
-from hubbub.server.talk.messages import components, embeds, json_columns, mentions
+from hubbub.server.talk.messages import components, embeds, json_columns, mentions, ports
 from hubbub.server.talk.messages.component_fields import ComponentReferences
 from hubbub.server.talk.messages.records import Author, MessageRow
-from hubbub.server.talk.messages.signals import SkusReferenced
 
 MIB: Final = 1 << 20
 LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
@@ -229,12 +228,10 @@ def _components(
     elif references.skus:
         owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
         application_id = author.application_id if owner is None else owner.id
-        signal = SkusReferenced(
-            application_id=application_id, sku_ids=tuple(sku for _, sku in references.skus), active=set()
-        )
-        call.notify(signal)
+        sku_ids = [sku_id for _, sku_id in references.skus]
+        active = set() if application_id is None else ports.find_active_skus(call, application_id, sku_ids)
         for path, sku_id in references.skus:
-            if sku_id not in signal.active:
+            if sku_id not in active:
                 form.add(path, *errors.component_sku())
     draft.components = found
     return references

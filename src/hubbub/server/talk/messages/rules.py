@@ -8,7 +8,7 @@ from msgspec import UNSET
 from hubbub.protocol import changes, errors
 from hubbub.protocol.enums import FORUM_TYPES, ChannelType, InGameMessages, MessageType, VerificationLevel
 from hubbub.protocol.flags import MessageFlags
-from hubbub.protocol.ids import Snowflake, UserId
+from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import messages as wire
 from hubbub.server.core import quotas
@@ -17,9 +17,8 @@ from hubbub.server.identity import relationships, user_settings
 from hubbub.server.places import channels
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.places.standing import access as core_access
-from hubbub.server.talk.messages import json_columns, store, views
+from hubbub.server.talk.messages import json_columns, ports, store, views
 from hubbub.server.talk.messages.records import Author, MessageRow
-from hubbub.server.talk.messages.signals import DirectMessageDrafted
 
 MESSAGE_CHANNEL_TYPES: Final = frozenset(
     {
@@ -95,7 +94,7 @@ def _require_verified(call: Call, access: ChannelAccess, author: Author) -> None
 def _require_reachable(call: Call, channel: ChannelRef) -> None:
     """Raise unless the recipients of a direct message can be messaged.
 
-    Bots need a mutual guild and cannot message bots; listeners of DirectMessageDrafted add more rules."""
+    Bots need a mutual guild and cannot message bots; `ports.check_direct_message` adds more rules."""
     if channel.type != ChannelType.DM:
         return
     for user_id, bot in store.recipients(call.tx, channel.id):
@@ -106,7 +105,7 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
                 raise errors.CANNOT_MESSAGE_USER()
             if not store.have_mutual_guild(call.tx, call.user_id, user_id):
                 raise errors.NO_MUTUAL_GUILDS()
-        call.notify(DirectMessageDrafted(channel=channel, recipient_id=UserId(user_id)))
+        ports.check_direct_message(call, user_id)
 
 
 def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:

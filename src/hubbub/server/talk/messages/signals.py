@@ -2,38 +2,9 @@
 
 import msgspec
 
-from hubbub.protocol.ids import MessageId, RoleId, UserId
-from hubbub.server.places.standing import ChannelAccess, ChannelRef
+from hubbub.protocol.ids import RoleId, UserId
+from hubbub.server.places.standing import ChannelRef
 from hubbub.server.talk.messages.records import MessageRow
-
-
-class MessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
-    """A message in a moderated guild is about to be created or edited.
-
-    Nothing is stored yet; a listener may raise to reject it."""
-
-    access: ChannelAccess
-    message_id: MessageId
-    text: str
-    """All readable text of the message."""
-    edited: bool = False
-
-
-class DirectMessageDrafted(msgspec.Struct, frozen=True, kw_only=True):
-    """A direct message is about to be created.
-
-    Nothing is stored yet; a listener may raise to reject it."""
-
-    channel: ChannelRef
-    recipient_id: UserId
-
-
-class SkusReferenced(msgspec.Struct, kw_only=True):
-    """A message is about to include premium buttons; the listener adds the sellable SKUs to `active`."""
-
-    application_id: int | None
-    sku_ids: tuple[int, ...]
-    active: set[int]
 
 
 class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,15 @@
 """System messages of stage channels."""
 
+from hubbub.protocol.enums import MessageType
 from hubbub.server.core.call import Call
-from hubbub.server.places.stage_instances import StageMessageRequested
 from hubbub.server.places.standing import access
 from hubbub.server.talk.messages import creation
 
 
-def create_stage_message(call: Call, signal: StageMessageRequested) -> None:
+def create_stage_message(
+    call: Call, channel_id: int, kind: MessageType, user_id: int, *, topic: str, everyone: bool
+) -> None:
     """Create the system message of a stage that started, ended, or has a new topic or speaker."""
-    channel = access.find_channel(call.tx, signal.channel_id)
+    channel = access.find_channel(call.tx, channel_id)
     if channel is not None:
-        creation.create_system_message(
-            call, channel, signal.kind, signal.user_id, content=signal.topic, everyone=signal.everyone
-        )
+        creation.create_system_message(call, channel, kind, user_id, content=topic, everyone=everyone)

@@ -9,17 +9,16 @@ from hubbub.server.places.voice_states import (
     CallerDisplaced,
     CallerMustLeave,
     PendingJoinsCanceled,
-    PrivateVoiceRequested,
 )
 from hubbub.server.talk.direct_messages import RecipientAdded, RecipientRemoving
 from hubbub.server.talk.private_calls import actions, commands, routes, views
+from hubbub.server.talk.private_calls.commands import set_voice_state
 
 SLICE = Slice(
     name="private_calls",
     modules=(routes, commands),
     jobs={commands.JOIN: commands.join_after_delay, actions.RING_TIMEOUT: actions.expire_rings},
     listeners={
-        PrivateVoiceRequested: commands.set_private_voice_state,
         CallerMustLeave: actions.on_caller_left,
         CallerDisplaced: actions.on_caller_displaced,
         PendingJoinsCanceled: commands.cancel_pending_joins,
@@ -36,4 +35,4 @@ def reset(call: Call) -> None:
     actions.reset(call)
 
 
-__all__ = ["SLICE", "reset"]
+__all__ = ["SLICE", "reset", "set_voice_state"]

@@ -6,11 +6,12 @@ import msgspec
 
 from hubbub.protocol.ids import ChannelId, UserId
 from hubbub.protocol.resources import private_calls as wire
+from hubbub.protocol.resources.voice_states import SetVoiceState
 from hubbub.server.core import jobs, voice
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import handles_command
 from hubbub.server.places import voice_states
-from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled, PrivateVoiceRequested
+from hubbub.server.places.voice_states import CallKind, PendingJoinsCanceled
 from hubbub.server.talk.private_calls import actions, rules, store, views
 
 JOIN: Final = "private_calls.join"
@@ -28,12 +29,11 @@ class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
     self_video: bool
 
 
-def set_private_voice_state(call: Call, signal: PrivateVoiceRequested) -> None:
+def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]) -> None:
     """Join or leave the call of a private channel.
 
     Joining starts the call if there is none. A request that is not allowed is ignored without an error."""
-    body = signal.body
-    for channel_id in signal.failed:
+    for channel_id in failed_ids:
         jobs.cancel(call.tx, JOIN, _key(channel_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))

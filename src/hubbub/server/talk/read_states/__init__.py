@@ -8,6 +8,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity import users
 from hubbub.server.places import channels
 from hubbub.server.talk.read_states import actions, routes, store
+from hubbub.server.talk.read_states.actions import export_data
 
 
 def _ready(call: Call) -> dict[str, Any]:
@@ -22,9 +23,8 @@ SLICE = Slice(
     listeners={
         channels.ChannelsDeleted: actions.forget_channels,
         users.UserDeleted: actions.forget,
-        users.DataExportRequested: actions.export_data,
     },
     ready=_ready,
 )
 
-__all__ = ["SLICE"]
+__all__ = ["SLICE", "export_data"]

@@ -1,6 +1,7 @@
 """Update read states and publish them to the user's other sessions."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import UNSET
 
@@ -44,9 +45,10 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
     store.delete(call.tx, signal.user_id)
 
 
-def export_data(call: Call, export: users.DataExportRequested) -> None:
-    """Add a user's read states to the export of their data."""
-    export.records["read_states"] = [
+def export_data(call: Call, user_id: int) -> dict[str, Any]:
+    """Return a user's read states for the export of their data."""
+    entries = [
         {"channel_id": str(each.id), "last_message_id": str(each.last_message_id)}
-        for each in store.list_all(call.tx, export.user_id)
+        for each in store.list_all(call.tx, user_id)
     ]
+    return {"read_states": entries}

@@ -19,8 +19,7 @@ from hubbub.server.places import channels
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import direct_messages, messages
-from hubbub.server.talk.threads import actions, rules, views
-from hubbub.server.talk.threads.signals import TitleDrafted
+from hubbub.server.talk.threads import actions, ports, rules, views
 
 
 @handles(wire.UPDATE_CHANNEL)
@@ -71,7 +70,7 @@ def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateC
     renamed = after.name != row.name
     if renamed:
         channels.require_rename(call, row)
-        call.notify(TitleDrafted(access=channel_access, title=after.name or ""))
+        ports.check_title(call, channel_access, after.name or "")
     after = actions.change(call, row, after)
     if renamed and not after.archived:
         # The name change is a system message, so it must not unarchive the thread.

@@ -17,8 +17,7 @@ from hubbub.server.places import channels, members
 from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk import messages
-from hubbub.server.talk.threads import actions, rules, store, views
-from hubbub.server.talk.threads.signals import TitleDrafted
+from hubbub.server.talk.threads import actions, ports, rules, store, views
 
 _TEXT_TYPES = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 _PARENT_TYPES = _TEXT_TYPES | FORUM_TYPES
@@ -112,7 +111,7 @@ def _new(
     name = body.name.strip()
     if not name:
         raise errors.invalid("name", *errors.bad_length(1, 100))
-    call.notify(TitleDrafted(access=channel_access, title=name))
+    ports.check_title(call, channel_access, name)
     return ChannelRow(
         id=thread_id,
         type=int(kind),

@@ -1,17 +1,20 @@
 """Incoming webhooks, and channels that follow announcement channels."""
 
+from collections.abc import Sequence
 from typing import Final
 
 from hubbub.protocol.enums import AuditLogAction
+from hubbub.protocol.ids import GuildId
+from hubbub.protocol.resources.audit_log import AuditLogEntry
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice
-from hubbub.server.places.audit_log import AuditLogRead
+from hubbub.server.places.audit_log import ReferencedObjects
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.talk.messages import MessageChanged, MessageCrossposted, MessagesDeleted
-from hubbub.server.talk.webhooks import actions, execution, jobs, routes, store, views
+from hubbub.server.talk.webhooks import actions, execution, jobs, ports, routes, store, views
 from hubbub.server.talk.webhooks.actions import create
+from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.rules import require_webhook_channel
-from hubbub.server.talk.webhooks.signals import TokenPresented, WebhookAuthor
 from hubbub.server.talk.webhooks.store import WebhookRow, find
 from hubbub.server.talk.webhooks.views import with_token
 
@@ -20,35 +23,36 @@ _WEBHOOK_ACTIONS: Final = frozenset(
 )
 
 
-def _add_to_audit_log(call: Call, signal: AuditLogRead) -> None:
-    entries = signal.log.audit_log_entries
+def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
+    """Return the webhooks that audit log entries refer to."""
     webhook_ids = [
         entry.target_id for entry in entries if entry.action_type in _WEBHOOK_ACTIONS and entry.target_id is not None
     ]
-    if webhook_ids:
-        signal.log.webhooks += views.references(call, store.find_many(call.tx, webhook_ids))
+    if not webhook_ids:
+        return ReferencedObjects()
+    return ReferencedObjects(webhooks=views.references(call, store.find_many(call.tx, webhook_ids)))
 
 
 SLICE = Slice(
     name="webhooks",
-    modules=(routes, execution),
+    modules=(routes, execution, ports),
     jobs=jobs.JOBS,
     listeners={
         ChannelsDeleted: actions.on_channels_deleted,
         MessageCrossposted: jobs.on_message_crossposted,
         MessageChanged: jobs.on_message_changed,
         MessagesDeleted: jobs.on_messages_deleted,
-        AuditLogRead: _add_to_audit_log,
     },
 )
 
 __all__ = [
     "SLICE",
     "WebhookAuthor",
-    "TokenPresented",
     "WebhookRow",
     "create",
     "find",
+    "find_referenced",
+    "ports",
     "require_webhook_channel",
     "with_token",
 ]

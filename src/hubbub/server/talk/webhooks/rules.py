@@ -19,8 +19,8 @@ from hubbub.server.places import guilds, roles
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, GuildAccess, access
 from hubbub.server.talk import messages
-from hubbub.server.talk.webhooks import store, tokens
-from hubbub.server.talk.webhooks.signals import TokenPresented, WebhookAuthor
+from hubbub.server.talk.webhooks import ports, store, tokens
+from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.store import WebhookRow
 
 MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
@@ -110,11 +110,10 @@ def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | Webh
     """Return the webhook or other author that a token belongs to, otherwise raise an error."""
     row = store.find(call.tx, webhook_id)
     if row is None:
-        signal = TokenPresented(webhook_id=webhook_id, token=token)
-        call.notify(signal)
-        if signal.author is None:
+        author = ports.find_author(call, webhook_id, token)
+        if author is None:
             raise errors.UNKNOWN_WEBHOOK()
-        return signal.author
+        return author
     if not tokens.matches(store.find_key(call.tx), row, token):
         raise errors.INVALID_WEBHOOK_TOKEN()
     return row

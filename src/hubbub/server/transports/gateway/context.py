@@ -13,7 +13,7 @@ from hubbub.protocol.enums import Scope
 from hubbub.protocol.ids import ChannelId, GuildId
 from hubbub.protocol.intents import Intents
 from hubbub.protocol.resources.gateway import Ready
-from hubbub.server.core.call import Actor, Call, Listeners
+from hubbub.server.core.call import Actor, Call, Listeners, Ports
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.gateway_queries import GuildReader, GuildState, GuildView, MemberState
@@ -105,6 +105,7 @@ class GatewayContext:
         source: GuildReader,
         slices: Sequence[Slice],
         listeners: Listeners | None,
+        ports: Ports | None,
         trace: Trace,
     ) -> None:
         self.clock = clock
@@ -116,6 +117,7 @@ class GatewayContext:
         self._ids = ids
         self._presences = presences
         self._listeners = listeners
+        self._ports = ports
         self._threads = [part.guild for part in slices if part.name == THREADS_SLICE and part.guild is not None]
         self._revealing = [
             part.guild for part in slices if part.name in VOICE_CHANNEL_SLICES and part.guild is not None
@@ -134,6 +136,7 @@ class GatewayContext:
             session_id=session.id,
             intents=session.intents,
             listeners=self._listeners,
+            ports=self._ports,
         )
 
     def hook_call(self, tx: Tx, actor: Actor, session_id: str) -> Call:
@@ -147,6 +150,7 @@ class GatewayContext:
             presences=self._presences,
             session_id=session_id,
             listeners=self._listeners,
+            ports=self._ports,
         )
 
     def obfuscates(self, session: GatewaySession) -> bool:

@@ -12,7 +12,7 @@ from hubbub.protocol import codec
 from hubbub.protocol.enums import CloseCode, GatewayOpcode
 from hubbub.protocol.resources.gateway import COMMANDS_WINDOW_SECONDS, Hello, Identify, Resume
 from hubbub.server.core.bus import Bus
-from hubbub.server.core.call import Actor, Listeners
+from hubbub.server.core.call import Actor, Listeners, Ports
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.event_dispatch import Dispatch
@@ -75,6 +75,7 @@ class Gateway:
         slices: Sequence[Slice],
         authenticate: Callable[[str], Awaitable[Actor | None]],
         listeners: Listeners | None = None,
+        ports: Ports | None = None,
         faults: Faults | None = None,
         trace: Trace | None = None,
         rate_limits: RateLimits | None = None,
@@ -94,6 +95,7 @@ class Gateway:
             source=source,
             slices=slices,
             listeners=listeners,
+            ports=ports,
             trace=trace if trace is not None else Trace(),
         )
         self.sessions = GatewaySessions(self._context, bus, metrics, presences)

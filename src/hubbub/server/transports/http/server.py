@@ -29,7 +29,7 @@ from hubbub.protocol.resources.audit_log import REASON_MAX
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.async_operation import AsyncOperation
 from hubbub.server.core.auth import Authenticator
-from hubbub.server.core.call import Actor, Call, Listeners, Upload
+from hubbub.server.core.call import Actor, Call, Listeners, Ports, Upload
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.config import Config
 from hubbub.server.core.endpoints import Endpoint, EndpointTable, run, run_async
@@ -89,6 +89,7 @@ class HttpServer:
         outside: OutboundClient | None = None,
         payments: PaymentProvider | None = None,
         listeners: Listeners | None = None,
+        ports: Ports | None = None,
         faults: Faults | None = None,
         trace: Trace | None = None,
         settle: Callable[[], Awaitable[None]] | None = None,
@@ -109,6 +110,7 @@ class HttpServer:
         self._outside = outside
         self._payments = payments
         self._listeners = listeners
+        self._ports = ports
         self._faults = faults if faults is not None else Faults()
         self._trace = trace if trace is not None else Trace()
         self._settle = settle
@@ -453,6 +455,7 @@ class HttpServer:
                 presences=self._presences,
                 files=uploads,
                 listeners=self._listeners,
+                ports=self._ports,
                 **more,
             )
 

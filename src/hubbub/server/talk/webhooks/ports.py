@@ -1,13 +1,12 @@
-"""Signals that the webhooks slice raises inside the transaction."""
+"""Ports of the webhooks slice."""
 
 from typing import Protocol
-
-import msgspec
 
 from hubbub.protocol.ids import MessageId
 from hubbub.protocol.resources import webhooks as wire
 from hubbub.protocol.resources.messages import Message
 from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
 
 
 class WebhookAuthor(Protocol):
@@ -26,9 +25,6 @@ class WebhookAuthor(Protocol):
         """Delete a message."""
 
 
-class TokenPresented(msgspec.Struct, kw_only=True):
-    """Raised for a token that does not belong to a webhook; a listener that recognizes it sets `author`."""
-
-    webhook_id: int
-    token: str
-    author: WebhookAuthor | None = None
+@port
+def find_author(call: Call, application_id: int, token: str) -> WebhookAuthor | None:
+    """Return the author that a token belongs to which is not the token of a webhook, or None for an unknown token."""

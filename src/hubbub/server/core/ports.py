@@ -1,0 +1,109 @@
+"""Ports: functions that a slice declares and calls, and that a slice of a higher tier implements.
+
+A slice declares its ports in `ports.py`. `app.py` binds each port to its implementation, separately for each App; an
+unbound port stops the start. Signals (`Call.notify`) are for facts, which need no result.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
+
+from hubbub.server.core.call import Call, Ports
+from hubbub.server.core.slices import Slice
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PortError(Exception):
+    """A port that is not bound, or is bound more than once."""
+
+
+class Binding(NamedTuple):
+    """A port with its implementations; a `Port` has exactly one."""
+
+    port: "Port[..., Any] | MultiPort[..., Any]"
+    functions: tuple[Callable[..., Any], ...]
+
+
+class Port(Generic[P, R]):
+    """A function with one implementation. Calling the port calls the implementation that `call`'s App bound to it."""
+
+    def __init__(self, declaration: Callable[Concatenate[Call, P], R]) -> None:
+        self.name = _name(declaration)
+        self.__doc__ = declaration.__doc__
+
+    def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the implementation."""
+        try:
+            (function,) = call.ports[self]
+        except KeyError:
+            raise _unbound(self.name) from None
+        result: R = function(call, *args, **kwargs)
+        return result
+
+    def bind(self, function: Callable[Concatenate[Call, P], R]) -> Binding:
+        """Bind the implementation."""
+        return Binding(self, (function,))
+
+
+class MultiPort(Generic[P, R]):
+    """A function that several slices implement. Calling the port returns all results in the order of the binding."""
+
+    def __init__(self, declaration: Callable[Concatenate[Call, P], R]) -> None:
+        self.name = _name(declaration)
+        self.__doc__ = declaration.__doc__
+
+    def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> list[R]:
+        """Call every implementation. An exception of one prevents the calls of those after it."""
+        try:
+            functions = call.ports[self]
+        except KeyError:
+            raise _unbound(self.name) from None
+        results: list[R] = []
+        # Faster than a comprehension, which would need a closure.
+        for function in functions:
+            results.append(function(call, *args, **kwargs))
+        return results
+
+    def bind(self, *functions: Callable[Concatenate[Call, P], R]) -> Binding:
+        """Bind all implementations."""
+        return Binding(self, functions)
+
+
+def port(declaration: Callable[Concatenate[Call, P], R]) -> Port[P, R]:
+    """Declare a port by the signature and docstring of a function, whose body stays empty."""
+    return Port(declaration)
+
+
+def multi_port(declaration: Callable[Concatenate[Call, P], R]) -> MultiPort[P, R]:
+    """Declare a port with several implementations by the signature and docstring of one of them."""
+    return MultiPort(declaration)
+
+
+def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
+    """Return the implementations of all ports; raise PortError if a port of a slice is unbound or bound twice."""
+    bound: dict[object, tuple[Callable[..., Any], ...]] = {}
+    for port, functions in bindings:
+        if port in bound:
+            raise PortError(f"The port {port.name} is bound more than once.")
+        bound[port] = functions
+    for part in slices:
+        for declared in declared_ports(part):
+            if declared not in bound:
+                raise PortError(f"The port {declared.name}, which the slice {part.name} calls, is not bound.")
+    return bound
+
+
+def declared_ports(part: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
+    """Return the ports that the modules of a slice define or import."""
+    values = [value for module in part.modules for value in vars(module).values()]
+    return [value for value in values if isinstance(value, Port | MultiPort)]
+
+
+def _name(declaration: Callable[..., Any]) -> str:
+    """Return `slice.function` for a function in the slice's `ports.py`."""
+    return f"{declaration.__module__.removesuffix('.ports').rpartition('.')[2]}.{declaration.__name__}"
+
+
+def _unbound(name: str) -> PortError:
+    return PortError(f"The port {name} is not bound.")

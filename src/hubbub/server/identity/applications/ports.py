@@ -1,0 +1,9 @@
+"""Ports of the applications slice."""
+
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+@port
+def check_deletion(call: Call, application_id: int) -> None:
+    """Raise if an application may not be deleted yet."""

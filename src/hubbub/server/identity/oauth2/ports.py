@@ -1,0 +1,71 @@
+"""Ports of the oauth2 slice."""
+
+import msgspec
+
+from hubbub.protocol.ids import GuildId, UserId
+from hubbub.protocol.resources.guilds import Guild
+from hubbub.protocol.resources.oauth2 import GrantableGuild
+from hubbub.protocol.resources.webhooks import Webhook
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+from hubbub.server.identity.applications import ApplicationRow
+from hubbub.server.identity.identity_providers import VerifiedIdentity
+
+
+class InstallationRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """An application to install in a guild."""
+
+    application: ApplicationRow
+    guild_id: GuildId
+    scopes: tuple[str, ...]
+    permissions: int
+    """Requested permissions of the bot."""
+
+
+class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
+    """Proof of a user's identity at an external provider."""
+
+    verified: VerifiedIdentity | None
+    """Identity confirmed by the provider, or None if `token` is used."""
+    token: str
+    """Access token of the provisional account; used if `verified` is None."""
+
+
+@port
+def is_banned(call: Call, user_id: UserId) -> bool:
+    """Return whether an operator banned the account. No token is issued to the applications of a banned account."""
+
+
+@port
+def link_account(call: Call, application: ApplicationRow, user_id: UserId, credential: ExternalCredential) -> None:
+    """Merge a user's provisional account during authorization, or raise if it cannot be merged (spec/sdk.md#8.5)."""
+
+
+@port
+def list_installable_guilds(call: Call) -> list[GrantableGuild]:
+    """Return the guilds where the caller may install applications."""
+
+
+@port
+def check_installation(call: Call, request: InstallationRequest) -> int:
+    """Raise if the caller may not install the application; return the permissions that the caller can grant it."""
+
+
+@port
+def install(call: Call, request: InstallationRequest) -> Guild:
+    """Install an application with the permissions that the caller can grant it; raise if the caller may not."""
+
+
+@port
+def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> Guild | None:
+    """Return a guild if the application is installed there, otherwise None."""
+
+
+@port
+def check_webhook_channel(call: Call, channel_id: int) -> None:
+    """Raise if the caller may not create webhooks in a channel."""
+
+
+@port
+def create_webhook(call: Call, application: ApplicationRow, channel_id: int) -> Webhook:
+    """Create a webhook of an application and return it with its token; raise if the caller may not."""

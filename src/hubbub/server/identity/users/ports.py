@@ -1,0 +1,17 @@
+"""Ports about users."""
+
+from typing import Any
+
+from hubbub.protocol.ids import UserId
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import multi_port
+
+
+@multi_port
+def check_deletion(call: Call, user_id: UserId) -> None:
+    """Raise if a user may not delete their account."""
+
+
+@multi_port
+def export_data(call: Call, user_id: UserId) -> dict[str, Any]:
+    """Return the records that a slice stores about a user, by section of the data export."""

@@ -1,0 +1,16 @@
+"""Ports of the invites slice."""
+
+from hubbub.protocol.resources.invites import Invite
+from hubbub.protocol.resources.scheduled_events import ScheduledEvent
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+@port
+def add_to_group(call: Call, channel_id: int, user_id: int) -> None:
+    """Add a user who accepted a group invite to the group, or raise."""
+
+
+@port
+def find_scheduled_event(call: Call, invite: Invite, event_id: int) -> ScheduledEvent | None:
+    """Return a scheduled event that an invite may show, or None."""

@@ -1,0 +1,10 @@
+"""Ports of the members slice."""
+
+from hubbub.protocol.ids import ChannelId
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+@port
+def move_in_voice(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:
+    """Move a connected member to a voice channel, or disconnect them with None. Permissions are already checked."""

@@ -1,0 +1,16 @@
+"""Ports of the stage instances slice."""
+
+from hubbub.protocol.enums import MessageType
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+from hubbub.server.places.stage_instances.store import StageInstanceRow
+
+
+@port
+def start_event(call: Call, stage: StageInstanceRow, event_id: int) -> None:
+    """Start the scheduled event of a new stage instance; raise if it does not belong to the stage channel."""
+
+
+@port
+def create_message(call: Call, channel_id: int, kind: MessageType, user_id: int, *, topic: str, everyone: bool) -> None:
+    """Create a system message in a stage's chat. `everyone` notifies the whole guild."""

@@ -1,0 +1,12 @@
+"""Ports of the voice states slice."""
+
+from hubbub.protocol.resources.voice_states import SetVoiceState
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import port
+
+
+@port
+def set_private_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]) -> None:
+    """Join the call of a private channel, or leave all calls.
+
+    `failed_ids` are the servers that recently refused the user, for which a join may be pending."""

@@ -1,0 +1,35 @@
+"""Ports of the messages slice."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from hubbub.protocol.ids import MessageId
+from hubbub.server.core.call import Call
+from hubbub.server.core.ports import multi_port, port
+from hubbub.server.places.standing import ChannelAccess
+
+
+class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in a guild that is about to be created or edited. Nothing is stored yet."""
+
+    access: ChannelAccess
+    message_id: MessageId
+    text: str
+    """All readable text of the message."""
+    edited: bool = False
+
+
+@multi_port
+def check_draft(call: Call, draft: MessageDraft) -> None:
+    """Raise if a message may not be created or edited."""
+
+
+@port
+def check_direct_message(call: Call, recipient_id: int) -> None:
+    """Raise if the caller may not send a direct message to a user."""
+
+
+@port
+def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
+    """Return those of the SKUs that an application may offer with a premium button."""

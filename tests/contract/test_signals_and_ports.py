@@ -1,0 +1,118 @@
+"""Signals are facts without a result; ports are declared by their slices and bound in `app.py`."""
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+
+import msgspec
+import pytest
+
+from hubbub.server import app
+from hubbub.server.core.ports import MultiPort, Port, declared_ports
+from tests.contract.tables import SOURCE, files, name_of, tree
+
+SERVER = SOURCE / "server"
+REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$")
+"""Names of questions, which are ports, not signals."""
+MUTABLE = (list, dict, set, bytearray)
+
+
+def signals() -> list[type]:
+    """Return every class in a `signals.py`, and every class that a slice listens to."""
+    declared = {
+        value
+        for path in files(SERVER)
+        if path.name == "signals.py"
+        for module in [importlib.import_module(name_of(path).removesuffix(".py").replace("/", "."))]
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    }
+    heard = {kind for part in app.SLICES for kind in part.listeners}
+    return sorted(declared | heard, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
+def test_signals_are_immutable(kind: type) -> None:
+    assert issubclass(kind, msgspec.Struct)
+    assert kind.__struct_config__.frozen
+    for field in msgspec.structs.fields(kind):
+        assert field.type not in MUTABLE, field.name
+        assert getattr(field.type, "__origin__", None) not in MUTABLE, field.name
+
+
+@pytest.mark.parametrize("kind", signals(), ids=lambda kind: kind.__name__)
+def test_signals_are_facts(kind: type) -> None:
+    assert REQUEST_NAME.search(kind.__name__) is None
+
+
+def notifications() -> Iterator[tuple[str, ast.Call]]:
+    """Yield file name and syntax tree of every `call.notify(...)`."""
+    for path in files(SERVER):
+        for node in ast.walk(tree(path)):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "notify":
+                yield f"{name_of(path)}:{node.lineno}", node
+
+
+def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_afterwards() -> None:
+    found = list(notifications())
+
+    assert len(found) > 50
+    assert [where for where, node in found if not isinstance(node.args[0], ast.Call)] == []
+
+
+def test_listeners_do_not_change_a_signal() -> None:
+    changed = []
+    for part in app.SLICES:
+        for listener in part.listeners.values():
+            code = listener.__code__  # type: ignore[attr-defined]
+            parameter = code.co_varnames[1]
+            path = next(path for path in files(SERVER) if str(path) == code.co_filename)
+            for node in ast.walk(tree(path)):
+                if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
+                    changed += [f"{name_of(path)}:{line}" for line in _changes(node, parameter)]
+
+    assert changed == []
+
+
+def _changes(function: ast.FunctionDef | ast.Lambda, name: str) -> Iterator[int]:
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+            if _root(node) == name:
+                yield node.lineno
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in {"append", "extend", "update", "add", "setdefault", "pop", "remove", "clear"}:
+                if _root(node.func.value) == name:
+                    yield node.lineno
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def test_the_check_finds_a_listener_that_changes_a_signal() -> None:
+    source = (
+        'def listen(call, signal):\n    signal.answer = 1\n    signal.log.rows.append(2)\n    signal.records["x"] = 3'
+    )
+    (function,) = ast.parse(source).body
+    assert isinstance(function, ast.FunctionDef)
+
+    assert sorted(_changes(function, "signal")) == [2, 3, 4]
+
+
+def test_every_port_is_declared_by_a_slice() -> None:
+    declared = [each for part in app.SLICES for each in declared_ports(part)]
+    undeclared = []
+    for path in files(SERVER):
+        if "import port" in (text := path.read_text()) or "import multi_port" in text:
+            module = importlib.import_module(name_of(path).removesuffix(".py").replace("/", "."))
+            undeclared += [
+                each.name
+                for each in vars(module).values()
+                if isinstance(each, Port | MultiPort) and each not in declared
+            ]
+
+    assert undeclared == []
+    assert len(declared) > 20
