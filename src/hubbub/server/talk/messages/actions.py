@@ -98,9 +98,7 @@ def store_and_publish(
         view.nonce = nonce
     if plain and channel.guild_id is not None:
         encoded = codec.encode(view)
-        body = views.encoded_dispatch(encoded, channel, member)
-        bare = _without_content(body, row)
-        call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
+        _emit_encoded(call, channel, view, encoded, member, unredacted_for)
         return view, encoded
     payload = views.add_dispatch_fields(views.to_dispatched(view), channel, row, member, members_by_user)
     _emit(call, wire.MESSAGE_CREATE, channel, row, related, payload, unredacted_for)
@@ -139,12 +137,10 @@ def store_and_publish_response(
         member = views.encoded_member(author.member, roles.get(author.user.id, ()))
     if invoker.member is not None and view.interaction:
         view.interaction.member = views.encoded_member(invoker.member, roles.get(invoker.user.id, ()))
-    body = views.encoded_dispatch(codec.encode(view), channel, member)
+    _emit_encoded(call, channel, view, codec.encode(view), member, visibility.reader_ids(call, row, ()))
     if view.interaction:
         # Only the event includes the member.
         view.interaction.member = UNSET
-    bare, unredacted_for = _without_content(body, row), visibility.reader_ids(call, row, ())
-    call.tx.emit(wire.MESSAGE_CREATE, body, audience(call, channel), redacted=bare, unredacted_for=unredacted_for)
     return view, None
 
 
@@ -319,12 +315,7 @@ def _emit(
     if row.ephemeral:
         call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
-    if channel.guild_id is not None and views.has_only_content(payload):
-        body = codec.encode(payload)
-        recipients = audience(call, channel)
-        call.tx.emit(event, body, recipients, redacted=_without_content(body, row), unredacted_for=unredacted_for)
-        return
-    bare = None if channel.guild_id is None else views.redacted(payload)
+    bare = views.redacted(payload) if channel.guild_id is not None and views.has_content(payload) else None
     partial_views: visibility.PartialViews = ()
     if bare is not None and (payload.referenced_message or payload.message_snapshots):
         unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
@@ -346,7 +337,21 @@ def _emit(
     )
 
 
-def _without_content(body: bytes, row: MessageRow) -> msgspec.Raw:
-    """Return the JSON of a message with empty content, which directly follows the type."""
-    content = b'"content":' + codec.encode(row.content)
-    return msgspec.Raw(body.replace(content, b'"content":""', 1))
+def _emit_encoded(
+    call: Call,
+    channel: ChannelRef,
+    view: wire.Message,
+    encoded: bytes,
+    member: PartialMember | UnsetType,
+    unredacted_for: frozenset[int],
+) -> None:
+    """Publish a new guild message without mentions from its JSON, with a redacted version."""
+    event_fields = views.encoded_event_fields(channel, member)
+    redacted = codec.encode(views.redacted(view))
+    call.tx.emit(
+        wire.MESSAGE_CREATE,
+        views.append_fields(encoded, event_fields),
+        audience(call, channel),
+        redacted=msgspec.Raw(views.append_fields(redacted, event_fields)),
+        unredacted_for=unredacted_for,
+    )

@@ -235,42 +235,33 @@ def encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...]) -> Partial
     return cast("PartialMember", msgspec.Raw(codec.encode(members.partial_member(row, roles))))
 
 
-def encoded_dispatch(encoded: bytes, channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
-    """Build the payload of `dispatched` from a message's JSON, for a guild message without mentions."""
+def encoded_event_fields(channel: ChannelRef, member: PartialMember | UnsetType) -> bytes:
+    """Return the JSON of the fields that `dispatched` adds to a guild message without mentions."""
     member_field = b"" if member is UNSET else b',"member":' + codec.encode(member)
-    return b'%b,"guild_id":"%d"%b,"channel_type":%d}' % (
-        encoded[:-1],
-        channel.guild_id or 0,
-        member_field,
-        channel.type,
+    return b'"guild_id":"%d"%b,"channel_type":%d' % (channel.guild_id or 0, member_field, channel.type)
+
+
+def append_fields(encoded: bytes, fields: bytes) -> bytes:
+    """Append encoded fields to the JSON of an object that is not empty."""
+    return b"%b,%b}" % (encoded[:-1], fields)
+
+
+def has_content(message: wire.Message) -> bool:
+    """Return whether a message has fields that require the message content intent (spec/gateway.md#5.2)."""
+    return bool(
+        message.content
+        or message.embeds
+        or message.attachments
+        or message.components
+        or message.poll
+        or message.referenced_message
+        or message.message_snapshots
     )
 
 
-def has_only_content(payload: wire.DispatchedMessage) -> bool:
-    """Return whether content is the only field of the message that requires the message content intent."""
-    return bool(payload.content) and not (
-        payload.embeds
-        or payload.attachments
-        or payload.components
-        or payload.poll
-        or payload.referenced_message
-        or payload.message_snapshots
-    )
-
-
-def redacted(payload: wire.DispatchedMessage) -> wire.DispatchedMessage | None:
-    """Return the payload for sessions without the message content intent, or None if it is the same."""
-    if not (
-        payload.content
-        or payload.embeds
-        or payload.attachments
-        or payload.components
-        or payload.poll
-        or payload.referenced_message
-        or payload.message_snapshots
-    ):
-        return None
-    return redact_parts(payload, repeat(False))
+def redacted(message: M) -> M:
+    """Return a copy of a message for sessions without the message content intent, without the content of any part."""
+    return redact_parts(message, repeat(False))
 
 
 def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> dict[int, PartialMember]:
