@@ -474,7 +474,7 @@ class App:
 
     # Used by the transports
 
-    def make_call(self, tx: Tx, actor: Actor | None = None, **more: Any) -> Call:
+    def make_call(self, tx: Tx, actor: Actor | None = None) -> Call:
         """Create a call inside a transaction."""
         return Call(
             tx,
@@ -485,7 +485,6 @@ class App:
             presences=self.presences,
             listeners=self.listeners,
             ports=self.ports,
-            **more,
         )
 
     def _reset_connection_state(self, call: Call) -> None:

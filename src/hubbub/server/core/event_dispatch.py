@@ -57,19 +57,76 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Only OAuth2 sessions: events inside a game are not sent to the chat client."""
 
     @classmethod
-    def guild(cls, guild_id: int, **more: Any) -> "Audience":
+    def guild(
+        cls,
+        guild_id: int,
+        *,
+        permission: int = 0,
+        users: frozenset[int] = frozenset(),
+        excluded_user_id: int | None = None,
+        intent_exempt_user_id: int | None = None,
+        voice_session_id: str = "",
+    ) -> "Audience":
         """Return the audience of every session in the guild that has the intent."""
-        return cls(guild_id=guild_id, **more)
+        return cls(
+            guild_id=guild_id,
+            permission=permission,
+            users=users,
+            excluded_user_id=excluded_user_id,
+            intent_exempt_user_id=intent_exempt_user_id,
+            voice_session_id=voice_session_id,
+        )
 
     @classmethod
-    def viewers(cls, guild_id: int, channel_id: int, **more: Any) -> "Audience":
+    def viewers(
+        cls,
+        guild_id: int,
+        channel_id: int,
+        *,
+        permission: int = 0,
+        members: frozenset[int] | None = None,
+        users: frozenset[int] = frozenset(),
+        excluded_user_id: int | None = None,
+        intent_exempt_user_id: int | None = None,
+        without_view_channel_id: int | None = None,
+    ) -> "Audience":
         """Return the audience of every member who can view a guild channel."""
-        return cls(guild_id=guild_id, channel_id=channel_id, **more)
+        return cls(
+            guild_id=guild_id,
+            channel_id=channel_id,
+            permission=permission,
+            members=members,
+            users=users,
+            excluded_user_id=excluded_user_id,
+            intent_exempt_user_id=intent_exempt_user_id,
+            without_view_channel_id=without_view_channel_id,
+        )
 
     @classmethod
-    def of_users(cls, *users: int, **more: Any) -> "Audience":
+    def of_users(
+        cls,
+        *users: int,
+        session_id: str | None = None,
+        voice_session_id: str = "",
+        shard_guild_id: int | None = None,
+        application_id: int | None = None,
+        family_id: int | None = None,
+        families_by_user: dict[int, frozenset[int]] | None = None,
+        with_scope: str = "",
+        oauth2_only: bool = False,
+    ) -> "Audience":
         """Return the audience of all sessions of these users."""
-        return cls(users=frozenset(users), **more)
+        return cls(
+            users=frozenset(users),
+            session_id=session_id,
+            voice_session_id=voice_session_id,
+            shard_guild_id=shard_guild_id,
+            application_id=application_id,
+            family_id=family_id,
+            families_by_user=families_by_user or {},
+            with_scope=with_scope,
+            oauth2_only=oauth2_only,
+        )
 
 
 class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -122,7 +122,7 @@ class Tx(ABC):
     ) -> None:
         """Encode an event now and publish it after the commit.
 
-        `games` holds the payloads for OAuth2 sessions, by the head of their application's family; key 0 is the
+        `oauth2_payloads` holds the payloads for OAuth2 sessions, by the head of their application's family; key 0 is the
         default."""
         self.dispatches.append(
             dispatch(

@@ -169,7 +169,7 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Pl
 async def test_an_event_can_be_sent_to_one_session(platform: Platform) -> None:
     token = platform.bot(5)
     one, two = await platform.session(token, guilds=0), await platform.session(token, guilds=0)
-    audience = Audience.of_users(5, guild_id=GUILD, session_id=two.session_id)
+    audience = Audience(users=frozenset({5}), guild_id=GUILD, session_id=two.session_id)
     await platform.emit(ENTITLEMENT, {}, audience)
     assert (await one.events(), await two.events()) == ([], ["ENTITLEMENT_CREATE"])
 

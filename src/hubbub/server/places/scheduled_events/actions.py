@@ -167,11 +167,9 @@ def _close_stage(call: Call, row: EventRow) -> None:
         stage_instances.close(call, stage)
 
 
-def _audience(row: EventRow, **more: Any) -> Audience:
+def _audience(row: EventRow, *, without_view_channel_id: int | None = None) -> Audience:
     """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1)."""
-    if row.channel_id is None:
-        return Audience.guild(row.guild_id, **more)
-    return Audience.viewers(row.guild_id, row.channel_id, **more)
+    return Audience(guild_id=row.guild_id, channel_id=row.channel_id, without_view_channel_id=without_view_channel_id)
 
 
 def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:

@@ -48,9 +48,9 @@ def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
     return tickets.issue(call, row.call_id, row.user_id, row.call_id, row.session_id)
 
 
-def session_audience(row: CallStateRow, **more: int) -> Audience:
+def session_audience(row: CallStateRow, *, application_id: int | None = None) -> Audience:
     """Return the audience of the session that owns a participant's connection."""
-    return Audience.of_users(row.user_id, voice_session_id=row.session_id, **more)
+    return Audience.of_users(row.user_id, voice_session_id=row.session_id, application_id=application_id)
 
 
 def remove(call: Call, row: CallStateRow) -> None:

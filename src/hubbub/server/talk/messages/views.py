@@ -283,7 +283,7 @@ def build(
 ) -> M:
     """Build a message.
 
-    `references` includes the referenced message; `kept` is the decoded extra, if already available."""
+    `decoded_extra` is the decoded `row.extra`, if already available."""
     channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
     author = related.users.get(author_id)
     view = kind(

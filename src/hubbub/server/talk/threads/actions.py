@@ -44,12 +44,25 @@ class ArchiveJob(msgspec.Struct, frozen=True):
     thread_id: ChannelId
 
 
-def audience(tx: Tx, row: ChannelRow, *, also: Iterable[int] = (), **more: Any) -> Audience:
+def audience(
+    tx: Tx,
+    row: ChannelRow,
+    *,
+    also: Iterable[int] = (),
+    excluded_user_id: int | None = None,
+    intent_exempt_user_id: int | None = None,
+) -> Audience:
     """Return the audience of a thread: the viewers of its parent; for a private thread its members and moderators."""
     thread_members: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
         thread_members = frozenset((*store.list_member_ids(tx, row.id), *also))
-    return Audience.viewers(row.guild_id or 0, row.parent_id or 0, members=thread_members, **more)
+    return Audience.viewers(
+        row.guild_id or 0,
+        row.parent_id or 0,
+        members=thread_members,
+        excluded_user_id=excluded_user_id,
+        intent_exempt_user_id=intent_exempt_user_id,
+    )
 
 
 def create(call: Call, row: ChannelRow) -> ChannelRow:
