@@ -87,6 +87,11 @@ def test_a_multi_port_returns_the_results_in_the_order_of_its_binding() -> None:
     assert describe(call, 4) == ["4", "<4>"]
 
 
+def test_a_multi_port_needs_an_implementation() -> None:
+    with pytest.raises(PortError, match=r"describe is bound to no function"):
+        compose((), [describe.bind()])
+
+
 def test_an_exception_of_a_multi_port_prevents_later_calls() -> None:
     calls: list[int] = []
 

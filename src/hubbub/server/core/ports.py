@@ -86,6 +86,9 @@ def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
     for port, functions in bindings:
         if port in bound:
             raise PortError(f"The port {port.name} is bound more than once.")
+        if not functions:
+            # Without an implementation a check would reject nothing.
+            raise PortError(f"The port {port.name} is bound to no function.")
         bound[port] = functions
     for part in slices:
         for declared in declared_ports(part):

@@ -142,7 +142,7 @@ def _create(
         moderated_texts = [content] if draft is None else list(draft.readable_texts())
         if resolved is not None and resolved.snapshot is not None:
             moderated_texts.append(resolved.snapshot.content)
-        signal_draft(call, access, author, message_id, moderated_texts)
+        check_draft(call, access, author, message_id, moderated_texts)
     tts = bool(isinstance(body, wire.CreateMessage) and body.tts and access.can(Permissions.SEND_TTS_MESSAGES))
     row = MessageRow(
         channel.id,
@@ -203,7 +203,7 @@ def _is_plain_response(response: InteractionResponse) -> bool:
     )
 
 
-def signal_draft(
+def check_draft(
     call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
 ) -> None:
     """Let moderation check a message and reject it; bots and webhooks are exempt (spec/http.md#3.10)."""

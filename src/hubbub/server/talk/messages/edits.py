@@ -10,7 +10,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess, ChannelRef
 from hubbub.server.talk.messages import drafts, json_columns, mentions, row_building, rules, store, views
 from hubbub.server.talk.messages.actions import update
-from hubbub.server.talk.messages.creation import signal_draft
+from hubbub.server.talk.messages.creation import check_draft
 from hubbub.server.talk.messages.records import Author, MessageRow
 from hubbub.server.talk.messages.signals import DeferredMessageCompleted, MessageCrossposted
 
@@ -40,7 +40,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         return views.message(call, row, guild_id=access.channel.guild_id)
     if after != row._replace(flags=after.flags):
         if author.moderated:
-            signal_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
+            check_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
         rules.count_edit(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
         after = after._replace(edited_ms=call.now)
