@@ -601,8 +601,6 @@ class App:
         )
 
 
-
-
 @functools.cache
 def _full_table() -> EndpointTable:
     """Return the table of all operations; it never changes, so all Apps of a process share it."""

@@ -12,7 +12,15 @@ from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.guilds import GuildDeleted
 from hubbub.server.places.members import MemberRemoved, VoiceModerated
 from hubbub.server.places.voice_states import (
-    actions, calls, commands, ports, routes, store, tickets, views, voice_server,
+    actions,
+    calls,
+    commands,
+    ports,
+    routes,
+    store,
+    tickets,
+    views,
+    voice_server,
 )
 from hubbub.server.places.voice_states.actions import leave_guilds
 from hubbub.server.places.voice_states.commands import on_session_ended
