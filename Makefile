@@ -43,10 +43,11 @@ test: venv client-deps browser ## run the whole test suite
 # The public OpenAPI description is not part of the repository; OPENAPI names a copy.
 OPENAPI ?= $(wildcard ../shared/spec/openapi.json)
 TRAFFIC := $(VENV)/.traffic
-parity: venv ## write docs/parity.md: served and tested operations of the public API (OPENAPI=FILE)
+parity: venv ## compare with the public OpenAPI description and write docs/parity.md (OPENAPI=FILE)
 	@test -n "$(OPENAPI)" || { echo "Name the public OpenAPI description: make parity OPENAPI=/path/to/openapi.json" >&2; exit 1; }
+	@$(RUN) -m tests.contract.public_api "$(OPENAPI)"
 	@rm -f $(TRAFFIC)
-	@HUBBUB_OPENAPI="$(abspath $(OPENAPI))" HUBBUB_TRAFFIC=$(TRAFFIC) $(RUN) -m pytest -q -n $(WORKERS) \
+	@HUBBUB_TRAFFIC=$(TRAFFIC) $(RUN) -m pytest -q -n $(WORKERS) \
 		--dist loadgroup -k "not postgres" $(addprefix tests/server/,identity places talk play) $(ARGS)
 	@$(VENV)/bin/hubbub parity "$(OPENAPI)" --traffic $(TRAFFIC)
 

@@ -1,7 +1,7 @@
 """`make bench`: run the named benchmarks (all by default), print ratios, and store them in bench/results/.
 
 python -m bench [post] [get] [growth] [fanout] [flat] [memory] [start] [soak] [search] [interaction]
-                [token] [exchange] [lobby] [presence] [--quick]
+                [token] [exchange] [lobby] [presence] [import] [pump] [hostile] [--quick]
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from typing import Any
 
 import uvloop
 
+from bench.hostile_input import hostile_input_bench
 from bench.identity import identity_bench
 from bench.interactions import interaction_bench
 from bench.load import (
@@ -30,6 +31,7 @@ from bench.load import (
     quiet,
     request,
 )
+from bench.sdk import import_bench, pump_bench
 from bench.search import search_bench
 from bench.soak import soak_bench
 from bench.social import social_bench
@@ -305,7 +307,7 @@ async def main() -> int:
     """Run the benchmarks, and print and store the figures. Return 1 if a limit was exceeded."""
     wanted = {argument for argument in sys.argv[1:] if not argument.startswith("-")}
     everything = {"post", "get", "growth", "fanout", "flat", "memory", "start", "soak", "search", "interaction"}
-    everything |= {"token", "exchange", "lobby", "presence"}
+    everything |= {"token", "exchange", "lobby", "presence", "import", "pump", "hostile"}
     if unknown := wanted - everything:
         print(f"unknown benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(sorted(everything))}")
         return 2
@@ -322,6 +324,9 @@ async def main() -> int:
         ({"interaction"}, lambda: interaction_bench(note, quick)),
         ({"token", "exchange"}, lambda: identity_bench(wanted, note, cost, posting, quick)),
         ({"lobby", "presence"}, lambda: social_bench(wanted, note, quick)),
+        ({"import"}, lambda: import_bench(note, quick)),
+        ({"pump"}, lambda: pump_bench(note, quick)),
+        ({"hostile"}, lambda: hostile_input_bench(note, quick)),
     ]
     for names, part in parts:
         if names & wanted:

@@ -47,7 +47,7 @@ async def _lobby(subject: Subject, note: Callable[..., None], messages: int) -> 
     sessions = await _connect(subject, players, PLAYING)
     message_request = request(
         "POST",
-        f"/api/v10/lobbies/{await _lobby_id(url, players[0])}/messages",
+        f"/api/v10/lobbies/{await join_lobby(url, players[0], 'bench')}/messages",
         f"Bearer {players[0]}",
         {"content": "a message that says hello"},
     )
@@ -134,10 +134,10 @@ async def _connect(subject: Subject, tokens: list[str], intents: int) -> list[Ga
     return opened
 
 
-async def _lobby_id(url: str, token: str) -> Any:
-    """Return the id of the lobby that all players are in."""
+async def join_lobby(url: str, token: str, secret: str) -> Any:
+    """Create or join the lobby with this secret as a player and return its id."""
     import aiohttp
 
     async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}"}) as client:
-        async with client.put(f"{url}/api/v10/lobbies", json={"secret": "bench"}) as response:
+        async with client.put(f"{url}/api/v10/lobbies", json={"secret": secret}) as response:
             return (await response.json())["id"]

@@ -11,7 +11,7 @@ from hubbub.protocol.permissions import Permissions
 from tests import oauth
 from tests.machine import Machine, NewMachine, Program
 from tests.pages import Browser
-from tests.world import Actor, Guild, World, befriend
+from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, befriend
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 
@@ -343,8 +343,9 @@ async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch:
     assert await program.call("GET_ENTITLEMENTS") == []
     assert await program.call("VALIDATE_APPLICATION") is None
     buying = asyncio.create_task(program.call("START_PURCHASE", {"sku_id": sku}))
-    while not town.machine.opened_urls:
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while not town.machine.opened_urls:
+            await asyncio.sleep(0.01)
     (await town.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
 
     (bought,) = await buying

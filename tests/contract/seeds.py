@@ -10,18 +10,9 @@ import aiohttp
 from hubbub.protocol import codec
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import activity_instances, members
-from tests.contract.prepared import HOUR, Prepared
+from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
 from tests.media import data_uri, mp3, png
-from tests.world import NOW_MS, Actor, Session
-
-
-class Bearer(Actor):
-    """An application that acts for a user with an access token."""
-
-    @property
-    def header(self) -> str:
-        """The Authorization header."""
-        return f"Bearer {self.token}"
+from tests.world import NOW_MS, Actor, Bearer, Session
 
 
 @dataclass
@@ -37,7 +28,7 @@ class Seed:
 class Seeds:
     """Seed requests by operation name."""
 
-    def __init__(self, prepared: Prepared, by_name: dict[str, Seed], sessions: list[Session]) -> None:
+    def __init__(self, prepared: PreparedGuild, by_name: dict[str, Seed], sessions: list[Session]) -> None:
         self._prepared = prepared
         self._by_name = by_name
         self.sessions = sessions
@@ -46,14 +37,14 @@ class Seeds:
         """Return the operation's own seed, or one with the default path parameters and body."""
         seed = self._by_name.get(endpoint.name, Seed())
         body = self._prepared.body(endpoint) if seed.body is None else seed.body
-        return Seed(seed.caller, self._prepared.values(endpoint) | seed.values, body, seed.query)
+        return Seed(seed.caller, self._prepared.path_values(endpoint) | seed.values, body, seed.query)
 
 
-async def plant(prepared: Prepared) -> Seeds:
+async def create_seeds(prepared: PreparedGuild) -> Seeds:
     """Create the objects that the seed requests name, and return the requests."""
     world, guild, bot, owner = prepared.world, prepared.guild, prepared.bot, prepared.guild.owner
     guild_path, application_path = f"/guilds/{guild.id}", f"/applications/{bot.application_id}"
-    common = prepared.common
+    common = prepared.object_ids
 
     async def create(path: str, body: Any, *, actor: Actor = owner, key: str = "id") -> str:
         return str((await actor.post(path, json=body)).ok()[key])
@@ -107,7 +98,7 @@ async def plant(prepared: Prepared) -> Seeds:
     invite_form.add_field("target_users_file", f"user_id\n{friend.id}\n", filename="users.csv", content_type="text/csv")
     targeted_invite = str((await owner.post(f"{general}/invites", data=invite_form)).ok()["code"])
     other_stage = str(await guild.channel("second stage", type=13))
-    later = codec.timestamp(NOW_MS + HOUR)
+    later = codec.timestamp(NOW_MS + HOUR_MS)
     event = {"guild_scheduled_event_id": common["guild_scheduled_event_id"]}
     webhook_message_seed = Seed(values={"message_id": webhook_message})
     seeds = {
@@ -177,7 +168,7 @@ async def plant(prepared: Prepared) -> Seeds:
         "create_proxy_ticket": Seed(owner, {}, {"instance_id": instance.composite_id}),
         "delete_guild_integration": Seed(owner, {"integration_id": str(bot.application_id)}),
         "create_guild_scheduled_event_exception": Seed(
-            bot, event, {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + 7 * 24 * HOUR)}
+            bot, event, {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + 7 * 24 * HOUR_MS)}
         ),
         "create_guild_scheduled_event": Seed(
             bot,
@@ -187,7 +178,7 @@ async def plant(prepared: Prepared) -> Seeds:
                 "entity_type": 3,
                 "privacy_level": 2,
                 "scheduled_start_time": later,
-                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
+                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
                 "entity_metadata": {"location": "the park"},
             },
         ),

@@ -18,7 +18,7 @@ TIERS = ("play", "talk", "places", "identity")
 """Folders of the slices in `server/`, from the top tier to the bottom."""
 
 
-def vocabulary() -> list[ModuleType]:
+def resource_modules() -> list[ModuleType]:
     """Import and return every module of `protocol/resources`."""
     return [
         importlib.import_module(f"{resources.__name__}.{found.name}")
@@ -28,47 +28,49 @@ def vocabulary() -> list[ModuleType]:
 
 def operations() -> dict[str, Operation[Any, Any]]:
     """Return every declared operation, keyed by name."""
-    return {name: operation for module in vocabulary() for name, operation in operations_of(module)}
+    return {name: operation for module in resource_modules() for name, operation in operations_of(module)}
 
 
 def events() -> list[Event[Any]]:
     """Return every declared event, without duplicates."""
-    return list(dict.fromkeys(event for module in vocabulary() for event in events_of(module)))
+    return list(dict.fromkeys(event for module in resource_modules() for event in events_of(module)))
 
 
 def commands() -> list[Command[Any]]:
     """Return every declared command, without duplicates."""
     return list(
-        dict.fromkeys(value for module in vocabulary() for value in vars(module).values() if isinstance(value, Command))
+        dict.fromkeys(
+            value for module in resource_modules() for value in vars(module).values() if isinstance(value, Command)
+        )
     )
 
 
 @cache
-def tree(path: Path) -> ast.Module:
+def parse_file(path: Path) -> ast.Module:
     """Return the syntax tree of a file."""
     return ast.parse(path.read_text(), str(path))
 
 
-def files(folder: Path) -> list[Path]:
+def python_files(folder: Path) -> list[Path]:
     """Return every Python file below a folder."""
     return sorted(folder.rglob("*.py"))
 
 
-def name_of(path: Path) -> str:
+def display_path(path: Path) -> str:
     """Return a file's path for failure messages, relative to `src`."""
     return path.relative_to(SOURCE.parent).as_posix()
 
 
 def calls(path: Path) -> Iterator[tuple[ast.Call, str]]:
     """Yield every call in a file with the source text of its callee, for example `call.tx.emit`."""
-    for node in ast.walk(tree(path)):
+    for node in ast.walk(parse_file(path)):
         if isinstance(node, ast.Call):
             yield node, ast.unparse(node.func)
 
 
 def slice_files() -> list[Path]:
     """Return every Python file of every slice."""
-    return [path for tier in TIERS for path in files(SOURCE / "server" / tier)]
+    return [path for tier in TIERS for path in python_files(SOURCE / "server" / tier)]
 
 
 def slice_of(path: Path) -> str:

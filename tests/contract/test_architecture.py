@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from hubbub.server import app
-from tests.contract.tables import SOURCE, TIERS, calls, files, name_of, slice_files, slice_of, tree
+from tests.contract.tables import SOURCE, TIERS, calls, display_path, parse_file, python_files, slice_files, slice_of
 
 PRIVATE_MODULES = {"actions", "commands", "jobs", "routes", "rules", "store", "views"}
 """Modules of a slice that other slices must not import."""
@@ -37,7 +37,7 @@ _SQL = re.compile(r"\s*(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM|WITH \w+ A
 
 def test_only_actions_emit_and_write_the_audit_log() -> None:
     emitting = {
-        name_of(path)
+        display_path(path)
         for path in slice_files()
         if path.name != "actions.py" and any(called.endswith(("tx.emit", "audit.record")) for _, called in calls(path))
     }
@@ -46,19 +46,19 @@ def test_only_actions_emit_and_write_the_audit_log() -> None:
 
 
 def test_only_stores_contain_sql() -> None:
-    with_sql = {name_of(path) for path in slice_files() if path.name != "store.py" and _contains_sql(path)}
+    with_sql = {display_path(path) for path in slice_files() if path.name != "store.py" and _contains_sql(path)}
 
     assert with_sql == SQL_FILES
 
 
 def test_transports_contain_no_sql() -> None:
-    assert [name_of(path) for path in files(SOURCE / "server" / "transports") if _contains_sql(path)] == []
+    assert [display_path(path) for path in python_files(SOURCE / "server" / "transports") if _contains_sql(path)] == []
 
 
 def _contains_sql(path: Path) -> bool:
     return any(
         isinstance(node, ast.Constant) and isinstance(node.value, str) and _SQL.match(node.value) is not None
-        for node in ast.walk(tree(path))
+        for node in ast.walk(parse_file(path))
     )
 
 
@@ -66,22 +66,22 @@ def test_slices_import_only_the_public_interface_of_other_slices() -> None:
     violations: list[str] = []
     for path in slice_files():
         packages = {}
-        for node in ast.walk(tree(path)):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.ImportFrom) and node.module in {f"hubbub.server.{tier}" for tier in TIERS}:
                 tier = node.module.rpartition(".")[2]
                 packages |= {name.asname or name.name: f"{tier}.{name.name}" for name in node.names}
             elif isinstance(node, ast.ImportFrom) and (found := _SLICE_MODULE.fullmatch(node.module or "")):
                 other, inside = found.groups()
                 if other != slice_of(path) and (inside or PRIVATE_MODULES & {name.name for name in node.names}):
-                    violations.append(f"{name_of(path)} imports {node.module}")
+                    violations.append(f"{display_path(path)} imports {node.module}")
             elif isinstance(node, ast.Import):
                 violations += [
-                    f"{name_of(path)} imports {name.name}" for name in node.names if _SLICE_MODULE.match(name.name)
+                    f"{display_path(path)} imports {name.name}" for name in node.names if _SLICE_MODULE.match(name.name)
                 ]
         # `messages.store.find(...)` is an access as well, unless the package exports the module in `__all__`.
         violations += [
-            f"{name_of(path)} uses {node.value.id}.{node.attr}"
-            for node in ast.walk(tree(path))
+            f"{display_path(path)} uses {node.value.id}.{node.attr}"
+            for node in ast.walk(parse_file(path))
             if isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and packages.get(node.value.id, slice_of(path)) != slice_of(path)
@@ -100,8 +100,8 @@ def test_every_slice_is_mounted() -> None:
 
 def test_only_clocks_read_the_system_time() -> None:
     readers = {
-        name_of(path)
-        for path in files(SOURCE)
+        display_path(path)
+        for path in python_files(SOURCE)
         for _, called in calls(path)
         if called in {"time.time", "time.time_ns", "datetime.now", "datetime.utcnow", "datetime.datetime.now"}
     }
@@ -111,16 +111,16 @@ def test_only_clocks_read_the_system_time() -> None:
 
 
 def test_files_are_below_the_line_limit() -> None:
-    lengths = {name_of(path): len(path.read_text().splitlines()) for path in files(SOURCE)}
+    lengths = {display_path(path): len(path.read_text().splitlines()) for path in python_files(SOURCE)}
 
     assert {name: length for name, length in lengths.items() if length > LINES_MAX and name not in LONG_FILES} == {}
 
 
 def test_only_listed_files_contain_async_code() -> None:
     async_files = {
-        name_of(path)
+        display_path(path)
         for path in slice_files()
-        if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(tree(path)))
+        if any(isinstance(node, ast.AsyncFunctionDef) for node in ast.walk(parse_file(path)))
     }
 
     # Handlers run in the store's threads; async code is needed outside of a transaction (core/async_operation.py).

@@ -16,10 +16,10 @@ from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.core.event_dispatch import Dispatch
 from hubbub.server.places import channels
-from tests.contract.prepared import prepare
-from tests.contract.ready import DAY, Ready
+from tests.contract.prepared_guild import prepare_guild
+from tests.contract.request_builder import DAY_MS, RequestBuilder
 from tests.contract.tables import operations
-from tests.contract.test_permission_matrix import MEMBERS_HAVE_NONE, OWNERS_ONLY, walked
+from tests.contract.test_permission_matrix import JOIN_REQUEST_OPERATIONS, OWNERS_ONLY, endpoints_for
 from tests.world import Actor, World
 
 WRITES: dict[str, set[int]] = {
@@ -118,7 +118,7 @@ EVENTS_NOT_PUBLISHED = {
 class AuditLog:
     """Incremental reader of a guild's audit log."""
 
-    def __init__(self, builder: Ready) -> None:
+    def __init__(self, builder: RequestBuilder) -> None:
         self.builder = builder
         self.ids: set[str] = set()
         self._last = "0"
@@ -128,7 +128,7 @@ class AuditLog:
         entries: list[Any] = []
         while True:
             query = {"limit": "100", "after": self._last}
-            page = (await self.builder.owner.get(f"{self.builder.place}/audit-logs", params=query)).ok()
+            page = (await self.builder.owner.get(f"{self.builder.guild_path}/audit-logs", params=query)).ok()
             if not page["audit_log_entries"]:
                 break
             entries += page["audit_log_entries"]
@@ -138,21 +138,21 @@ class AuditLog:
 
 
 @pytest.fixture
-async def builder(small_world: World) -> Ready:
-    return Ready(await prepare(small_world))
+async def builder(small_world: World) -> RequestBuilder:
+    return RequestBuilder(await prepare_guild(small_world))
 
 
-async def moderator(builder: Ready, is_bot: bool) -> Actor:
+async def moderator(builder: RequestBuilder, is_bot: bool) -> Actor:
     """Create an administrator with the highest role, who owns none of the guild's objects."""
     actor = await builder.world.bot(builder.guild) if is_bot else await builder.member()
     role = await builder.guild.role("highest", P.ADMINISTRATOR)
     await builder.guild.add_role(actor, role)
-    (await builder.owner.patch(f"{builder.place}/roles", json=[{"id": str(role), "position": 20}])).ok()
+    (await builder.owner.patch(f"{builder.guild_path}/roles", json=[{"id": str(role), "position": 20}])).ok()
     return actor
 
 
 @pytest.mark.timeout(600)
-async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: Ready) -> None:
+async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(builder: RequestBuilder) -> None:
     user, bot = await moderator(builder, is_bot=False), await moderator(builder, is_bot=True)
     session = await builder.session(builder.owner)
     audit_log, wrong, published = AuditLog(builder), list[str](), set[str]()
@@ -172,7 +172,7 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
         request = await builder.request(endpoint, caller)
         if endpoint.name == "prune_guild":
             await builder.member()
-            builder.world.clock.advance(31 * DAY)
+            builder.world.clock.advance(31 * DAY_MS)
             request.body = {"days": 30}
         await audit_log.new_entries()
         published.clear()
@@ -197,8 +197,8 @@ async def test_every_mutation_publishes_its_events_and_writes_its_audit_entries(
 
 def mutating_endpoints() -> list[Endpoint]:
     """Return every operation that changes a guild. Pruning is last, because it advances the clock."""
-    endpoints = {each.name: each for each in (*walked(Auth.USER), *walked(Auth.BOT))}
-    excluded = {"leave_guild", "delete_guild", *MEMBERS_HAVE_NONE}
+    endpoints = {each.name: each for each in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT))}
+    excluded = {"leave_guild", "delete_guild", *JOIN_REQUEST_OPERATIONS}
     mutations = [each for each in endpoints.values() if each.operation.method != "GET" and each.name not in excluded]
     return sorted(mutations, key=lambda each: each.name == "prune_guild")
 
@@ -231,9 +231,9 @@ def test_every_audit_action_is_declared_by_an_operation() -> None:
     assert set(A) - declared - consequences == set(NEVER_WRITTEN)
 
 
-async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> None:
+async def test_every_audit_action_is_written_by_the_server(builder: RequestBuilder) -> None:
     guild, owner, world, audit_log = builder.guild, builder.owner, builder.world, AuditLog(builder)
-    guild_path, general_path, prepared = builder.place, builder.general, builder.prepared
+    guild_path, general_path, prepared = builder.guild_path, builder.general_path, builder.prepared
     user = await builder.member()
     member_path = f"{guild_path}/members/{user.id}"
     (await owner.patch(member_path, json={"flags": MemberFlags.BYPASSES_VERIFICATION})).ok()
@@ -247,7 +247,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> No
 
     # A member in a voice channel is moved, then disconnected.
     await guild.allow_permissions(user, P.VIEW_CHANNEL | P.CONNECT | P.SEND_MESSAGES | P.CHANGE_NICKNAME)
-    await builder.join(user, prepared.voice)
+    await builder.join_voice(user, prepared.voice)
     other = str(await guild.channel("other", type=2))
     await audit_log.new_entries()
     await expect(A.MEMBER_MOVE, answer=await owner.patch(member_path, json={"channel_id": other}))
@@ -278,14 +278,14 @@ async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> No
     await expect(*kinds, answer=await owner.put(f"{guild_path}/onboarding", json=body))
 
     # A webhook is updated and deleted with its token, without a user.
-    hook = f"/webhooks/{prepared.common['webhook_id']}/{prepared.common['webhook_token']}"
+    hook = f"/webhooks/{prepared.object_ids['webhook_id']}/{prepared.object_ids['webhook_token']}"
     await expect(A.WEBHOOK_UPDATE, answer=await world.request("PATCH", hook, json={"name": "renamed"}))
     await expect(A.WEBHOOK_DELETE, answer=await world.request("DELETE", hook))
 
     # The permissions of an application command are changed.
     bot = prepared.bot
     commands = f"/applications/{bot.application_id}/guilds/{guild.id}/commands"
-    command = await builder.made(commands, actor=bot, json={"name": "greet", "description": "says hello"})
+    command = await builder.create(commands, actor=bot, json={"name": "greet", "description": "says hello"})
     body = {"permissions": [{"id": str(guild.id), "type": 1, "permission": False}]}
     token = await world.access_token(owner, bot.application_id, "applications.commands.permissions.update")
     headers = {"Authorization": f"Bearer {token}"}
@@ -293,10 +293,10 @@ async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> No
     await expect(A.APPLICATION_COMMAND_PERMISSION_UPDATE, answer=answer)
 
     # Auto moderation rules are triggered.
-    rules = await builder.emptied("auto-moderation/rules")
+    rules = await builder.clear_list("auto-moderation/rules")
     alert = {"type": 2, "metadata": {"channel_id": str(guild.general)}}
     keywords = {"enabled": True, "trigger_metadata": {"keyword_filter": ["forbidden"]}}
-    await builder.made(
+    await builder.create(
         rules,
         json={
             "name": "words",
@@ -306,7 +306,7 @@ async def test_every_audit_action_is_written_by_the_server(builder: Ready) -> No
             **keywords,
         },
     )
-    await builder.made(
+    await builder.create(
         rules, json={"name": "names", "event_type": 2, "trigger_type": 6, "actions": [{"type": 4}], **keywords}
     )
     await audit_log.new_entries()

@@ -7,7 +7,7 @@ import ast
 from pathlib import Path
 
 from hubbub.protocol import changes
-from tests.contract.tables import SOURCE, files, name_of, tree
+from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
 TESTS = Path(__file__).parents[1]
 
@@ -36,10 +36,10 @@ DOCUMENTATION_ONLY = {
 def checked_changes() -> dict[str, str]:
     """Return the changes that the source code checks, each with one of the files that do."""
     found: dict[str, str] = {}
-    for path in files(SOURCE):
-        for node in ast.walk(tree(path)):
+    for path in python_files(SOURCE):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "changes" and node.attr.isupper():
-                found[node.attr] = name_of(path)
+                found[node.attr] = display_path(path)
     return {name: file for name, file in found.items() if name.lower() in changes.ALL}
 
 
@@ -47,8 +47,8 @@ def marked_changes() -> set[str]:
     """Return the changes that tests are marked with."""
     return {
         ast.unparse(argument).removeprefix("changes.")
-        for path in files(TESTS)
-        for node in ast.walk(tree(path))
+        for path in python_files(TESTS)
+        for node in ast.walk(parse_file(path))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.dated"
         for argument in node.args
     }

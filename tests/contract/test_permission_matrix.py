@@ -20,9 +20,9 @@ from hubbub.protocol.operation import Auth
 from hubbub.protocol.permissions import Permissions as P
 from hubbub.server.app import SLICES
 from hubbub.server.core.endpoints import Endpoint, EndpointTable
-from tests.contract.prepared import Prepared, prepare
-from tests.contract.ready import MAKERS, Ready, Request
-from tests.world import Actor, ApiResponse, Guild, World
+from tests.contract.prepared_guild import PreparedGuild, prepare_guild
+from tests.contract.request_builder import PREPARATIONS, Request, RequestBuilder
+from tests.world import Actor, ApiResponse, Bearer, Guild, World
 
 HANDLER_PERMISSIONS = {
     # Permissions that spec/http.md#4 requires beyond `needs`; for objects of other users where own objects require less.
@@ -100,7 +100,7 @@ PUBLIC = {
 }
 """Operations that outsiders may call, or that hide the guild's existence."""
 
-MEMBERS_HAVE_NONE = {
+JOIN_REQUEST_OPERATIONS = {
     "get_my_guild_join_request",
     "create_guild_join_request",
     "delete_my_guild_join_request",
@@ -194,7 +194,7 @@ def checked_endpoints() -> list[Endpoint]:
     ]
 
 
-def walked(kind: Auth) -> list[Endpoint]:
+def endpoints_for(kind: Auth) -> list[Endpoint]:
     """Return the operations for callers of a kind; leaving and deleting the guild come last."""
     found = [
         endpoint
@@ -226,9 +226,9 @@ def required_permissions(endpoint: Endpoint) -> int:
 class Matrix:
     """The callers of the matrix and the objects that they act on."""
 
-    def __init__(self, prepared: Prepared, callers: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
+    def __init__(self, prepared: PreparedGuild, callers: Iterable[Actor], role: int, other: tuple[int, int]) -> None:
         self.prepared = prepared
-        self.builder = Ready(prepared)
+        self.builder = RequestBuilder(prepared)
         self.unprivileged, self.able, self.outsider, self.other_owner, self.owner = callers
         self.role, self._bits = role, 0
         self.other_guild, self.other_channel = other
@@ -244,7 +244,7 @@ class Matrix:
         """Build a request that succeeds with the required permissions.
 
         The preparation may act as the caller, for example to create a message, so `able` gets all permissions first."""
-        if caller is self.able and endpoint.name in MAKERS:
+        if caller is self.able and endpoint.name in PREPARATIONS:
             await self.enable(ALL_BUT_ADMINISTRATOR)
         return await self.builder.request(endpoint, caller)
 
@@ -258,7 +258,7 @@ class Matrix:
 async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     world, bots = small_world, request.param is Auth.BOT
     callers = [await world.bot() if bots else await world.user() for _ in range(4)]
-    prepared = await prepare(world, *callers[:2])
+    prepared = await prepare_guild(world, *callers[:2])
     guild = prepared.guild
     other = await world.guild(None if bots else callers[3], *([callers[3]] if bots else []))
     owner = guild.owner
@@ -271,7 +271,7 @@ async def matrix(request: pytest.FixtureRequest, small_world: World) -> Matrix:
     return await _matrix(prepared, [*callers, owner], other)
 
 
-async def _matrix(prepared: Prepared, callers: list[Actor], other: Guild) -> Matrix:
+async def _matrix(prepared: PreparedGuild, callers: list[Actor], other: Guild) -> Matrix:
     guild = prepared.guild
     role = await guild.role("able")
     await guild.add_role(callers[1], role)
@@ -301,7 +301,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
             wrong.append(f"{endpoint.name}, {caller}: {answer.status} {answer.body[:200]!r}")
 
     kind = Auth.BOT if matrix.unprivileged.bot else Auth.USER
-    for endpoint in walked(kind):
+    for endpoint in endpoints_for(kind):
         name, request, bits = endpoint.name, await matrix.request(endpoint, matrix.able), required_permissions(endpoint)
         in_channel, in_guild = "channel_id" in request.values, endpoint in guild_endpoints()
 
@@ -345,7 +345,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
         if name in OWNERS_ONLY:
             # By the time the guild is deleted, the caller has left it.
             expect(endpoint, "able", answer, outcome(answer) in REJECTED)
-        elif name not in MEMBERS_HAVE_NONE:
+        elif name not in JOIN_REQUEST_OPERATIONS:
             expect(endpoint, "able", answer, answer.status < 300)
 
         if matrix.owner.bot and name in OWNERS_ONLY:
@@ -354,7 +354,7 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
         answer = await request.send(endpoint, matrix.owner)
         if name == "leave_guild" and not matrix.owner.bot:
             expect(endpoint, "owner", answer, outcome(answer) == (400, 50055))
-        elif name not in MEMBERS_HAVE_NONE:
+        elif name not in JOIN_REQUEST_OPERATIONS:
             expect(endpoint, "owner", answer, answer.status < 300)
 
     assert not wrong, "\n".join(wrong)
@@ -364,15 +364,15 @@ async def test_every_operation_requires_the_documented_permissions(matrix: Matri
 async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix) -> None:
     """spec/http.md#2.1: with mfa_level 1 the acting user, or the owner of the bot, needs two-factor authentication."""
     wrong: list[str] = []
-    await matrix.builder.secure(matrix.prepared.guild.owner)
+    await matrix.builder.enable_mfa(matrix.prepared.guild.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
-    for endpoint in walked(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
+    for endpoint in endpoints_for(Auth.BOT if matrix.unprivileged.bot else Auth.USER):
         if endpoint.name in OWNERS_ONLY or endpoint.name == "leave_guild":
             continue
         request = await matrix.builder.request(endpoint, matrix.able)
-        await matrix.builder.ask_for_two_factors(1)
+        await matrix.builder.set_mfa_level(1)
         answer = await request.send(endpoint, matrix.able)
-        await matrix.builder.ask_for_two_factors(0)
+        await matrix.builder.set_mfa_level(0)
         if (outcome(answer) == (401, 60003)) is not bool(required_permissions(endpoint) & P.ELEVATED):
             wrong.append(f"{endpoint.name}: {answer.status} {answer.body[:200]!r}")
 
@@ -382,18 +382,18 @@ async def test_elevated_permissions_require_mfa_if_the_guild_does(matrix: Matrix
 async def test_conditional_elevated_permissions_require_mfa(matrix: Matrix) -> None:
     builder, able = matrix.builder, matrix.able
     member, message, role = await builder.member(), await builder.message(), str(await builder.guild.role())
-    await builder.secure(builder.owner)
+    await builder.enable_mfa(builder.owner)
     await matrix.enable(ALL_BUT_ADMINISTRATOR)
-    await builder.ask_for_two_factors(1)
+    await builder.set_mfa_level(1)
 
     for path, body in (
-        (f"{builder.place}/members/{member.id}", {"roles": [role]}),
-        (f"{builder.general}/messages/{message}", {"flags": 4}),
+        (f"{builder.guild_path}/members/{member.id}", {"roles": [role]}),
+        (f"{builder.general_path}/messages/{message}", {"flags": 4}),
         (f"/channels/{builder.prepared.thread}", {"locked": True}),
     ):
         assert outcome(await able.patch(path, json=body)) == (401, 60003), path
-    assert outcome(await able.post(f"{builder.general}/invites", json={"role_ids": [role]})) == (401, 60003)
-    assert (await able.patch(f"{builder.place}/members/{member.id}", json={"nick": "bob"})).status == 200
+    assert outcome(await able.post(f"{builder.general_path}/invites", json={"role_ids": [role]})) == (401, 60003)
+    assert (await able.patch(f"{builder.guild_path}/members/{member.id}", json={"nick": "bob"})).status == 200
 
 
 def test_the_tables_name_only_existing_operations() -> None:
@@ -403,16 +403,16 @@ def test_the_tables_name_only_existing_operations() -> None:
         *HANDLER_PERMISSIONS,
         *OWNERS_ONLY,
         *PUBLIC,
-        *MEMBERS_HAVE_NONE,
+        *JOIN_REQUEST_OPERATIONS,
         *TARGETED_INVITES,
         *CALLER_STATE,
         *EXEMPT,
     } - names == set()
-    assert set(MAKERS) - names == set()
+    assert set(PREPARATIONS) - names == set()
 
 
 def test_every_operation_with_a_permission_check_is_covered() -> None:
-    seen = {each.name for each in (*walked(Auth.USER), *walked(Auth.BOT), *oauth2_endpoints())}
+    seen = {each.name for each in (*endpoints_for(Auth.USER), *endpoints_for(Auth.BOT), *oauth2_endpoints())}
     own = {each.name for each in guild_endpoints() if each.operation.path.startswith(APPLICATIONS)}
 
     assert {each.name for each in checked_endpoints()} - seen - (own - set(EXEMPT)) == set(EXEMPT)
@@ -420,15 +420,6 @@ def test_every_operation_with_a_permission_check_is_covered() -> None:
 
 
 # Operations of applications and of OAuth2 tokens
-
-
-class Bearer(Actor):
-    """An application that acts for a user with an access token."""
-
-    @property
-    def header(self) -> str:
-        """The Authorization header."""
-        return f"Bearer {self.token}"
 
 
 async def bearer(world: World, user: Actor, application_id: int | None, *scopes: str) -> Bearer:
@@ -439,7 +430,7 @@ async def bearer(world: World, user: Actor, application_id: int | None, *scopes:
 
 async def test_applications_use_their_own_operations_in_their_guilds(small_world: World) -> None:
     world = small_world
-    prepared = await prepare(world)
+    prepared = await prepare_guild(world)
     stranger = await world.bot(prepared.guild, permissions=P.ADMINISTRATOR)
     command = {"name": "greet", "description": "says hello"}
     path = f"/applications/{prepared.bot.application_id}/guilds/{prepared.guild.id}/commands"
@@ -456,7 +447,7 @@ async def test_applications_use_their_own_operations_in_their_guilds(small_world
     assert own
     for endpoint in own:
         made = (await prepared.bot.post(path, json=command)).ok()
-        values = prepared.values(endpoint)
+        values = prepared.path_values(endpoint)
         if "command_id" in values:
             values["command_id"] = made["id"]
         body = {"bulk_set_guild_application_commands": [command], "create_guild_application_command": command}.get(
@@ -504,9 +495,9 @@ OUTSIDER_OUTCOMES = {"get_my_guild_member": (404, 10004), "list_guild_channels":
 )
 async def test_oauth2_operations_are_limited_to_the_users_guilds(small_world: World, name: str) -> None:
     world = small_world
-    prepared = await prepare(world)
+    prepared = await prepare_guild(world)
     (endpoint,) = [each for each in oauth2_endpoints() if each.name == name]
-    url, application_id = endpoint.operation.url(**prepared.values(endpoint)), prepared.bot.application_id
+    url, application_id = endpoint.operation.url(**prepared.path_values(endpoint)), prepared.bot.application_id
     scope = endpoint.operation.scopes[0]
 
     async def status_of(user: Actor, *scopes: str) -> tuple[int, int]:

@@ -5,14 +5,8 @@ import json
 import aiohttp
 import pytest
 
-from tests.fixtures.validator import ResponseMonitor, description_file, missing_description_notice
+from tests.fixtures.validator import ResponseMonitor
 from tests.world import ApiResponse, World
-
-
-def test_the_watch_fixture_loads_the_public_description() -> None:
-    if description_file() is None:
-        pytest.skip(missing_description_notice())
-    assert ResponseMonitor()._description is not None
 
 
 async def test_an_undeclared_response_to_any_client_is_reported(world: World, watch: ResponseMonitor) -> None:
@@ -35,15 +29,26 @@ async def test_an_undeclared_response_to_any_client_is_reported(world: World, wa
     assert not watch.problems
 
 
-def test_first_party_responses_are_checked_against_our_own_document() -> None:
-    if description_file() is None:
-        pytest.skip(missing_description_notice())
+def problem(name: str, status: int, body: object) -> str:
+    """Return the problem that the monitor finds with a response of an operation, or an empty string."""
     watch, headers = ResponseMonitor(), {"Content-Type": "application/json"}
-    endpoint = next(each for each in watch._table if each.name == "list_failed_interactions")
+    endpoint = next(each for each in watch._table if each.name == name)
+    return watch.find_problem(endpoint, ApiResponse(status, headers, json.dumps(body).encode())) or ""
 
-    def complaint(interaction_id: object) -> str | None:
-        body = json.dumps([{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]).encode()
-        return watch.find_problem(endpoint, ApiResponse(200, headers, body))
 
-    assert complaint("1") is None
-    assert "1 is not of type 'string'" in (complaint(1) or "")
+def test_public_responses_are_checked_against_the_facts_about_the_public_api() -> None:
+    gateway = {"url": "wss://gateway.test"}
+
+    assert problem("get_gateway", 200, gateway) == ""
+    assert "'url' is a required property" in problem("get_gateway", 200, {})
+    assert "1 is not of type 'string'" in problem("get_gateway", 200, {"url": 1})
+    assert "declares 200 as its success status" in problem("get_gateway", 201, gateway)
+    assert "'message' is a required property" in problem("get_gateway", 401, {"code": 0})
+
+
+def test_first_party_responses_are_checked_against_our_own_document() -> None:
+    def failed(interaction_id: object) -> list[dict[str, object]]:
+        return [{"id": interaction_id, "type": 2, "channel_id": "1", "error": "x"}]
+
+    assert problem("list_failed_interactions", 200, failed("1")) == ""
+    assert "1 is not of type 'string'" in problem("list_failed_interactions", 200, failed(1))

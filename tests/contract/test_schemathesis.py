@@ -25,8 +25,8 @@ from hubbub.protocol.operation import Auth
 from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.endpoints import Endpoint
-from tests.contract.prepared import Prepared, prepare
-from tests.contract.seeds import Seed, Seeds, plant
+from tests.contract.prepared_guild import PreparedGuild, prepare_guild
+from tests.contract.seeds import Seed, Seeds, create_seeds
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, World, small_config
 
@@ -54,25 +54,25 @@ CHECKS = [
 
 
 @pytest.fixture
-async def prepared() -> AsyncIterator[Prepared]:
+async def prepared() -> AsyncIterator[PreparedGuild]:
     """A world without the `watch` fixture, because responses are checked against our own document here."""
     app = App(small_config(), clock=ControlledClock(NOW_MS, running=False))
     await app.start()
     async with aiohttp.ClientSession() as client:
         world = World(app, client)
-        yield await prepare(world)
+        yield await prepare_guild(world)
         await world.close()
     await app.stop()
 
 
 @pytest.mark.timeout(900)
-async def test_the_server_conforms_to_its_openapi_document(prepared: Prepared) -> None:
+async def test_the_server_conforms_to_its_openapi_document(prepared: PreparedGuild) -> None:
     document = (await prepared.world.request("GET", f"{prepared.world.url}/api/openapi.json")).ok()
     loop = asyncio.get_running_loop()
 
     # The server runs in this event loop, so the blocking client runs in a thread.
     succeeded: set[str] = set()
-    seeds = await plant(prepared)
+    seeds = await create_seeds(prepared)
     problems = await loop.run_in_executor(None, lambda: list(_problems(prepared, seeds, document, succeeded)))
 
     assert not problems, "\n".join(problems)
@@ -82,7 +82,7 @@ async def test_the_server_conforms_to_its_openapi_document(prepared: Prepared) -
     assert len(succeeded) >= SUCCEEDED_MIN, missed
 
 
-def _problems(prepared: Prepared, seeds: Seeds, document: dict[str, Any], succeeded: set[str]) -> Iterator[str]:
+def _problems(prepared: PreparedGuild, seeds: Seeds, document: dict[str, Any], succeeded: set[str]) -> Iterator[str]:
     schema = schemathesis.openapi.from_dict(document)
     schema.config.base_url = prepared.world.api
     endpoints = {each.name: each for each in prepared.world.app.table}
@@ -127,13 +127,13 @@ def _removes(operation: APIOperation[Any, Any, Any, Any]) -> bool:
 
 
 def _send_generated(
-    prepared: Prepared,
+    prepared: PreparedGuild,
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],
     mode: GenerationMode,
     succeeded: set[str],
 ) -> str | None:
-    real = prepared.values(endpoint)
+    real = prepared.path_values(endpoint)
     caller = prepared.bot if Auth.BOT in endpoint.operation.auth else prepared.guild.owner
 
     @settings(
@@ -162,7 +162,7 @@ def _send_generated(
 
 
 def _send_seed(
-    prepared: Prepared,
+    prepared: PreparedGuild,
     seed: Seed,
     endpoint: Endpoint,
     operation: APIOperation[Any, Any, Any, Any],

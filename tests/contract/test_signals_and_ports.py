@@ -10,7 +10,7 @@ import pytest
 
 from hubbub.server import app
 from hubbub.server.core.ports import MultiPort, Port, declared_ports
-from tests.contract.tables import SOURCE, files, name_of, tree
+from tests.contract.tables import SOURCE, display_path, parse_file, python_files
 
 SERVER = SOURCE / "server"
 REQUEST_NAME = re.compile(r"(Asked|Requested|Drafted|Presented|Checked)$")
@@ -22,9 +22,9 @@ def signals() -> list[type]:
     """Return every class in a `signals.py`, and every class that a slice listens to."""
     declared = {
         value
-        for path in files(SERVER)
+        for path in python_files(SERVER)
         if path.name == "signals.py"
-        for module in [importlib.import_module(name_of(path).removesuffix(".py").replace("/", "."))]
+        for module in [importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))]
         for value in vars(module).values()
         if isinstance(value, type) and value.__module__ == module.__name__
     }
@@ -48,10 +48,10 @@ def test_signals_are_facts(kind: type) -> None:
 
 def notifications() -> Iterator[tuple[str, ast.Call]]:
     """Yield file name and syntax tree of every `call.notify(...)`."""
-    for path in files(SERVER):
-        for node in ast.walk(tree(path)):
+    for path in python_files(SERVER):
+        for node in ast.walk(parse_file(path)):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "notify":
-                yield f"{name_of(path)}:{node.lineno}", node
+                yield f"{display_path(path)}:{node.lineno}", node
 
 
 def test_a_signal_is_constructed_where_it_is_raised_so_that_nothing_reads_it_afterwards() -> None:
@@ -67,10 +67,10 @@ def test_listeners_do_not_change_a_signal() -> None:
         for listener in part.listeners.values():
             code = listener.__code__  # type: ignore[attr-defined]
             parameter = code.co_varnames[1]
-            path = next(path for path in files(SERVER) if str(path) == code.co_filename)
-            for node in ast.walk(tree(path)):
+            path = next(path for path in python_files(SERVER) if str(path) == code.co_filename)
+            for node in ast.walk(parse_file(path)):
                 if isinstance(node, ast.FunctionDef | ast.Lambda) and node.lineno == code.co_firstlineno:
-                    changed += [f"{name_of(path)}:{line}" for line in _changes(node, parameter)]
+                    changed += [f"{display_path(path)}:{line}" for line in _changes(node, parameter)]
 
     assert changed == []
 
@@ -105,9 +105,9 @@ def test_the_check_finds_a_listener_that_changes_a_signal() -> None:
 def test_every_port_is_declared_by_a_slice() -> None:
     declared = [each for part in app.SLICES for each in declared_ports(part)]
     undeclared = []
-    for path in files(SERVER):
+    for path in python_files(SERVER):
         if "import port" in (text := path.read_text()) or "import multi_port" in text:
-            module = importlib.import_module(name_of(path).removesuffix(".py").replace("/", "."))
+            module = importlib.import_module(display_path(path).removesuffix(".py").replace("/", "."))
             undeclared += [
                 each.name
                 for each in vars(module).values()

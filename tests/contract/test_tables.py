@@ -10,7 +10,7 @@ from hubbub.protocol.operation import Auth
 from hubbub.protocol.resources import webhook_events
 from hubbub.server.app import SLICES
 from hubbub.server.core.endpoints import EndpointTable
-from tests.contract.tables import commands, events, operations, vocabulary
+from tests.contract.tables import commands, events, operations, resource_modules
 
 
 def test_every_declared_operation_has_exactly_one_handler() -> None:
@@ -71,7 +71,7 @@ def test_events_and_operations_are_declared_once(kind: str) -> None:
     else:
         # Several modules may import the same constant, but two constants must not have the same name.
         values = {
-            (name, id(value)) for module in vocabulary() for name, value in vars(module).items() if name.isupper()
+            (name, id(value)) for module in resource_modules() for name, value in vars(module).items() if name.isupper()
         }
         found = Counter(name.lower() for name, _ in values if name.lower() in operations())
 

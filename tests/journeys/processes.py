@@ -117,9 +117,9 @@ class Server:
 
 
 @contextlib.asynccontextmanager
-async def running(directory: Path, command: str, *flags: str) -> AsyncIterator[Server]:
+async def running(directory: Path, command: str, *flags: str, first: str = "") -> AsyncIterator[Server]:
     """Run a server during a block."""
-    server = Server(directory, command, *flags)
+    server = Server(directory, command, *flags, first=first)
     try:
         yield await server.start()
     finally:

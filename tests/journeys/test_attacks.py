@@ -237,6 +237,7 @@ PATHS: dict[str, tuple[int, int]] = {
     "/cdn/../../../../etc/passwd": NOT_FOUND,
     "/cdn/%2e%2e/%2e%2e/hubbub.sqlite3": NOT_FOUND,
     "/cdn/attachments/1/..%2f..%2fhubbub.sqlite3/x": NOT_FOUND,
+    "/cdn/attachments/%2e%2e%2f%2e%2e%2fetc/1/passwd": NOT_FOUND,
     "/nowhere": NOT_FOUND,
     "*": BAD_REQUEST,
 }
@@ -250,13 +251,6 @@ async def test_a_malformed_path_is_rejected(
     answer = await exchange(server, head("GET", path, alice))
     body = refused(answer)
     assert (answer[0], body["code"]) == expected
-
-
-async def test_an_attachment_path_outside_the_store_is_rejected(server: Server, alice: ApiUser) -> None:
-    answer = await exchange(server, head("GET", "/cdn/attachments/%2e%2e%2f%2e%2e%2fetc/1/passwd", alice))
-    body = refused(answer)
-    # Without a signing key no attachment exists; the first upload of any test creates the key.
-    assert (answer[0], body["code"]) in (NOT_FOUND, INVALID_FORM)
 
 
 QUERIES: dict[str, tuple[int, int]] = {

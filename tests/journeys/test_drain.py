@@ -43,8 +43,9 @@ async def test_a_terminated_server_drains(tmp_path: Path, client: aiohttp.Client
         stubborn = await GatewaySession(known["alice"], server.gateway).open()
         polite = await GatewaySession(known["bob"], server.gateway, compress="zlib-stream").open()
         reader, writer, rest = await begin_message(known["carol"], server, "in flight")
-        while await metric(known["carol"], "http_requests_active") == 0:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while await metric(known["carol"], "http_requests_active") == 0:
+                await asyncio.sleep(0.01)
         ended_at = asyncio.get_running_loop().time() + DRAIN_S
         server.terminate()
         for listener in (stubborn, polite):
@@ -95,8 +96,9 @@ async def test_an_unfinished_request_does_not_delay_shutdown_forever(
     async with running(tmp_path, "dev", *flags) as server:
         known = demo_users(client, server)
         _, writer, _ = await begin_message(known["carol"], server, "never")
-        while await metric(known["carol"], "http_requests_active") == 0:
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            while await metric(known["carol"], "http_requests_active") == 0:
+                await asyncio.sleep(0.01)
         server.terminate()
         assert await server.ended() == 0
         writer.close()

@@ -13,8 +13,8 @@ from tests.fixtures.validator import ResponseMonitor
 from tests.game import game
 from tests.journeys.processes import Server, running
 from tests.server.voice.caller import Caller, opus
-from tests.server.voice.lobby_caller import LobbyCaller, lobby_of
-from tests.server.voice.private_caller import PrivateCaller, direct
+from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
+from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
 from tests.world import World, befriend
 
 pytestmark = pytest.mark.xdist_group("many_processes")
@@ -57,17 +57,17 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     lounge = await guild.channel("Lounge", type=2)
     alice, bob = [Caller(world, await (await world.bot(guild)).connect(), guild, trust) for _ in range(2)]
     for caller in (alice, bob):
-        await caller.enter(lounge)
-        await caller.beat()
+        await caller.join_and_connect(lounge)
+        await caller.heartbeat()
     endpoint = alice.server["endpoint"]
     assert bob.server["endpoint"] == endpoint
     alice.send(opus("hello"))
-    assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
     (other,) = servers.keys() - {endpoint}
     stranger = Caller(world, bob.session, guild, trust)
     stranger.state, stranger.server = bob.state, {**bob.server, "endpoint": other}
     await stranger.open()
-    await stranger.say(0, stranger.identify_payload())
+    await stranger.send_json(0, stranger.identify_payload())
     assert await stranger.closed() == 4011
 
     # The voice server receives the platform's state: a muted user is silent, whichever process muted them.
@@ -95,7 +95,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
         await connect(caller)
     for one, two in ((alice, bob), (carol, dave)):
         one.send(opus("here"))
-        assert await two.hear() == (one.ready["ssrc"], opus("here"))
+        assert await two.receive_media() == (one.ready["ssrc"], opus("here"))
     (await played.backend.delete(f"/lobbies/{lobby}")).ok()
     for caller in (carol, dave):
         assert await caller.closed() == 4022
@@ -111,7 +111,7 @@ async def calls(world: World, trust: ssl.SSLContext, servers: dict[str, Server])
     # Without a voice server there is no endpoint.
     servers[other].terminate()
     assert await servers[other].ended() == 0
-    await bob.get_ticket(lounge)
+    await bob.join(lounge)
     assert bob.server["endpoint"] is None
     for caller in (alice, bob, carol, dave):
         await caller.close()
@@ -123,39 +123,39 @@ async def connect(caller: Caller) -> None:
     await caller.identify()
     await caller.discover()
     await caller.select()
-    await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
-    await caller.beat()
+    await caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
+    await caller.heartbeat()
     caller.number = 0
 
 
 async def meet(one: LobbyCaller, two: LobbyCaller, endpoint: str) -> int:
     """Send audio in a lobby whose call is on this server; the lobby's id determines the server."""
     for number in range(50):
-        lobby = await lobby_of(one.actor, two.actor, secret=f"lobby {number}")
-        await one.get_ticket(lobby)
+        lobby = await create_lobby(one.actor, two.actor, secret=f"lobby {number}")
+        await one.join(lobby)
         if one.server["endpoint"] == endpoint:
             break
         # The array state is enough; the call ends with the next one.
-        await one.ask()
+        await one.update_voice_state()
         await one.session.next("LOBBY_VOICE_STATE_UPDATE", lambda state: state["channel_id"] is None)
     await connect(one)
-    await two.enter(lobby)
-    await two.beat()
+    await two.join_and_connect(lobby)
+    await two.heartbeat()
     assert two.server["endpoint"] == endpoint
     one.send(opus("hello"))
-    assert await two.hear() == (one.ready["ssrc"], opus("hello"))
+    assert await two.receive_media() == (one.ready["ssrc"], opus("hello"))
     return lobby
 
 
 async def phone(one: PrivateCaller, two: PrivateCaller) -> None:
     """Start and end a private call between friends."""
     await befriend(one.actor, two.actor)
-    channel = await direct(one.actor, two.actor)
+    channel = await open_direct_channel(one.actor, two.actor)
     for caller in (one, two):
-        await caller.enter(channel)
-        await caller.beat()
+        await caller.join_and_connect(channel)
+        await caller.heartbeat()
     one.send(opus("hello"))
-    assert await two.hear() == (one.ready["ssrc"], opus("hello"))
+    assert await two.receive_media() == (one.ready["ssrc"], opus("hello"))
     (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": 2})).ok()
     for caller in (one, two):
         assert await caller.closed() == 4022

@@ -101,8 +101,9 @@ async def test_a_player_links_an_account_in_a_browser(world: World) -> None:
 
 
 async def _until(ready: Any) -> None:
-    while not ready():
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while not ready():
+            await asyncio.sleep(0.01)
 
 
 async def test_optional_authorization_fields_are_sent(world: World) -> None:

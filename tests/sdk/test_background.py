@@ -4,7 +4,6 @@ import asyncio
 import gc
 import socket
 import threading
-import time
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -161,8 +160,8 @@ async def test_host_names_are_resolved_in_a_background_thread(monkeypatch: pytes
 
 
 async def test_closing_does_not_wait_for_the_gateways_close_frame(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A client that stays open waits this long, which is far more than a destroyed one may take, even on a busy machine.
-    monkeypatch.setattr(sdk_gateway, "CLOSE_TIMEOUT_SECONDS", WAIT_TIMEOUT_SECONDS)
+    # A close that waits for the server would reach the deadline of this test.
+    monkeypatch.setattr(sdk_gateway, "CLOSE_TIMEOUT_SECONDS", 10 * WAIT_TIMEOUT_SECONDS)
     over = asyncio.Event()
 
     async def grant(_: web.Request) -> web.Response:
@@ -184,22 +183,18 @@ async def test_closing_does_not_wait_for_the_gateways_close_frame(monkeypatch: p
     app.router.add_get("/api/v10/gateway", gateway)
     app.router.add_get("/socket", greet)
 
-    def play(url: str) -> float:
+    def play(url: str) -> None:
         client, ended = Client(url), ResultRecorder()
         client.update_token(AuthorizationTokenType.BEARER, "x" * 20)
         client.connect()
         pump_until(client, lambda: client.get_status() is ClientStatus.CONNECTED)
         client.fetch_current_user(AuthorizationTokenType.BEARER, "x" * 20, ended)
-        started = time.monotonic()
         client.close()
-        took = time.monotonic() - started
         assert sdk_threads.network_threads() == set()
         sdk.run_callbacks()
         assert len(ended.types) == 1
-        return took
 
     async with TestServer(app) as server:
-        took = await asyncio.to_thread(play, str(server.make_url("/api/v10")))
+        async with asyncio.timeout(2 * WAIT_TIMEOUT_SECONDS):
+            await asyncio.to_thread(play, str(server.make_url("/api/v10")))
         over.set()
-
-    assert took < WAIT_TIMEOUT_SECONDS / 2

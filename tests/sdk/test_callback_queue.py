@@ -1,19 +1,14 @@
 """The game loop interface: callbacks run only inside the pump, on the game's thread."""
 
 import asyncio
-import contextlib
 import gc
-import json
 import os
 import random
 import socket
-import statistics
-import sys
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import psutil
@@ -25,12 +20,12 @@ from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, Clie
 from hubbub.sdk.merges import Merges
 from hubbub.sdk.voice import VoiceCalls
 from tests.sdk import sdk_threads
-from tests.sdk.frames import FRAMES, RUN_MAX_SECONDS
-from tests.sdk.players import Player, game, player
-from tests.sdk.test_presence import friends
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, World
+from tests.sdk.players import game, player
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 BEARER = AuthorizationTokenType.BEARER
+NEVER_MS = 3_600_000
+"""A timeout that no test reaches."""
 
 
 def pump_until(client: Client, ready: Callable[[], bool]) -> None:
@@ -396,7 +391,7 @@ async def test_a_client_can_be_destroyed_by_its_own_callback_in_any_status(world
 async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run every operation against a working and an unresponsive server.
 
-    No socket is used on the game's thread, and no frame waits for a response.
+    No socket is used on the game's thread, and all frames run while the requests to the second server are pending.
     """
     mary = await player(world, await game(world), connect=False)
     token = mary.tokens["access_token"]
@@ -410,34 +405,34 @@ async def test_the_games_thread_never_touches_a_socket(world: World, monkeypatch
         writer.close()
 
     server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    unreachable = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    unresponsive = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
 
-    def play(web_base: str, frames: int) -> tuple[threading.Thread, list[float]]:
-        walls = []
+    def play(web_base: str, frames: int, status: ClientStatus) -> tuple[threading.Thread, int]:
         client = Client(ClientCreateOptions(web_base=web_base))
+        client.set_http_request_timeout(NEVER_MS)
         client.update_token(BEARER, token, lambda _: client.connect())
+        pump_until(client, lambda: client.get_status() is status)
+        fetched = []
         for frame in range(frames):
-            started = time.perf_counter()
             client.run_callbacks()
-            client.fetch_current_user(BEARER, token)
+            fetched.append(client.fetch_current_user(BEARER, token))
             if client.get_status() is ClientStatus.READY:
                 client.create_or_join_lobby(f"secret {frame}")
                 client.update_rich_presence(sdk.Activity(name="Puddle", state=f"frame {frame}"))
             _ = client.get_relationships()
-            walls.append(time.perf_counter() - started)
             time.sleep(1 / 60)
+        pending = sum(not each.done for each in fetched)
         client.close()
         sdk.run_callbacks()
         # Compare the thread object: its id could have belonged to an earlier thread.
-        return threading.current_thread(), walls
+        return threading.current_thread(), pending
 
-    here, answered = await asyncio.to_thread(play, world.url, 60)
+    here, _ = await asyncio.to_thread(play, world.url, 60, ClientStatus.READY)
     assert {name for thread, name in touched if thread != here} >= {"send", "recv"}
-    there, unanswered = await asyncio.to_thread(play, unreachable, 30)
+    there, pending = await asyncio.to_thread(play, unresponsive, 30, ClientStatus.DISCONNECTED)
 
     assert [name for thread, name in touched if thread in (here, there)] == []
-    # Less than the 30-second request timeout, and far more than a frame takes on a busy machine.
-    assert max(*answered, *unanswered) < 15
+    assert pending == 30
     server.close()
     await mary.client.close()
 
@@ -452,92 +447,3 @@ def _recording(touched: list[tuple[threading.Thread, str]], name: str, function:
         return original(*args, **kwargs)
 
     return call
-
-
-@pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-async def test_a_frame_never_waits_for_the_network(world: World) -> None:
-    """Run 1,000 frames at 60 per second, with about one event each: the 99th percentile of the pump stays within 2 ms.
-
-    CPU time is always checked, wall-clock time only on an idle machine. On a busy machine, the delay that the counting
-    process measures at the same time is allowed on top.
-    """
-    mary, zoe = await friends(world)
-    rob = await world.user("rob")
-    lobby_id = await mary.client.create_or_join_lobby("pond")
-    await zoe.client.create_or_join_lobby("pond")
-    await zoe.client.disconnect()
-    async with start_process("play") as playing, start_process("count") as counting:
-        task = {"web_base": world.url, "token": zoe.tokens["access_token"]}
-        assert playing.stdin is not None
-        playing.stdin.write(json.dumps(task).encode() + b"\n")
-        assert await next_line(playing) == "ready"
-        talking = asyncio.create_task(traffic(mary, zoe, rob, lobby_id))
-        measured = await next_line(playing)
-        talking.cancel()
-        assert counting.stdin is not None
-        counting.stdin.close()
-        elsewhere = await next_line(counting)
-    with contextlib.suppress(asyncio.CancelledError):
-        await talking
-
-    walls, bare, received = percentile(measured["walls"]), percentile(measured["bare"]), measured["heard"]
-    assert sum(received.values()) >= 0.9 * FRAMES, received
-    assert received.keys() == {"message_created", "relationship_created", "relationship_deleted", "user_updated"}
-    cpus = percentile(measured["cpus"])
-    assert cpus <= 0.002, f"p99 of the pump's CPU time {cpus * 1000:.2f} ms"
-    # An idle machine may have three disturbed frames in a thousand.
-    idle = percentile(elsewhere, 0.997) <= statistics.median(elsewhere) + 0.0005
-    allowed = 0.002 if idle else 0.002 + 4 * bare
-    assert walls <= allowed, (
-        f"p99 of the pump {walls * 1000:.2f} ms, of counting {bare * 1000:.2f} ms, on {'an idle' if idle else 'a busy'} machine"
-    )
-    await mary.client.close()
-    await zoe.client.close()
-
-
-async def traffic(mary: Player, zoe: Player, rob: Actor, lobby_id: int) -> None:
-    """Cause about 60 events per second: lobby messages, presence updates and friend requests."""
-    loop = asyncio.get_running_loop()
-    number, turn_at = 0, loop.time()
-    while True:
-        number += 1
-        if number % 80 == 1:
-            # Of the updates that wait for the rate limit, only the newest is sent.
-            mary.client.update_rich_presence(sdk.Activity(name="Puddle", state=f"jump {number}"))
-        await mary.client.send_lobby_message(lobby_id, f"splash {number}")
-        (await rob.put(f"/users/@me/relationships/{zoe.id}", json={})).ok()
-        (await rob.delete(f"/users/@me/relationships/{zoe.id}")).ok()
-        turn_at = max(turn_at + 1 / 20, loop.time())
-        await asyncio.sleep(turn_at - loop.time())
-
-
-@contextlib.asynccontextmanager
-async def start_process(command: str) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Start a process of `tests.sdk.frames`."""
-    root = Path(__file__).parents[2]
-    pipe = asyncio.subprocess.PIPE
-    arguments = ("-m", "tests.sdk.frames", command)
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *arguments, cwd=root, stdin=pipe, stdout=pipe, limit=1 << 24
-    )
-    try:
-        yield process
-    finally:
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-        await process.wait()
-
-
-async def next_line(process: asyncio.subprocess.Process) -> Any:
-    """Return the next line of a process."""
-    assert process.stdout is not None
-    async with asyncio.timeout(RUN_MAX_SECONDS + WAIT_TIMEOUT_SECONDS):
-        line = await process.stdout.readline()
-    assert line, "the process ended without output"
-    return json.loads(line)
-
-
-def percentile(values: list[float], share: float = 0.99) -> float:
-    """Return the value below which this share of the values lies."""
-    return sorted(values)[int(len(values) * share)]

@@ -73,9 +73,8 @@ def destroy_while(
     ended = ResultRecorder()
     for _ in range(3):
         client.fetch_current_user(BEARER, token, ended)
-    started = time.monotonic()
+    # The requests are delayed by LATE_MS, so they would succeed if closing waited for them.
     client.close()
-    assert time.monotonic() - started < LATE_MS / 1000
     sdk.run_callbacks()
     client.run_callbacks()
     return ended

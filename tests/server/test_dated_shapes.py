@@ -10,18 +10,9 @@ from hubbub.protocol.ids import Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.talk.messages import components
 from tests.media import data_uri, png
-from tests.world import Actor, World
+from tests.world import Actor, Bearer, World
 
 ROW = {"type": 1, "components": [{"type": 2, "style": 6, "sku_id": "123"}]}
-
-
-class Bearer(Actor):
-    """An application acting for a user."""
-
-    @property
-    def header(self) -> str:
-        """The Authorization header."""
-        return f"Bearer {self.token}"
 
 
 async def bearer(world: World, user: Actor, *scopes: str) -> Bearer:

@@ -15,8 +15,8 @@ from hubbub.server.app import App
 from hubbub.server.core.clock import ControlledClock
 from hubbub.server.core.config import ActivitiesConfig
 from hubbub.server.places import activity_instances
-from tests.server.activities.upstream import HOST, Stage, Upstream
-from tests.server.activities.upstream import stage as make_stage
+from tests.server.activities.upstream import HOST, ProxiedActivity, Upstream
+from tests.server.activities.upstream import create_proxied_activity as make_stage
 from tests.web.conftest import Opener
 from tests.web.polling import wait_until
 from tests.world import NOW_MS, World, small_config
@@ -50,7 +50,7 @@ window.addEventListener("message", ({data, origin, source}) => {
 
 
 @pytest.fixture
-async def played() -> AsyncIterator[Stage]:
+async def played() -> AsyncIterator[ProxiedActivity]:
     """A served activity with its own web server."""
     upstream = Upstream()
     await upstream.open()
@@ -70,10 +70,10 @@ async def played() -> AsyncIterator[Stage]:
     await upstream.close()
 
 
-async def test_an_activity_runs_in_the_frame_of_another_site(played: Stage, chromium: Opener) -> None:
+async def test_an_activity_runs_in_the_frame_of_another_site(played: ProxiedActivity, chromium: Opener) -> None:
     world, upstream = played.world, played.upstream
-    upstream.answer = web.Response(text=ACTIVITY, content_type="text/html", headers={"X-Frame-Options": "DENY"})
-    await played.map(
+    upstream.response = web.Response(text=ACTIVITY, content_type="text/html", headers={"X-Frame-Options": "DENY"})
+    await played.set_url_map(
         ("/api", f"{upstream.target}/server"),
         ("/socket", f"{upstream.target}/socket"),
         ("/", f"{upstream.target}/answer"),
@@ -106,13 +106,15 @@ async def test_an_activity_runs_in_the_frame_of_another_site(played: Stage, chro
     signed = dict(received_event["token"]["headers"])
     assert "X-Discord-Proxy-Payload" in signed
     assert "hubbub_proxy_ticket" not in json.dumps(signed)
-    assert all("X-Discord-Proxy-Payload" in request.headers for request in upstream.seen if "socket" in request.path)
+    assert all(
+        "X-Discord-Proxy-Payload" in request.headers for request in upstream.requests if "socket" in request.path
+    )
 
 
-async def test_other_sites_cannot_frame_an_activity(played: Stage, chromium: Opener) -> None:
+async def test_other_sites_cannot_frame_an_activity(played: ProxiedActivity, chromium: Opener) -> None:
     world, elsewhere = played.world, played.upstream
     frame = f"http://{played.host}:{world.url.rpartition(':')[2]}/.platform/frame.html"
-    elsewhere.answer = web.Response(text=HOSTING % frame, content_type="text/html")
+    elsewhere.response = web.Response(text=HOSTING % frame, content_type="text/html")
     refused: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async with chromium() as page:
@@ -124,4 +126,4 @@ async def test_other_sites_cannot_frame_an_activity(played: Stage, chromium: Ope
         page.on("console", note)
         await page.goto(f"http://{elsewhere.target}/answer")
         assert world.url in await asyncio.wait_for(refused, 20)
-    assert [request.path for request in elsewhere.seen if request.path != "/favicon.ico"] == ["/answer"]
+    assert [request.path for request in elsewhere.requests if request.path != "/favicon.ico"] == ["/answer"]

@@ -28,8 +28,8 @@ class RecordedResponse(msgspec.Struct, frozen=True):
     operation: str
     """The operation ID."""
     status: int
-    valid: bool | None
-    """Whether the response matches the public description; None if the description was not available."""
+    valid: bool
+    """Whether the response matches the public description."""
     test: str
 
 
@@ -112,7 +112,7 @@ def ledger(
     succeeded: dict[str, set[str]] = {}
     rejected: set[str] = set()
     for response in traffic:
-        if response.valid is not True:
+        if not response.valid:
             continue
         if response.status < 400:
             succeeded.setdefault(response.operation, set()).add(response.test)

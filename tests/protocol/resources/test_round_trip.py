@@ -13,7 +13,7 @@ from hubbub.protocol import codec, errors
 from hubbub.protocol.images import ImageData
 from hubbub.protocol.operation import Auth, Operation, operations_of
 from hubbub.protocol.sounds import SoundData
-from tests.contract.tables import operations, vocabulary
+from tests.contract.tables import operations, resource_modules
 
 BIG = 1_234_567_890_123_456_789
 DEPTH_MAX = 3
@@ -106,7 +106,7 @@ def short_name(module: ModuleType) -> str:
     return module.__name__.rpartition(".")[2]
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
+@pytest.mark.parametrize("module", resource_modules(), ids=short_name)
 def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
     for model in models(module):
         for full in (True, False):
@@ -120,7 +120,7 @@ def test_each_model_survives_a_round_trip(module: ModuleType) -> None:
                 assert type(getattr(decoded, name)) is type(getattr(original, name)), f"{model}.{name}"
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
+@pytest.mark.parametrize("module", resource_modules(), ids=short_name)
 def test_each_model_ignores_unknown_keys_and_has_a_docstring(module: ModuleType) -> None:
     for model in models(module):
         body = msgspec.json.decode(codec.encode(sample(inspect.type_info(model), full=True)))
@@ -132,7 +132,7 @@ def test_each_model_ignores_unknown_keys_and_has_a_docstring(module: ModuleType)
         assert not model.__doc__.startswith(model.__name__), model
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=short_name)
+@pytest.mark.parametrize("module", resource_modules(), ids=short_name)
 def test_queries_decode_from_text(module: ModuleType) -> None:
     for name, operation in operations_of(module):
         if operation.query is NoneType:

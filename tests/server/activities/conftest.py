@@ -11,7 +11,7 @@ import pytest
 if TYPE_CHECKING:
     from hubbub.server.core.config import Config
     from tests.fixtures.validator import ResponseMonitor
-    from tests.server.activities.upstream import Stage, Upstream
+    from tests.server.activities.upstream import ProxiedActivity, Upstream
     from tests.world import World
 
 
@@ -62,21 +62,21 @@ async def upstream() -> "AsyncIterator[Upstream]":
 
 
 @pytest.fixture
-async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIterator[Stage]":
+async def activity(watch: "ResponseMonitor", upstream: "Upstream") -> "AsyncIterator[ProxiedActivity]":
     """A proxied activity on the in-memory store."""
     from tests.server.activities import upstream as upstream_module
     from tests.world import small_config
 
     async with running(with_activities(small_config())) as world:
-        yield await upstream_module.stage(world, upstream)
+        yield await upstream_module.create_proxied_activity(world, upstream)
 
 
 @pytest.fixture
 async def store_activity(
     watch: "ResponseMonitor", upstream: "Upstream", store_config: "Config"
-) -> "AsyncIterator[Stage]":
+) -> "AsyncIterator[ProxiedActivity]":
     """A proxied activity, once on each store."""
     from tests.server.activities import upstream as upstream_module
 
     async with running(with_activities(store_config)) as world:
-        yield await upstream_module.stage(world, upstream)
+        yield await upstream_module.create_proxied_activity(world, upstream)

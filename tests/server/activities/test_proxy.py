@@ -11,13 +11,13 @@ from hubbub.protocol import changes
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.server.core.config import ActivitiesConfig
 from tests.server.activities.conftest import running, with_activities
-from tests.server.activities.upstream import HOST, Stage, Upstream
-from tests.server.activities.upstream import stage as create_activity
+from tests.server.activities.upstream import HOST, ProxiedActivity, Upstream
+from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, World, small_config
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
-async def test_every_method_is_forwarded_with_its_body(activity: Stage, method: str) -> None:
+async def test_every_method_is_forwarded_with_its_body(activity: ProxiedActivity, method: str) -> None:
     got = await activity.echo("/a/b%20c?x=1&y=%2F", method, data=b"\x00hello" if method != "GET" else None)
 
     assert (got.method, got.path) == (method, "/a/b%20c?x=1&y=%2F")
@@ -25,15 +25,15 @@ async def test_every_method_is_forwarded_with_its_body(activity: Stage, method: 
     assert got.headers["Host"] == activity.upstream.target
 
 
-async def test_a_head_response_has_no_body(activity: Stage) -> None:
-    answer = await activity.ask("/large?bytes=500", "HEAD")
+async def test_a_head_response_has_no_body(activity: ProxiedActivity) -> None:
+    answer = await activity.request("/large?bytes=500", "HEAD")
 
     assert (answer.status, answer.headers["Content-Length"], answer.body) == (200, "500", b"")
 
 
-async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_activity: Stage) -> None:
+async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_activity: ProxiedActivity) -> None:
     activity, target = store_activity, store_activity.upstream.target
-    await activity.map(
+    await activity.set_url_map(
         ("/api/{version}/users", f"{target}/people/{{version}}"),
         ("/api", f"{target}/server"),
         ("/api/late", f"{target}/never"),
@@ -51,12 +51,12 @@ async def test_mappings_apply_in_order_and_placeholders_are_filled_in(store_acti
         "/.proxy": "/www/",
     }.items():
         assert (await activity.echo(path)).path == forwarded, path
-    await activity.map(("/api", target))
-    assert (await activity.ask("/")).status == 404
+    await activity.set_url_map(("/api", target))
+    assert (await activity.request("/")).status == 404
     assert (await activity.echo("/api/x")).path == "/x"
 
 
-async def test_hosts_without_an_activity_respond_with_404(store_activity: Stage) -> None:
+async def test_hosts_without_an_activity_respond_with_404(store_activity: ProxiedActivity) -> None:
     activity = store_activity
     other = await activity.world.bot()
     (await other.post(f"/applications/{other.application_id}/proxy-config", json={"url_map": []})).ok()
@@ -68,18 +68,18 @@ async def test_hosts_without_an_activity_respond_with_404(store_activity: Stage)
         f"a.{activity.host}",
         f"9{'9' * 30}.{HOST}",
     ):
-        answer = await activity.ask("/", headers={"Host": host})
+        answer = await activity.request("/", headers={"Host": host})
         assert (answer.status, answer.headers["Content-Type"]) == (404, "text/html; charset=utf-8"), host
         assert "There is no activity at this address" in answer.body.decode()
         # The API is not available on these hosts either.
-        assert (await activity.ask("/api/v10/gateway", headers={"Host": host})).status == 404
+        assert (await activity.request("/api/v10/gateway", headers={"Host": host})).status == 404
     assert (
         await activity.echo("/api/v10/gateway", headers={"Host": f"{activity.host.upper()}.:8080"})
     ).path == "/api/v10/gateway"
-    assert (await activity.ask("/api/v10/gateway", headers={"Host": HOST})).json["url"].startswith("ws")
+    assert (await activity.request("/api/v10/gateway", headers={"Host": HOST})).json["url"].startswith("ws")
 
 
-async def test_a_disabled_activity_is_not_served(store_activity: Stage) -> None:
+async def test_a_disabled_activity_is_not_served(store_activity: ProxiedActivity) -> None:
     world, upstream = store_activity.world, store_activity.upstream
     alice = await world.user()
     application = (await alice.post("/applications", json={"name": "Game"})).ok()
@@ -88,28 +88,28 @@ async def test_a_disabled_activity_is_not_served(store_activity: Stage) -> None:
     body = {"url_map": [{"prefix": "/", "target": upstream.target}]}
     (await alice.post(f"{path}/proxy-config", json=body)).ok()
 
-    assert (await store_activity.ask("/", headers=host)).status == 404
+    assert (await store_activity.request("/", headers=host)).status == 404
     (await alice.patch(path, json={"activities": True})).ok()
-    assert (await store_activity.ask("/", headers=host)).status == 200
+    assert (await store_activity.request("/", headers=host)).status == 200
     (await alice.patch(path, json={"activities": False})).ok()
-    assert (await store_activity.ask("/", headers=host)).status == 404
+    assert (await store_activity.request("/", headers=host)).status == 404
 
 
 @pytest.mark.parametrize(
     "path", ["/../x", "/a/../x", "/a/%2e%2E/x", "/.%2e", "/a/.", "/.platform/x", "/.proxy/.platform/x"]
 )
-async def test_path_traversal_is_rejected(activity: Stage, path: str) -> None:
-    await activity.map(("/", f"{activity.upstream.target}/www"))
+async def test_path_traversal_is_rejected(activity: ProxiedActivity, path: str) -> None:
+    await activity.set_url_map(("/", f"{activity.upstream.target}/www"))
     reader, writer = await asyncio.open_connection("127.0.0.1", int(activity.world.url.rpartition(":")[2]))
     writer.write(f"GET {path} HTTP/1.1\r\nHost: {activity.host}\r\nConnection: close\r\n\r\n".encode())
     head = await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)
     writer.close()
 
     assert head.split()[1] == (b"404" if "platform" in path else b"400")
-    assert not activity.upstream.seen
+    assert not activity.upstream.requests
 
 
-async def test_forwarded_request_headers_do_not_identify_the_client(activity: Stage) -> None:
+async def test_forwarded_request_headers_do_not_identify_the_client(activity: ProxiedActivity) -> None:
     got = await activity.echo(
         "/",
         headers={
@@ -145,7 +145,7 @@ async def test_forwarded_request_headers_do_not_identify_the_client(activity: St
     assert (got.headers["Accept-Language"], got.headers["Origin"]) == ("de", f"http://{activity.host}")
 
 
-async def test_response_headers_allow_embedding_in_a_frame(activity: Stage) -> None:
+async def test_response_headers_allow_embedding_in_a_frame(activity: ProxiedActivity) -> None:
     page = aiohttp.web.Response(
         status=201,
         text="<p>hello</p>",
@@ -161,8 +161,8 @@ async def test_response_headers_allow_embedding_in_a_frame(activity: Stage) -> N
             "X-Game": "yes",
         },
     )
-    activity.upstream.answer = page
-    answer = await activity.ask("/answer")
+    activity.upstream.response = page
+    answer = await activity.request("/answer")
 
     assert (answer.status, answer.body, answer.headers["X-Game"]) == (201, b"<p>hello</p>", "yes")
     removed = {"X-Frame-Options", "Strict-Transport-Security", "Cache-Control", "ETag", "Last-Modified", "Expires"}
@@ -174,14 +174,14 @@ async def test_response_headers_allow_embedding_in_a_frame(activity: Stage) -> N
     assert f"{web_url}/cdn/avatars/" in policy["img-src"]
     assert "'unsafe-eval'" in policy["script-src"]
 
-    activity.upstream.answer = aiohttp.web.Response(
+    activity.upstream.response = aiohttp.web.Response(
         body=b"x", content_type="image/png", headers={"Cache-Control": "max-age=600", "ETag": '"1"'}
     )
-    answer = await activity.ask("/answer")
+    answer = await activity.request("/answer")
     assert (answer.headers["Cache-Control"], answer.headers["ETag"]) == ("max-age=600", '"1"')
 
 
-async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: Stage) -> None:
+async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: ProxiedActivity) -> None:
     answer = aiohttp.web.Response()
     for cookie in (
         "id=1; Domain=game.example.org; Path=/deep; SameSite=Strict; HttpOnly; Max-Age=60",
@@ -190,9 +190,9 @@ async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: Stag
         "__Host-hubbub_proxy_ticket=mine; Secure",
     ):
         answer.headers.add("Set-Cookie", cookie)
-    activity.upstream.answer = answer
+    activity.upstream.response = answer
 
-    got = (await activity.ask("/answer")).headers.getall("Set-Cookie")
+    got = (await activity.request("/answer")).headers.getall("Set-Cookie")
 
     assert got == [
         "id=1; HttpOnly; Max-Age=60; Path=/; Secure; SameSite=None; Partitioned",
@@ -218,47 +218,47 @@ async def test_cookies_of_the_target_are_set_on_the_activity_host(activity: Stag
     ],
 )
 async def test_redirects_are_rewritten_to_the_activity_host_where_possible(
-    activity: Stage, path: str, location: str, expected: str
+    activity: ProxiedActivity, path: str, location: str, expected: str
 ) -> None:
     origin = f"http://{activity.upstream.target}"
-    await activity.map(("/api", f"{activity.upstream.target}/dir"), ("/", activity.upstream.target))
-    activity.upstream.answer = aiohttp.web.Response(status=307, headers={"Location": location.format(origin=origin)})
+    await activity.set_url_map(("/api", f"{activity.upstream.target}/dir"), ("/", activity.upstream.target))
+    activity.upstream.response = aiohttp.web.Response(status=307, headers={"Location": location.format(origin=origin)})
 
-    answer = await activity.ask(path)
+    answer = await activity.request(path)
 
     assert (answer.status, answer.headers["Location"]) == (307, expected.format(origin=origin))
-    assert len(activity.upstream.seen) == 1
+    assert len(activity.upstream.requests) == 1
 
 
-async def test_compressed_responses_are_forwarded_unchanged(activity: Stage) -> None:
+async def test_compressed_responses_are_forwarded_unchanged(activity: ProxiedActivity) -> None:
     compressed = gzip.compress(b"hello" * 100)
-    activity.upstream.answer = aiohttp.web.Response(
+    activity.upstream.response = aiohttp.web.Response(
         body=compressed, content_type="text/plain", headers={"Content-Encoding": "gzip"}
     )
 
-    answer = await activity.ask("/answer", headers={"Accept-Encoding": "gzip"})
+    answer = await activity.request("/answer", headers={"Accept-Encoding": "gzip"})
     assert (answer.headers["Content-Encoding"], answer.body) == ("gzip", compressed)
-    assert activity.upstream.seen[-1].headers["Accept-Encoding"] == "gzip"
+    assert activity.upstream.requests[-1].headers["Accept-Encoding"] == "gzip"
     # A compressed request body is decompressed, and its Content-Encoding removed.
     got = await activity.echo("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
     assert got.body == "hello" * 100
     assert "Content-Encoding" not in got.headers
 
 
-async def test_a_response_is_streamed(activity: Stage) -> None:
-    async with activity.world.client.get(activity.world.url + "/stream", **activity.options({})) as response:
+async def test_a_response_is_streamed(activity: ProxiedActivity) -> None:
+    async with activity.world.client.get(activity.world.url + "/stream", **activity.request_options({})) as response:
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             assert await response.content.readany() == b"data: one\n\n"
-            activity.upstream.go.set()
+            activity.upstream.release.set()
             assert await response.content.read() == b"data: two\n\n"
         assert response.headers["Content-Type"] == "text/event-stream"
 
 
-async def test_a_request_body_is_streamed(activity: Stage) -> None:
+async def test_a_request_body_is_streamed(activity: ProxiedActivity) -> None:
     async def body():  # type: ignore[no-untyped-def]
         yield b"first"
         # The upstream receives the headers before the rest of the body is sent.
-        await activity.upstream.until(lambda: bool(activity.upstream.seen))
+        await activity.upstream.wait_until(lambda: bool(activity.upstream.requests))
         yield b" second"
 
     got = await activity.echo("/", "POST", data=body(), headers={"Expect": "100-continue"})
@@ -266,28 +266,28 @@ async def test_a_request_body_is_streamed(activity: Stage) -> None:
     assert "Expect" not in got.headers
 
 
-async def test_an_aborted_response_is_not_completed(activity: Stage) -> None:
-    async with activity.world.client.get(activity.world.url + "/broken", **activity.options({})) as response:
+async def test_an_aborted_response_is_not_completed(activity: ProxiedActivity) -> None:
+    async with activity.world.client.get(activity.world.url + "/broken", **activity.request_options({})) as response:
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
             await response.content.readany()
-            activity.upstream.go.set()
+            activity.upstream.release.set()
             with pytest.raises(aiohttp.ClientPayloadError):
                 await response.content.read()
 
 
-async def test_a_client_disconnect_aborts_the_upstream_request(activity: Stage) -> None:
-    task = asyncio.create_task(activity.ask("/slow"))
-    await activity.upstream.until(lambda: bool(activity.upstream.seen))
+async def test_a_client_disconnect_aborts_the_upstream_request(activity: ProxiedActivity) -> None:
+    task = asyncio.create_task(activity.request("/slow"))
+    await activity.upstream.wait_until(lambda: bool(activity.upstream.requests))
     task.cancel()
 
-    await activity.upstream.until(lambda: activity.upstream.cut == 1)
+    await activity.upstream.wait_until(lambda: activity.upstream.aborted_requests == 1)
     assert (await activity.echo("/")).path == "/"
 
 
-async def test_an_unreachable_target_responds_with_an_error_page(activity: Stage) -> None:
+async def test_an_unreachable_target_responds_with_an_error_page(activity: ProxiedActivity) -> None:
     await activity.upstream.close()
 
-    answer = await activity.ask("/")
+    answer = await activity.request("/")
     assert (answer.status, answer.headers["Content-Type"]) == (502, "text/html; charset=utf-8")
     assert "cannot be reached" in answer.body.decode()
     assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'; frame-ancestors 'self' http")
@@ -296,10 +296,10 @@ async def test_an_unreachable_target_responds_with_an_error_page(activity: Stage
     assert caught.value.status == 502
 
 
-async def test_an_unresolvable_target_responds_with_502(activity: Stage) -> None:
-    await activity.map(("/", "nothing.invalid"))
+async def test_an_unresolvable_target_responds_with_502(activity: ProxiedActivity) -> None:
+    await activity.set_url_map(("/", "nothing.invalid"))
 
-    assert (await activity.ask("/")).status == 502
+    assert (await activity.request("/")).status == 502
 
 
 @pytest.fixture
@@ -313,59 +313,61 @@ async def limited_activity(watch: object, upstream: Upstream) -> object:
 async def test_a_slow_target_times_out(watch: object, upstream: Upstream) -> None:
     async with running(with_activities(small_config(), timeout_ms=500)) as world:
         activity = await create_activity(world, upstream)
-        answer = await activity.ask("/slow")
+        answer = await activity.request("/slow")
 
         assert answer.status == 504
         assert "did not respond in time" in answer.body.decode()
-        await upstream.until(lambda: upstream.cut == len(upstream.seen))
+        await upstream.wait_until(lambda: upstream.aborted_requests == len(upstream.requests))
         reader, writer = await asyncio.open_connection("127.0.0.1", int(world.url.rpartition(":")[2]))
         writer.write(f"POST / HTTP/1.1\r\nHost: {activity.host}\r\nContent-Length: 9\r\n\r\nhalf".encode())
         assert (await asyncio.wait_for(reader.readline(), WAIT_TIMEOUT_SECONDS)).split()[1] == b"408"
         writer.close()
-        async with world.client.get(world.url + "/stream", **activity.options({})) as response:
+        async with world.client.get(world.url + "/stream", **activity.request_options({})) as response:
             # On a busy machine even the response headers may exceed the timeout.
             if response.status != 504:
                 with pytest.raises(aiohttp.ClientPayloadError):
                     await asyncio.wait_for(response.read(), WAIT_TIMEOUT_SECONDS)
-        await upstream.until(lambda: upstream.cut == len(upstream.seen))
+        await upstream.wait_until(lambda: upstream.aborted_requests == len(upstream.requests))
 
 
-async def test_oversized_bodies_are_not_forwarded(limited_activity: Stage) -> None:
-    assert (await limited_activity.ask("/", "POST", data=b"x" * 2049)).status == 413
-    assert not limited_activity.upstream.seen
+async def test_oversized_bodies_are_not_forwarded(limited_activity: ProxiedActivity) -> None:
+    assert (await limited_activity.request("/", "POST", data=b"x" * 2049)).status == 413
+    assert not limited_activity.upstream.requests
     assert len((await limited_activity.echo("/", "POST", data=b"x" * 2048)).body) == 2048
 
     async def body():  # type: ignore[no-untyped-def]
         for _ in range(3):
             yield b"x" * 1000
 
-    assert (await limited_activity.ask("/", "POST", data=body())).status == 413
+    assert (await limited_activity.request("/", "POST", data=body())).status == 413
     compressed = gzip.compress(b"x" * 100_000)
     assert (
-        await limited_activity.ask("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
+        await limited_activity.request("/", "POST", data=compressed, headers={"Content-Encoding": "gzip"})
     ).status == 413
-    assert (await limited_activity.ask("/", "POST", data=b"plain", headers={"Content-Encoding": "gzip"})).status == 400
-    assert (await limited_activity.ask("/large?bytes=4096")).status == 200
-    assert (await limited_activity.ask("/large?bytes=4097")).status == 502
+    assert (
+        await limited_activity.request("/", "POST", data=b"plain", headers={"Content-Encoding": "gzip"})
+    ).status == 400
+    assert (await limited_activity.request("/large?bytes=4096")).status == 200
+    assert (await limited_activity.request("/large?bytes=4097")).status == 502
 
 
-async def test_concurrent_requests_of_an_application_are_limited(limited_activity: Stage) -> None:
+async def test_concurrent_requests_of_an_application_are_limited(limited_activity: ProxiedActivity) -> None:
     async with limited_activity.connect("/socket") as socket:
         await socket.send_str("hello")
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == "hello"
-        answer = await limited_activity.ask("/")
+        answer = await limited_activity.request("/")
         assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-    await limited_activity.upstream.until(lambda: len(limited_activity.upstream.closed_with) == 1)
+    await limited_activity.upstream.wait_until(lambda: len(limited_activity.upstream.closed_with) == 1)
 
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while (await limited_activity.ask("/")).status == 503:
+        while (await limited_activity.request("/")).status == 503:
             await asyncio.sleep(0)
 
 
 async def test_private_targets_are_rejected_by_default(watch: object, upstream: Upstream) -> None:
     config = small_config(activities=ActivitiesConfig(proxy_host=HOST))
     async with running(config) as world:
-        activity = Stage(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
+        activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
         path = f"/applications/{activity.bot.application_id}/proxy-config"
         body = {"url_map": [{"prefix": "/", "target": upstream.target}]}
         answer = await activity.bot.post(path, json=body)
@@ -382,42 +384,42 @@ async def test_private_targets_are_rejected_by_default(watch: object, upstream: 
                 call.tx.run(insert, activity.bot.application_id, target)
 
             await world.write(store_mapping)
-            answer = await activity.ask("/")
+            answer = await activity.request("/")
             assert answer.status == 502, target
             assert "does not connect to" in answer.body.decode() or target.startswith("2130706433"), target
             with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
                 await activity.connect("/socket")
             assert caught.value.status == 502
-        assert not upstream.seen
+        assert not upstream.requests
 
 
 async def test_without_a_proxy_host_no_request_is_proxied(near_world: World, upstream: Upstream) -> None:
     activity = await create_activity(near_world, upstream)
 
-    assert (await activity.ask("/api/v10/gateway")).json["url"].startswith("ws")
-    assert (await activity.ask("/game.js")).status == 404
-    assert not upstream.seen
+    assert (await activity.request("/api/v10/gateway")).json["url"].startswith("ws")
+    assert (await activity.request("/game.js")).status == 404
+    assert not upstream.requests
 
 
 @pytest.mark.dated(changes.ACTIVITY_PROXY_PREFIX_REQUIRED, changes.ACTIVITY_PROXY_PREFIX_OPTIONAL)
-async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: Stage) -> None:
+async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: ProxiedActivity) -> None:
     activity, target = store_activity, store_activity.upstream.target
-    await activity.map(("/api", f"{target}/server"), ("/", target))
+    await activity.set_url_map(("/api", f"{target}/server"), ("/", target))
     required, optional = changes.ACTIVITY_PROXY_PREFIX_REQUIRED, changes.ACTIVITY_PROXY_PREFIX_OPTIONAL
 
     async def statuses() -> list[int]:
         answers = [
-            await activity.ask("/"),
-            await activity.ask("/game.js"),
-            await activity.ask("/api/token"),
-            await activity.ask("/login", "POST", data=b"x"),
-            await activity.ask("/.proxy/api/token"),
-            await activity.ask("/.proxy/login", "POST", data=b"x"),
+            await activity.request("/"),
+            await activity.request("/game.js"),
+            await activity.request("/api/token"),
+            await activity.request("/login", "POST", data=b"x"),
+            await activity.request("/.proxy/api/token"),
+            await activity.request("/.proxy/login", "POST", data=b"x"),
         ]
         return [answer.status for answer in answers]
 
     async def connect_source() -> str:
-        return (await activity.ask("/")).headers["Content-Security-Policy"].split("connect-src ")[1].split()[0]
+        return (await activity.request("/")).headers["Content-Security-Policy"].split("connect-src ")[1].split()[0]
 
     for now_ms, prefix_optional in (
         (required.at_ms - 1, True),
@@ -438,14 +440,14 @@ async def test_the_proxy_prefix_was_required_between_two_dates(store_activity: S
                 await activity.connect("/socket")
         async with activity.connect("/.proxy/socket"):
             pass
-    assert json.loads((await activity.ask("/.proxy/api/token")).body)["path"] == "/server/token"
+    assert json.loads((await activity.request("/.proxy/api/token")).body)["path"] == "/server/token"
 
 
-async def test_proxied_requests_have_their_own_metric_labels(activity: Stage) -> None:
-    await activity.ask("/")
-    await activity.ask("/", "PROPFIND")
-    activity.upstream.answer = aiohttp.web.Response(status=799)
-    assert (await activity.ask("/answer")).status == 799
+async def test_proxied_requests_have_their_own_metric_labels(activity: ProxiedActivity) -> None:
+    await activity.request("/")
+    await activity.request("/", "PROPFIND")
+    activity.upstream.response = aiohttp.web.Response(status=799)
+    assert (await activity.request("/answer")).status == 799
 
     text = (await activity.world.request("GET", f"{activity.world.url}/metrics")).body.decode()
     assert 'route="activity"' in text
@@ -453,13 +455,16 @@ async def test_proxied_requests_have_their_own_metric_labels(activity: Stage) ->
     assert 'status="799"' not in text
 
 
-async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: Stage) -> None:
-    page, script = await activity.ask("/.platform/frame.html?frame_id=1"), await activity.ask("/.platform/frame.js")
+async def test_the_frame_relay_is_embeddable_only_by_the_web_client(activity: ProxiedActivity) -> None:
+    page, script = (
+        await activity.request("/.platform/frame.html?frame_id=1"),
+        await activity.request("/.platform/frame.js"),
+    )
 
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"
     assert page.headers["Content-Security-Policy"].endswith(f"; frame-ancestors {activity.world.url}")
     assert f'data-host="{activity.world.url}"' in page.body.decode()
     assert script.headers["Content-Type"] == "text/javascript; charset=utf-8"
-    assert (await activity.ask("/.platform/frame.html", "POST")).status == 405
-    assert (await activity.ask("/.platform/frame.html", headers={"Host": f"1.{HOST}"})).status == 404
-    assert not activity.upstream.seen
+    assert (await activity.request("/.platform/frame.html", "POST")).status == 405
+    assert (await activity.request("/.platform/frame.html", headers={"Host": f"1.{HOST}"})).status == 404
+    assert not activity.upstream.requests

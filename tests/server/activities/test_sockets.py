@@ -6,12 +6,12 @@ import aiohttp
 import pytest
 
 from tests.server.activities.conftest import running, with_activities
-from tests.server.activities.upstream import Stage, Upstream
-from tests.server.activities.upstream import stage as create_activity
+from tests.server.activities.upstream import ProxiedActivity, Upstream
+from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import WAIT_TIMEOUT_SECONDS, small_config
 
 
-async def test_messages_are_forwarded_in_both_directions(activity: Stage) -> None:
+async def test_messages_are_forwarded_in_both_directions(activity: ProxiedActivity) -> None:
     async with activity.connect(
         "/game/socket?room=1", protocols=("go", "bridge"), headers={"Origin": "http://x"}
     ) as socket:
@@ -23,13 +23,13 @@ async def test_messages_are_forwarded_in_both_directions(activity: Stage) -> Non
         assert (await socket.receive(WAIT_TIMEOUT_SECONDS)).data == b"\x00\x01"
         assert len((await socket.receive(WAIT_TIMEOUT_SECONDS)).data) == 1_000_000
 
-    (request,) = activity.upstream.seen
+    (request,) = activity.upstream.requests
     assert request.raw_path == "/game/socket?room=1"
     assert request.headers["Host"] == activity.upstream.target
     assert request.headers["Origin"] == "http://x"
 
 
-async def test_a_target_may_accept_no_subprotocol(activity: Stage, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_target_may_accept_no_subprotocol(activity: ProxiedActivity, caplog: pytest.LogCaptureFixture) -> None:
     async with activity.connect("/socket", protocols=("bridge",)) as socket:
         assert socket.protocol is None
         await socket.send_str("hello")
@@ -38,10 +38,10 @@ async def test_a_target_may_accept_no_subprotocol(activity: Stage, caplog: pytes
     assert len([record for record in caplog.records if record.name == "aiohttp.websocket"]) == 1
 
 
-async def test_a_close_frame_is_forwarded(activity: Stage) -> None:
+async def test_a_close_frame_is_forwarded(activity: ProxiedActivity) -> None:
     socket = await activity.connect("/socket")
     await socket.close(code=4100, message=b"enough")
-    await activity.upstream.until(lambda: bool(activity.upstream.closed_with))
+    await activity.upstream.wait_until(lambda: bool(activity.upstream.closed_with))
     assert activity.upstream.closed_with == [(4100, "enough")]
 
     socket = await activity.connect("/socket")
@@ -50,19 +50,19 @@ async def test_a_close_frame_is_forwarded(activity: Stage) -> None:
     assert (message.type, message.data, message.extra) == (aiohttp.WSMsgType.CLOSE, 4321, "done")
 
 
-async def test_a_lost_client_closes_the_target_connection(activity: Stage) -> None:
+async def test_a_lost_client_closes_the_target_connection(activity: ProxiedActivity) -> None:
     socket = await activity.connect("/socket")
     socket._response.connection.transport.abort()
 
-    await activity.upstream.until(lambda: bool(activity.upstream.closed_with))
+    await activity.upstream.wait_until(lambda: bool(activity.upstream.closed_with))
     assert activity.upstream.closed_with[0][0] == 1011
     await socket.close()
 
 
-async def test_a_lost_target_closes_the_client_connection(activity: Stage) -> None:
+async def test_a_lost_target_closes_the_client_connection(activity: ProxiedActivity) -> None:
     socket = await activity.connect("/socket")
-    await activity.upstream.until(lambda: activity.upstream.sockets == 1)
-    transport = activity.upstream.seen[0].transport
+    await activity.upstream.wait_until(lambda: activity.upstream.sockets == 1)
+    transport = activity.upstream.requests[0].transport
     assert transport is not None
     transport.abort()
 
@@ -74,7 +74,7 @@ async def test_a_lost_target_closes_the_client_connection(activity: Stage) -> No
     ("status", "expected"), [(401, 403), (403, 403), (404, 404), (200, 502), (500, 502), (302, 502)]
 )
 async def test_a_failed_target_handshake_fails_the_client_handshake(
-    activity: Stage, status: int, expected: int
+    activity: ProxiedActivity, status: int, expected: int
 ) -> None:
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
         await activity.connect(f"/socket?refuse={status}")
@@ -82,11 +82,11 @@ async def test_a_failed_target_handshake_fails_the_client_handshake(
     assert caught.value.status == expected
 
 
-async def test_an_incomplete_handshake_is_rejected(activity: Stage) -> None:
-    answer = await activity.ask("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
+async def test_an_incomplete_handshake_is_rejected(activity: ProxiedActivity) -> None:
+    answer = await activity.request("/socket", headers={"Upgrade": "websocket", "Connection": "Upgrade"})
 
     assert answer.status == 400
-    assert not activity.upstream.seen
+    assert not activity.upstream.requests
 
 
 async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, upstream: Upstream) -> None:
@@ -99,5 +99,5 @@ async def test_stopping_the_server_closes_both_sides_with_1001(watch: object, up
         message = await socket.receive(WAIT_TIMEOUT_SECONDS)
         assert (message.type, message.data) == (aiohttp.WSMsgType.CLOSE, 1001)
         await stopping
-    await upstream.until(lambda: bool(upstream.closed_with))
+    await upstream.wait_until(lambda: bool(upstream.closed_with))
     assert upstream.closed_with[0][0] == 1001

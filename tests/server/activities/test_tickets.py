@@ -12,15 +12,15 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from hubbub.server.core.config import Config
 from hubbub.server.places import activity_instances
 from hubbub.server.transports.activities import headers
-from tests.server.activities.upstream import Echo, Stage
-from tests.server.activities.upstream import stage as create_activity
+from tests.server.activities.upstream import Echo, ProxiedActivity
+from tests.server.activities.upstream import create_proxied_activity as create_activity
 from tests.world import Actor
 
 HALF_HOUR = 1_800_000
 SIGNED = ("X-Signature-Ed25519", "X-Signature-Timestamp", "X-Discord-Proxy-Payload")
 
 
-async def launch(activity: Stage, actor: Actor, session_id: str = "") -> str:
+async def launch(activity: ProxiedActivity, actor: Actor, session_id: str = "") -> str:
     """Launch the activity in a new guild of `actor` and return the instance id."""
     guild = await activity.world.guild(actor)
     launch_arguments = (activity.bot.application_id, actor.id, guild.general, guild.id)
@@ -30,13 +30,13 @@ async def launch(activity: Stage, actor: Actor, session_id: str = "") -> str:
     return str(launched.composite_id)
 
 
-async def create_ticket(activity: Stage, actor: Actor, **body: Any) -> str:
+async def create_ticket(activity: ProxiedActivity, actor: Actor, **body: Any) -> str:
     """Create a proxy ticket."""
     path = f"/applications/{activity.bot.application_id}/proxy-tickets"
     return str((await actor.post(path, json=body or None)).ok()["ticket"])
 
 
-async def verified_payload(activity: Stage, got: Echo) -> dict[str, Any]:
+async def verified_payload(activity: ProxiedActivity, got: Echo) -> dict[str, Any]:
     """Verify the signature as documented for the application's server, and return the signed payload."""
     key = Ed25519PublicKey.from_public_bytes(
         bytes.fromhex((await activity.bot.get("/applications/@me")).ok()["verify_key"])
@@ -53,13 +53,13 @@ def is_signed(got: Echo) -> bool:
     return bool({name.lower() for name in SIGNED} & {name.lower() for name in got.headers})
 
 
-async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activity: Stage) -> None:
+async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activity: ProxiedActivity) -> None:
     activity = store_activity
     alice = await activity.world.user()
     instance = await launch(activity, alice)
     ticket = await create_ticket(activity, alice)
 
-    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}&instance_id={instance}")
+    answer = await activity.request(f"/?discord_proxy_ticket={ticket}&instance_id={instance}")
     got = Echo(answer)
     now = activity.world.clock.now_ms() // 1000
     assert await verified_payload(activity, got) == {
@@ -78,7 +78,7 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     assert cookie["httponly"]
     assert set_cookie.endswith("; Partitioned")
 
-    answer = await activity.ask("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
+    answer = await activity.request("/game.js", headers={"Cookie": f"theme=dark; hubbub_proxy_ticket={ticket}"})
     got = Echo(answer)
     assert (await verified_payload(activity, got))["user_id"] == str(alice.id)
     assert got.headers["Cookie"] == "theme=dark"
@@ -86,17 +86,17 @@ async def test_a_ticket_in_the_url_or_the_cookie_identifies_the_user(store_activ
     assert not is_signed(await activity.echo("/"))
 
 
-async def test_a_ticket_identifies_the_user_of_a_websocket(activity: Stage) -> None:
+async def test_a_ticket_identifies_the_user_of_a_websocket(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
     ticket = await create_ticket(activity, alice)
 
     async with activity.connect("/socket", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}):
-        request = activity.upstream.seen[-1]
+        request = activity.upstream.requests[-1]
     assert json.loads(base64.b64decode(request.headers["X-Discord-Proxy-Payload"]))["user_id"] == str(alice.id)
 
 
-async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activity: Stage) -> None:
+async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activity: ProxiedActivity) -> None:
     activity = store_activity
     alice = await activity.world.user()
     await launch(activity, alice)
@@ -107,12 +107,14 @@ async def test_a_ticket_expires_after_30_minutes_and_can_be_renewed(store_activi
     activity.world.clock.advance(1000)
     assert not is_signed(await activity.echo(f"/?discord_proxy_ticket={ticket}"))
     fresh = await create_ticket(activity, alice)
-    answer = await activity.ask(f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"})
+    answer = await activity.request(
+        f"/?discord_proxy_ticket={fresh}", headers={"Cookie": f"hubbub_proxy_ticket={ticket}"}
+    )
     assert is_signed(Echo(answer))
     assert fresh in answer.headers["Set-Cookie"]
 
 
-async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: Stage) -> None:
+async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: ProxiedActivity) -> None:
     activity = store_activity
     alice = await activity.world.user()
     guild = await activity.world.guild(alice)
@@ -126,12 +128,12 @@ async def test_a_ticket_is_invalid_after_leaving_the_activity(store_activity: St
     location_path = f"/applications/{activity.bot.application_id}/activities/{update['location']['id']}"
     (await alice.post(f"{location_path}/instances/{update['instance_id']}/leave", json=body)).ok()
 
-    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}")
+    answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
     assert not is_signed(Echo(answer))
     assert "Set-Cookie" not in answer.headers
 
 
-async def test_a_ticket_is_for_one_application(activity: Stage) -> None:
+async def test_a_ticket_is_for_one_application(activity: ProxiedActivity) -> None:
     other = await create_activity(activity.world, activity.upstream)
     alice = await activity.world.user()
     await launch(activity, alice)
@@ -142,7 +144,7 @@ async def test_a_ticket_is_for_one_application(activity: Stage) -> None:
     assert is_signed(await other.echo(f"/?discord_proxy_ticket={await create_ticket(other, alice)}"))
 
 
-async def test_owners_and_testers_are_developers(activity: Stage) -> None:
+async def test_owners_and_testers_are_developers(activity: ProxiedActivity) -> None:
     owner, tester = await activity.world.user(), await activity.world.user()
     application = (await owner.post("/applications", json={"name": "Game"})).ok()
     path = f"/applications/{application['id']}"
@@ -161,7 +163,7 @@ async def test_owners_and_testers_are_developers(activity: Stage) -> None:
     assert [await is_developer(actor) for actor in (owner, tester, await activity.world.user())] == [True, True, False]
 
 
-async def test_only_participants_get_a_ticket(activity: Stage) -> None:
+async def test_only_participants_get_a_ticket(activity: ProxiedActivity) -> None:
     alice, bob = await activity.world.user(), await activity.world.user()
     path = f"/applications/{activity.bot.application_id}/proxy-tickets"
 
@@ -177,7 +179,7 @@ async def test_only_participants_get_a_ticket(activity: Stage) -> None:
     assert answer.headers["Cache-Control"] == "no-store"
 
 
-async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity: Stage) -> None:
+async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
     first = await launch(activity, alice)
     activity.world.clock.advance(1000)
@@ -193,7 +195,7 @@ async def test_a_ticket_without_an_instance_is_for_the_last_joined_one(activity:
 @pytest.mark.parametrize(
     "how", ["forged", "other key", "wrong payload", "empty", "too long", "no signature", "not hex", "extra part"]
 )
-async def test_an_invalid_ticket_is_ignored(activity: Stage, how: str) -> None:
+async def test_an_invalid_ticket_is_ignored(activity: ProxiedActivity, how: str) -> None:
     alice, bob = await activity.world.user(), await activity.world.user()
     await launch(activity, alice)
     encoded, _, signature = (await create_ticket(activity, alice)).partition(".")
@@ -211,13 +213,13 @@ async def test_an_invalid_ticket_is_ignored(activity: Stage, how: str) -> None:
         "extra part": f"{encoded}.{signature}.{signature}",
     }[how]
 
-    answer = await activity.ask(f"/?discord_proxy_ticket={ticket}")
+    answer = await activity.request(f"/?discord_proxy_ticket={ticket}")
 
     assert not is_signed(Echo(answer))
     assert "Set-Cookie" not in answer.headers
 
 
-async def test_a_modified_payload_fails_verification(activity: Stage) -> None:
+async def test_a_modified_payload_fails_verification(activity: ProxiedActivity) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
     got = await activity.echo(f"/?discord_proxy_ticket={await create_ticket(activity, alice)}")
@@ -239,7 +241,9 @@ async def test_a_modified_payload_fails_verification(activity: Stage) -> None:
         ({"Sec-Fetch-Site": "same-site"}, False),
     ],
 )
-async def test_a_cookie_is_ignored_in_cross_site_requests(activity: Stage, sent: dict[str, str], signed: bool) -> None:
+async def test_a_cookie_is_ignored_in_cross_site_requests(
+    activity: ProxiedActivity, sent: dict[str, str], signed: bool
+) -> None:
     alice = await activity.world.user()
     await launch(activity, alice)
     own = f"http://{activity.host}:{activity.world.url.rpartition(':')[2]}"

@@ -20,15 +20,15 @@ class Upstream:
 
     def __init__(self) -> None:
         self.port = 0
-        self.seen: list[web.Request] = []
+        self.requests: list[web.Request] = []
         self.bodies: list[bytes] = []
-        self.answer: web.Response | None = None
+        self.response: web.Response | None = None
         """Response to `/answer`."""
-        self.go = asyncio.Event()
+        self.release = asyncio.Event()
         """Releases `/slow` and the second half of `/stream`."""
         self.closed_with: list[tuple[int | None, str]] = []
         self.sockets = 0
-        self.cut = 0
+        self.aborted_requests = 0
         """Number of requests that the client aborted."""
         self._changed = asyncio.Condition()
         self._runner: web.AppRunner | None = None
@@ -49,12 +49,12 @@ class Upstream:
 
     async def close(self) -> None:
         """Stop the server and drop all connections."""
-        self.go.set()
+        self.release.set()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
 
-    async def until(self, condition: Any) -> None:
+    async def wait_until(self, condition: Any) -> None:
         """Wait until a condition holds."""
         async with asyncio.timeout(WAIT_TIMEOUT_SECONDS), self._changed:
             await self._changed.wait_for(condition)
@@ -64,24 +64,24 @@ class Upstream:
             self._changed.notify_all()
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        self.seen.append(request)
+        self.requests.append(request)
         await self._notify()
         kind = request.rel_url.raw_path.rstrip("/").rpartition("/")[2]
         if kind == "socket":
             return await self._socket(request)
         try:
             if kind == "slow":
-                await self.go.wait()
+                await self.release.wait()
             if kind in ("stream", "broken"):
                 return await self._stream(request, broken=kind == "broken")
             body = await request.read()
         except asyncio.CancelledError:
-            self.cut += 1
+            self.aborted_requests += 1
             await self._notify()
             raise
         self.bodies.append(body)
-        if kind == "answer" and self.answer is not None:
-            return self.answer
+        if kind == "answer" and self.response is not None:
+            return self.response
         if kind == "large":
             return web.Response(body=b"x" * int(request.query["bytes"]))
         return web.json_response(
@@ -97,7 +97,7 @@ class Upstream:
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         await response.write(b"data: one\n\n")
-        await self.go.wait()
+        await self.release.wait()
         if broken and request.transport is not None:
             request.transport.abort()
             return response
@@ -135,7 +135,7 @@ class Echo:
         self.headers: CIMultiDict[str] = CIMultiDict((name, value) for name, value in request["headers"])
 
 
-class Stage:
+class ProxiedActivity:
     """An application with an activity, and a client for its proxied paths."""
 
     def __init__(self, world: World, bot: Actor, upstream: Upstream) -> None:
@@ -146,26 +146,26 @@ class Stage:
         """The activity's host."""
         return f"{self.bot.application_id}.{HOST}"
 
-    async def map(self, *rows: tuple[str, str]) -> None:
+    async def set_url_map(self, *rows: tuple[str, str]) -> None:
         """Set the URL map, as pairs of prefix and target."""
         body = {"url_map": [{"prefix": prefix, "target": target} for prefix, target in rows]}
         (await self.bot.post(f"/applications/{self.bot.application_id}/proxy-config", json=body)).ok()
 
-    def options(self, options: dict[str, Any]) -> dict[str, Any]:
+    def request_options(self, options: dict[str, Any]) -> dict[str, Any]:
         """Return request options with the Host header of the activity."""
         headers = CIMultiDict(options.pop("headers", {}))
         headers.setdefault("Host", self.host)
         return {"allow_redirects": False, "headers": headers, **options}
 
-    async def ask(self, path: str, method: str = "GET", **options: Any) -> ApiResponse:
+    async def request(self, path: str, method: str = "GET", **options: Any) -> ApiResponse:
         """Send a request to the activity."""
         url = URL(self.world.url + path, encoded=True)
-        async with self.world.client.request(method, url, **self.options(options)) as response:
+        async with self.world.client.request(method, url, **self.request_options(options)) as response:
             return ApiResponse(response.status, response.headers, await response.read())
 
     async def echo(self, path: str, method: str = "GET", **options: Any) -> Echo:
         """Send a request and return it as the upstream server received it."""
-        answer = await self.ask(path, method, **options)
+        answer = await self.request(path, method, **options)
         assert answer.status == 200, (answer.status, answer.body)
         return Echo(answer)
 
@@ -176,8 +176,8 @@ class Stage:
         return self.world.client.ws_connect(self.world.url.replace("http", "ws", 1) + path, headers=headers, **options)
 
 
-async def stage(world: World, upstream: Upstream) -> Stage:
+async def create_proxied_activity(world: World, upstream: Upstream) -> ProxiedActivity:
     """Create an application whose root path is mapped to the upstream server."""
-    activity = Stage(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
-    await activity.map(("/", upstream.target))
+    activity = ProxiedActivity(world, await world.bot(flags=ApplicationFlags.EMBEDDED), upstream)
+    await activity.set_url_map(("/", upstream.target))
     return activity

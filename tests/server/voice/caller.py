@@ -22,7 +22,7 @@ def opus(text: str) -> bytes:
     return text.encode() + b"\xfa\xfa"
 
 
-def sealed(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear: int = 12) -> bytes:
+def encrypt_packet(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear: int = 12) -> bytes:
     """Encrypt a packet as a client does."""
     suffix = struct.pack(">I", number)
     if mode == AES:
@@ -40,7 +40,7 @@ def sealed(mode: str, key: bytes, header: bytes, body: bytes, number: int, clear
     return header + bindings.crypto_secretbox(body, header.ljust(24, b"\0"), key)
 
 
-def opened(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
+def decrypt_packet(mode: str, key: bytes, packet: bytes, clear: int = 12) -> bytes:
     """Decrypt a packet of the server."""
     header, rest = packet[:clear], packet[clear:]
     if mode in (AES, "aead_aes256_gcm"):
@@ -78,7 +78,7 @@ class Caller:
 
     def __init__(self, world: World, session: Session, guild: Guild, trust: ssl.SSLContext | None = None) -> None:
         self.world = world
-        self.trust = trust
+        self.tls_context = trust
         """TLS context for the voice endpoint, or None to connect to the voice server without TLS."""
         self.session = session
         self.guild = guild
@@ -106,7 +106,7 @@ class Caller:
         """The `server_id` of Identify: the id of the guild, lobby or private channel."""
         return int(self.server["guild_id"])
 
-    async def ask(self, channel: int | None, **more: Any) -> None:
+    async def update_voice_state(self, channel: int | None, **more: Any) -> None:
         """Send a voice state update (opcode 4) on the main gateway."""
         channel_id = None if channel is None else str(channel)
         await self.session.send(
@@ -114,12 +114,12 @@ class Caller:
             {"guild_id": str(self.guild.id), "channel_id": channel_id, "self_mute": False, "self_deaf": False, **more},
         )
 
-    async def get_ticket(self, channel: int, **more: Any) -> None:
+    async def join(self, channel: int, **more: Any) -> None:
         """Join a channel and wait for its voice state and voice server events."""
-        await self.ask(channel, **more)
-        await self.take_ticket()
+        await self.update_voice_state(channel, **more)
+        await self.receive_ticket()
 
-    async def take_ticket(self) -> None:
+    async def receive_ticket(self) -> None:
         """Wait for the voice state and voice server events of a join or move."""
         start = len(self.session.dispatches)
         own = str(self.actor.id)
@@ -129,14 +129,14 @@ class Caller:
 
     async def open(self, query: str = "?v=8") -> Any:
         """Connect to the voice socket and receive Hello."""
-        if self.trust is not None:
+        if self.tls_context is not None:
             address = f"wss://{self.server['endpoint']}"
         else:
             # Connect directly; in production a TLS proxy is in front of the voice server.
             assert self.world.app.voice is not None
             host, port = self.world.app.voice.sockets.tcp.getsockname()
             address = f"ws://{host}:{port}"
-        self.socket = await self.world.client.ws_connect(f"{address}/{query}", ssl=self.trust or True)
+        self.socket = await self.world.client.ws_connect(f"{address}/{query}", ssl=self.tls_context or True)
         self.frames, self.position = [], 0
         self.hello = await self.next(8)
         return self.hello
@@ -154,13 +154,13 @@ class Caller:
 
     async def identify(self, **more: Any) -> Any:
         """Identify and receive Ready."""
-        await self.say(0, self.identify_payload(**more))
+        await self.send_json(0, self.identify_payload(**more))
         self.ready = await self.next(2)
         return self.ready
 
     async def select(self, mode: str = AES, **more: Any) -> Any:
         """Select an encryption mode and receive the session description."""
-        await self.say(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}, **more})
+        await self.send_json(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}, **more})
         self.description = await self.next(4)
         return self.description
 
@@ -177,18 +177,18 @@ class Caller:
         assert (kind, length, ssrc) == (2, 70, self.ready["ssrc"])
         return address.rstrip(b"\0").decode(), port
 
-    async def enter(self, channel: int, mode: str = AES, query: str = "?v=8", **identify: Any) -> None:
+    async def join_and_connect(self, channel: int, mode: str = AES, query: str = "?v=8", **identify: Any) -> None:
         """Join a channel and connect completely, until packets can be exchanged."""
-        await self.get_ticket(channel)
+        await self.join(channel)
         await self.open(query)
         await self.identify(**identify)
         await self.discover()
         await self.select(mode)
-        await self.say(5, {"speaking": 1, "delay": 0, "ssrc": self.ready["ssrc"]})
+        await self.send_json(5, {"speaking": 1, "delay": 0, "ssrc": self.ready["ssrc"]})
 
     # The socket
 
-    async def say(self, op: int, d: Any) -> None:
+    async def send_json(self, op: int, d: Any) -> None:
         """Send a JSON frame."""
         await self.socket.send_str(json.dumps({"op": op, "d": d}))
 
@@ -218,9 +218,9 @@ class Caller:
                     return frame["d"]
             await self.frame()
 
-    async def beat(self, seq_ack: int = -1) -> Any:
+    async def heartbeat(self, seq_ack: int = -1) -> Any:
         """Exchange a heartbeat, so that the server has handled everything sent before."""
-        await self.say(3, {"t": 7, "seq_ack": seq_ack})
+        await self.send_json(3, {"t": 7, "seq_ack": seq_ack})
         return await self.next(6)
 
     async def closed(self) -> int:
@@ -250,15 +250,15 @@ class Caller:
         self.sequence += 1
         own = self.ready["ssrc"] if ssrc is None else ssrc
         header = struct.pack(">BBHII", 0x80, 0x78, self.sequence, self.sequence * 960, own)
-        return sealed(self.mode, key or self.key, header, frame, self.number)
+        return encrypt_packet(self.mode, key or self.key, header, frame, self.number)
 
     def send(self, frame: bytes) -> bytes:
         """Send a frame and return its packet."""
         packet = self.packet(frame)
-        self.throw(packet)
+        self.send_datagram(packet)
         return packet
 
-    def throw(self, packet: bytes) -> None:
+    def send_datagram(self, packet: bytes) -> None:
         """Send a datagram as it is."""
         assert self.udp is not None
         self.udp.sendto(packet)
@@ -271,14 +271,14 @@ class Caller:
             if wanted(data):
                 return data
 
-    async def hear(self) -> tuple[int, bytes]:
+    async def receive_media(self) -> tuple[int, bytes]:
         """Return the SSRC and the decrypted content of the next media packet."""
         data = await self.datagram(lambda data: len(data) > 20 and not 200 <= data[1] <= 206 and data[0] == 0x80)
-        return int.from_bytes(data[8:12], "big"), opened(self.mode, self.key, data)
+        return int.from_bytes(data[8:12], "big"), decrypt_packet(self.mode, self.key, data)
 
-    async def settled(self) -> None:
+    async def wait_packets_read(self) -> None:
         """Wait until the server has read every packet sent before, by exchanging a ping."""
-        self.throw(b"\x13\x37\xca\xfe" + b"mark")
+        self.send_datagram(b"\x13\x37\xca\xfe" + b"mark")
         await self.datagram(lambda data: data == b"\x13\x37\xf0\x0dmark")
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ from tests.world import NOW_MS, Actor, Guild, World
 ENDPOINT = "voice.test:443"
 """The endpoint sent to clients. Test callers connect to the voice server directly, without TLS."""
 
-Call = Callable[..., Coroutine[Any, Any, Caller]]
+MakeCaller = Callable[..., Coroutine[Any, Any, Caller]]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ async def guild(world: World) -> Guild:
 
 
 @pytest.fixture
-async def call(world: World, guild: Guild) -> AsyncIterator[Call]:
+async def call(world: World, guild: Guild) -> AsyncIterator[MakeCaller]:
     """Factory of callers, for the given actor or a new bot of the guild."""
     callers: list[Caller] = []
 

@@ -18,13 +18,13 @@ class PrivateCaller(Caller):
         """The id of the private channel."""
         return int(self.server["channel_id"])
 
-    async def ask(self, channel: int | None, **more: Any) -> None:
+    async def update_voice_state(self, channel: int | None, **more: Any) -> None:
         """Send a voice state update (opcode 4) without a guild."""
         channel_id = None if channel is None else str(channel)
         state = {"guild_id": None, "channel_id": channel_id, "self_mute": False, "self_deaf": False, **more}
         await self.session.send(4, state)
 
 
-async def direct(one: Actor, other: Actor) -> int:
+async def open_direct_channel(one: Actor, other: Actor) -> int:
     """Open the direct message channel of two users and return its id."""
     return int((await one.post("/users/@me/channels", json={"recipient_id": str(other.id)})).ok()["id"])

@@ -9,9 +9,9 @@ import pytest
 
 from hubbub.protocol import changes
 from tests.server.voice.caller import SILENCE, Caller
-from tests.server.voice.conftest import Call
+from tests.server.voice.conftest import MakeCaller
 from tests.server.voice.test_resume import last_seq, resume_payload
-from tests.server.voice.test_tickets import cut, lost
+from tests.server.voice.test_tickets import abort_connection, wait_connection_lost
 from tests.world import Guild, World
 
 PATIENCE = 60.0
@@ -27,16 +27,16 @@ class Member:
         self.dave = davey.DaveSession(1, caller.actor.id, channel)
         self.version = 0
         self.executed: list[int] = []
-        self.begins = 0
+        self.key_packages_sent = 0
         self._moved = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def enter(self, **identify: Any) -> None:
         """Join the call."""
-        await self.caller.enter(self.channel, **identify)
-        await self.begin()
+        await self.caller.join_and_connect(self.channel, **identify)
+        await self.start()
 
-    async def begin(self) -> None:
+    async def start(self) -> None:
         """Send a key package if the call is encrypted, and start reading."""
         self.version = self.caller.description["dave_protocol_version"]
         if self.version:
@@ -54,7 +54,7 @@ class Member:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _offer(self) -> None:
-        self.begins += 1
+        self.key_packages_sent += 1
         await self.caller.socket.send_bytes(b"\x1a" + self.dave.get_serialized_key_package())
 
     async def _read(self) -> None:
@@ -80,10 +80,10 @@ class Member:
             transition = int.from_bytes(data[:2], "big")
             (self.dave.process_commit if op == 29 else self.dave.process_welcome)(data[2:])
             if transition:
-                await self.caller.say(23, {"transition_id": transition})
+                await self.caller.send_json(23, {"transition_id": transition})
         elif op == 21:
             if data["transition_id"]:
-                await self.caller.say(23, {"transition_id": data["transition_id"]})
+                await self.caller.send_json(23, {"transition_id": data["transition_id"]})
             self.version = data["protocol_version"]
         elif op == 22:
             self.executed.append(data["transition_id"])
@@ -92,7 +92,7 @@ class Member:
             self.dave.reinit(1, self.caller.actor.id, self.channel)
             await self._offer()
 
-    async def secured(self, *members: "Member") -> None:
+    async def wait_group(self, *members: "Member") -> None:
         """Wait until the MLS group has exactly these members."""
         expected = {member.caller.actor.id for member in members}
         async with asyncio.timeout(PATIENCE):
@@ -107,10 +107,10 @@ class Member:
                 self._moved.clear()
                 await self._moved.wait()
 
-    async def hears(self, other: "Member", text: bytes) -> None:
+    async def require_decrypts(self, other: "Member", text: bytes) -> None:
         """Assert that an encrypted frame of another member arrives and can be decrypted."""
         other.caller.send(bytes(other.dave.encrypt_opus(text)))
-        ssrc, frame = await self.caller.hear()
+        ssrc, frame = await self.caller.receive_media()
         assert ssrc == other.caller.ready["ssrc"]
         assert text not in frame
         assert bytes(self.dave.decrypt(other.caller.actor.id, davey.MediaType.audio, frame)) == text
@@ -120,7 +120,7 @@ MakeMember = Callable[..., Coroutine[Any, Any, Member]]
 
 
 @pytest.fixture
-async def members(call: Call, guild: Guild) -> AsyncIterator[MakeMember]:
+async def members(call: MakeCaller, guild: Guild) -> AsyncIterator[MakeMember]:
     """Factory of members, by default in the lounge."""
     created: list[Member] = []
 
@@ -140,15 +140,15 @@ async def test_members_decrypt_each_other_while_others_join_and_leave(members: M
     await alice.enter()
     await bob.enter()
     for one, other in ((alice, bob), (bob, alice)):
-        await one.secured(alice, bob)
-        await one.hears(other, b"two of us")
+        await one.wait_group(alice, bob)
+        await one.require_decrypts(other, b"two of us")
     await carol.enter()
     for member in (alice, bob, carol):
-        await member.secured(alice, bob, carol)
+        await member.wait_group(alice, bob, carol)
     assert alice.dave.voice_privacy_code == bob.dave.voice_privacy_code == carol.dave.voice_privacy_code
     alice.caller.send(bytes(alice.dave.encrypt_opus(b"all of us")))
     for member in (bob, carol):
-        _, frame = await member.caller.hear()
+        _, frame = await member.caller.receive_media()
         assert bytes(member.dave.decrypt(alice.caller.actor.id, davey.MediaType.audio, frame)) == b"all of us"
     # The external sender is sent once, after the session description.
     ops = alice.caller.ops()
@@ -157,22 +157,22 @@ async def test_members_decrypt_each_other_while_others_join_and_leave(members: M
     await carol.stop()
     await carol.caller.socket.close(code=1000)
     for one, other in ((alice, bob), (bob, alice)):
-        await one.secured(alice, bob)
-        await one.hears(other, b"two again")
+        await one.wait_group(alice, bob)
+        await one.require_decrypts(other, b"two again")
 
 
 async def test_no_plain_frame_is_forwarded_before_the_group_is_ready(world: World, members: MakeMember) -> None:
     alice, bob = await members(), await members()
     for member in (alice, bob):
-        await member.caller.enter(member.channel)
+        await member.caller.join_and_connect(member.channel)
     alice.caller.send(b"plain")
     alice.caller.send(SILENCE)
-    assert await bob.caller.hear() == (alice.caller.ready["ssrc"], SILENCE)
+    assert await bob.caller.receive_media() == (alice.caller.ready["ssrc"], SILENCE)
     for member in (alice, bob):
-        await member.begin()
+        await member.start()
     for member in (alice, bob):
-        await member.secured(alice, bob)
-    await bob.hears(alice, b"secret")
+        await member.wait_group(alice, bob)
+    await bob.require_decrypts(alice, b"secret")
 
 
 async def test_a_resumed_member_catches_up_with_the_group(world: World, members: MakeMember) -> None:
@@ -180,21 +180,21 @@ async def test_a_resumed_member_catches_up_with_the_group(world: World, members:
     for member in (alice, bob):
         await member.enter()
     for member in (alice, bob):
-        await member.secured(alice, bob)
+        await member.wait_group(alice, bob)
         await member.until(lambda member=member: member.executed)
     await bob.stop()
     seq = last_seq(bob.caller)
-    cut(bob.caller)
-    await lost(world, bob.caller)
+    abort_connection(bob.caller)
+    await wait_connection_lost(world, bob.caller)
     await carol.enter()
-    await alice.secured(alice, bob, carol)
+    await alice.wait_group(alice, bob, carol)
     await bob.caller.open()
-    await bob.caller.say(7, resume_payload(bob.caller, seq_ack=seq))
+    await bob.caller.send_json(7, resume_payload(bob.caller, seq_ack=seq))
     await bob.caller.next(9)
     bob.read()
-    await bob.secured(alice, bob, carol)
-    await bob.hears(carol, b"welcome back")
-    await carol.hears(bob, b"thank you")
+    await bob.wait_group(alice, bob, carol)
+    await bob.require_decrypts(carol, b"welcome back")
+    await carol.require_decrypts(bob, b"thank you")
 
 
 async def test_a_client_without_encryption_disables_it_until_it_leaves(
@@ -205,20 +205,20 @@ async def test_a_client_without_encryption_disables_it_until_it_leaves(
     for member in (alice, bob):
         await member.enter()
     for member in (alice, bob):
-        await member.secured(alice, bob)
-    await old.caller.enter(old.channel, max_dave_protocol_version=0)
+        await member.wait_group(alice, bob)
+    await old.caller.join_and_connect(old.channel, max_dave_protocol_version=0)
     assert old.caller.description["dave_protocol_version"] == 0
     for member in (alice, bob):
         await member.until(lambda member=member: member.version == 0)
     alice.caller.send(b"in the clear")
-    assert await old.caller.hear() == (alice.caller.ready["ssrc"], b"in the clear")
-    assert await bob.caller.hear() == (alice.caller.ready["ssrc"], b"in the clear")
-    begins = [member.begins for member in (alice, bob)]
+    assert await old.caller.receive_media() == (alice.caller.ready["ssrc"], b"in the clear")
+    assert await bob.caller.receive_media() == (alice.caller.ready["ssrc"], b"in the clear")
+    begins = [member.key_packages_sent for member in (alice, bob)]
     await old.caller.socket.close(code=1000)
     for member, before in zip((alice, bob), begins, strict=True):
-        await member.until(lambda member=member, before=before: member.begins > before)
-        await member.secured(alice, bob)
-    await bob.hears(alice, b"secret again")
+        await member.until(lambda member=member, before=before: member.key_packages_sent > before)
+        await member.wait_group(alice, bob)
+    await bob.require_decrypts(alice, b"secret again")
 
 
 async def test_invalid_group_messages_have_no_effect(members: MakeMember) -> None:
@@ -226,26 +226,26 @@ async def test_invalid_group_messages_have_no_effect(members: MakeMember) -> Non
     for member in (alice, bob):
         await member.enter()
     for member in (alice, bob):
-        await member.secured(alice, bob)
+        await member.wait_group(alice, bob)
     for frame in (b"\x1a", b"\x1c", b"\x1a" + b"\xff" * 500, b"\x1c" + bytes(1000)):
         await alice.caller.socket.send_bytes(frame)
-    await alice.caller.say(23, {"transition_id": 4711})
-    await bob.hears(alice, b"still here")
-    await alice.hears(bob, b"me too")
+    await alice.caller.send_json(23, {"transition_id": 4711})
+    await bob.require_decrypts(alice, b"still here")
+    await alice.require_decrypts(bob, b"me too")
 
 
 async def test_many_members_join_at_once(members: MakeMember) -> None:
     everyone = [await members() for _ in range(8)]
     for member in everyone:
-        await member.caller.get_ticket(member.channel)
+        await member.caller.join(member.channel)
 
     async def join(member: Member) -> None:
         await member.caller.open()
         await member.caller.identify()
         await member.caller.discover()
         await member.caller.select()
-        await member.caller.say(5, {"speaking": 1, "delay": 0, "ssrc": member.caller.ready["ssrc"]})
-        await member.begin()
+        await member.caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": member.caller.ready["ssrc"]})
+        await member.start()
 
     await asyncio.gather(*(join(member) for member in everyone))
     # Two leave while the group is still being created.
@@ -254,8 +254,8 @@ async def test_many_members_join_at_once(members: MakeMember) -> None:
         await member.stop()
         await member.caller.socket.close(code=1000)
     for member in staying:
-        await member.secured(*staying)
+        await member.wait_group(*staying)
     staying[0].caller.send(bytes(staying[0].dave.encrypt_opus(b"still here?")))
     for member in staying[1:]:
-        _, frame = await member.caller.hear()
+        _, frame = await member.caller.receive_media()
         assert bytes(member.dave.decrypt(staying[0].caller.actor.id, davey.MediaType.audio, frame)) == b"still here?"

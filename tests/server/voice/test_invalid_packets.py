@@ -15,8 +15,8 @@ from hubbub.media.ciphers import CIPHERS
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.core.metrics import Metrics
 from hubbub.server.transports.voice.sfu import Forwarder, ForwardingGroup
-from tests.server.voice.caller import opus, sealed
-from tests.server.voice.conftest import Call
+from tests.server.voice.caller import encrypt_packet, opus
+from tests.server.voice.conftest import MakeCaller
 from tests.world import Guild
 
 VALUES: list[Any] = [None, True, -1, 2**70, 1.5, "", "x" * 3000, "\0", [], {}, [[]], {"": None}]
@@ -51,11 +51,11 @@ def frames(op: int) -> list[str]:
 
 @pytest.mark.parametrize("op", FIELDS)
 async def test_no_frame_causes_a_server_error(
-    guild: Guild, call: Call, op: int, caplog: pytest.LogCaptureFixture
+    guild: Guild, call: MakeCaller, op: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caller, other = await call(), await call()
-    await other.enter(guild.channels["Lounge"])
-    await caller.get_ticket(guild.channels["Lounge"])
+    await other.join_and_connect(guild.channels["Lounge"])
+    await caller.join(guild.channels["Lounge"])
     connected = False
     for frame in frames(op):
         if not connected or caller.socket.closed:
@@ -63,18 +63,18 @@ async def test_no_frame_causes_a_server_error(
             if op != 0:
                 if (await caller.actor.get(f"/guilds/{guild.id}/voice-states/@me")).status == 404:
                     # The client was rejected with a valid ticket, so it left the channel.
-                    await caller.get_ticket(guild.channels["Lounge"])
+                    await caller.join(guild.channels["Lounge"])
                 await caller.identify()
             connected = True
         await caller.socket.send_str(frame)
-        await caller.say(3, {"t": 77, "seq_ack": -1})
+        await caller.send_json(3, {"t": 77, "seq_ack": -1})
         message = await caller.socket.receive(timeout=10)
         while message.type.name in ("TEXT", "BINARY") and '"t":77' not in str(message.data):
             message = await caller.socket.receive(timeout=10)
         if message.type.name == "CLOSE":
             assert 4000 < message.data < 4100, (frame, message.data)
             await caller.socket.close()
-    await other.beat()
+    await other.heartbeat()
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
@@ -105,8 +105,8 @@ def test_no_datagram_causes_a_forwarder_error(udp: socket.socket, mode: str) -> 
             # The same bytes with a valid SSRC, and encrypted with a valid key.
             forwarder.handle_datagram(packet[:8] + ssrc + packet[12:], address)
             header = bytes((0x80 | packet[0] & 0x3F if packet else 0x80, 0x78)) + struct.pack(">HI", number, 1) + ssrc
-            forwarder.handle_datagram(sealed(mode, key, header, packet, number), address)
-            forwarder.handle_datagram(sealed(mode, key, header, opus("x"), number), address)
+            forwarder.handle_datagram(encrypt_packet(mode, key, header, packet, number), address)
+            forwarder.handle_datagram(encrypt_packet(mode, key, header, opus("x"), number), address)
             forwarder.handle_datagram(bytes((0x80, 201, 0, 1)) + ssrc + packet, address)
         for peer in (sender, receiver):
             forwarder.remove_peer(peer)

@@ -16,10 +16,10 @@ from hubbub.server.places.voice_states import CallKind, calls, voice_server
 from tests.game import Game, Player, game
 from tests.server.voice.caller import opus
 from tests.server.voice.conftest import ENDPOINT
-from tests.server.voice.lobby_caller import LobbyCaller, lobby_of
+from tests.server.voice.lobby_caller import LobbyCaller, create_lobby
 from tests.server.voice.test_end_to_end_encryption import Member
 from tests.server.voice.test_resume import last_seq, resume_payload
-from tests.server.voice.test_tickets import cut, lost, refused
+from tests.server.voice.test_tickets import abort_connection, require_close_code, wait_connection_lost
 from tests.world import World
 
 MakeCaller = Callable[..., Coroutine[Any, Any, LobbyCaller]]
@@ -67,9 +67,9 @@ async def lobbies_of(caller: LobbyCaller) -> list[Any]:
 
 async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeCaller) -> None:
     alice, bob, listener = await make_caller(), await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(listener))
+    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(listener))
 
-    await alice.ask(lobby)
+    await alice.update_voice_state(lobby)
     state = await listener.session.next(STATE)
     assert state == {
         "lobby_id": str(lobby),
@@ -84,7 +84,7 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
         "suppress": False,
         "request_to_speak_timestamp": None,
     }
-    await alice.take_ticket()
+    await alice.receive_ticket()
     assert alice.state == state
     assert alice.server == {"lobby_id": str(lobby), "endpoint": ENDPOINT, "token": alice.server["token"]}
     # The voice session id cannot be used to resume the gateway session.
@@ -93,13 +93,13 @@ async def test_players_of_a_lobby_receive_each_others_packets(make_caller: MakeC
     assert (view["voice_states"], view["region"]) == ([state], "local")
 
     await connect(alice)
-    await bob.enter(lobby)
+    await bob.join_and_connect(lobby)
     alice.send(opus("hello"))
-    assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
     # Only the connecting player receives the voice server.
     await listener.session.none_of(SERVER)
 
-    await alice.ask()
+    await alice.update_voice_state()
     assert (await wait_left(listener, alice))["session_id"] == state["session_id"]
     assert await alice.closed() == 4014
     assert (await bob.next(13))["user_id"] == str(alice.actor.id)
@@ -115,72 +115,72 @@ async def connect(caller: LobbyCaller) -> None:
     await caller.identify()
     await caller.discover()
     await caller.select()
-    await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
+    await caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
 
 
 async def test_the_call_is_end_to_end_encrypted(make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
-    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(carol))
+    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
     members = [Member(caller, lobby) for caller in (alice, bob, carol)]
     for member in members[:2]:
         await member.enter()
     for one, other in (members[:2], members[1::-1]):
-        await one.secured(*members[:2])
-        await one.hears(other, b"two of us")
+        await one.wait_group(*members[:2])
+        await one.require_decrypts(other, b"two of us")
     await members[2].enter()
     for member in members:
-        await member.secured(*members)
+        await member.wait_group(*members)
     assert len({member.dave.voice_privacy_code for member in members}) == 1
-    await members[2].hears(members[0], b"three")
+    await members[2].require_decrypts(members[0], b"three")
     for member in members:
         await member.stop()
 
 
 async def test_the_list_replaces_the_calls_of_a_session(make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    first = await lobby_of(player_of(alice), player_of(bob))
-    second = await lobby_of(player_of(alice), player_of(bob), secret="plugh")
+    first = await create_lobby(player_of(alice), player_of(bob))
+    second = await create_lobby(player_of(alice), player_of(bob), secret="plugh")
 
-    await alice.ask(first, second)
+    await alice.update_voice_state(first, second)
     states = [await bob.session.next(STATE) for _ in range(2)]
     assert [state["lobby_id"] for state in states] == [str(first), str(second)]
     assert {(await alice.session.next(SERVER))["lobby_id"] for _ in range(2)} == {str(first), str(second)}
 
     # Sending the same list again publishes nothing.
-    await alice.ask(first, second)
+    await alice.update_voice_state(first, second)
     await alice.session.wait_processed()
     await bob.session.none_of(STATE)
     await alice.session.none_of(STATE, SERVER)
 
     # The player mutes in the second call and leaves the first.
-    await alice.ask(second, self_mute=True)
+    await alice.update_voice_state(second, self_mute=True)
     left, muted = [await bob.session.next(STATE) for _ in range(2)]
     assert (left["lobby_id"], left["channel_id"]) == (str(first), None)
     assert (muted["lobby_id"], muted["channel_id"], muted["self_mute"]) == (str(second), str(second), True)
     await alice.session.none_of(SERVER)
 
-    await alice.ask()
+    await alice.update_voice_state()
     assert (await bob.session.next(STATE))["channel_id"] is None
-    await alice.ask()
+    await alice.update_voice_state()
     await alice.session.wait_processed()
     await bob.session.none_of(STATE)
 
 
 async def test_packets_of_a_muted_player_are_dropped(make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
+    lobby = await create_lobby(player_of(alice), player_of(bob))
     for caller in (alice, bob):
-        await caller.enter(lobby)
-    await alice.ask(lobby, self_mute=True)
+        await caller.join_and_connect(lobby)
+    await alice.update_voice_state(lobby, self_mute=True)
     await alice.session.next(STATE, lambda state: state["self_mute"])
     await wait_voice_idle(alice)
     alice.send(opus("hush"))
-    await alice.settled()
-    await alice.ask(lobby)
+    await alice.wait_packets_read()
+    await alice.update_voice_state(lobby)
     await alice.session.next(STATE, lambda state: not state["self_mute"] and state["user_id"] == str(alice.actor.id))
     await wait_voice_idle(alice)
     alice.send(opus("loud"))
-    assert await bob.hear() == (alice.ready["ssrc"], opus("loud"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], opus("loud"))
 
 
 async def wait_voice_idle(caller: LobbyCaller) -> None:
@@ -198,15 +198,15 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 ) -> None:
     users = [await world.user(), await world.user()]
     alice, bob = [await make_caller(await app.player(user)) for user in users]
-    lobby = await lobby_of(player_of(bob))
+    lobby = await create_lobby(player_of(bob))
     if how == "unknown":
         lobby = 4711
     elif how == "another game's":
         other = await game(world, "Other")
         await bob.session.next("LOBBY_CREATE")
-        lobby = await lobby_of(await other.player(users[0]))
+        lobby = await create_lobby(await other.player(users[0]))
     elif how == "full":
-        await lobby_of(player_of(alice))
+        await create_lobby(player_of(alice))
 
         def fill(call: PlatformCall) -> None:
             for number in range(LOBBY_CALL_PARTICIPANTS_MAX):
@@ -214,7 +214,7 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
                 calls.put(call, calls.new_state(lobby, number, CallKind.LOBBY, "x", call.now, **state))
 
         await world.write(fill)
-    await alice.ask(lobby)
+    await alice.update_voice_state(lobby)
     state = await alice.session.next(STATE)
     assert (state["lobby_id"], state["channel_id"], state["user_id"]) == (str(lobby), None, str(alice.actor.id))
     await alice.session.none_of(SERVER)
@@ -223,9 +223,9 @@ async def test_a_rejected_join_is_reported_only_to_the_player(
 
 async def test_a_session_without_the_scope_gets_no_response(app: Game, make_caller: MakeCaller) -> None:
     alice = await make_caller()
-    lobby = await lobby_of(player_of(alice))
+    lobby = await create_lobby(player_of(alice))
     limited = await make_caller(await app.player(scope="openid sdk.social_layer_presence"))
-    await limited.ask(lobby)
+    await limited.update_voice_state(lobby)
     await limited.session.send(42, {"lobby_id": str(lobby)})
     await limited.session.wait_processed()
     await limited.session.none_of(STATE, SERVER)
@@ -261,9 +261,9 @@ async def test_an_invalid_list_closes_the_connection(make_caller: MakeCaller, pa
 )
 async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify: dict[str, Any], code: int) -> None:
     alice = await make_caller()
-    lobby = await lobby_of(player_of(alice))
-    await alice.get_ticket(lobby)
-    await refused(alice, code, **identify)
+    lobby = await create_lobby(player_of(alice))
+    await alice.join(lobby)
+    await require_close_code(alice, code, **identify)
     if code == 4017:
         # spec/voice.md#1: a client that is rejected with a valid ticket leaves the call.
         await wait_left(alice, alice)
@@ -274,9 +274,9 @@ async def test_an_invalid_identify_is_rejected(make_caller: MakeCaller, identify
 
 async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_caller: MakeCaller) -> None:
     alice, bob, carol = [await make_caller() for _ in range(3)]
-    lobby = await lobby_of(player_of(alice), player_of(bob), player_of(carol))
+    lobby = await create_lobby(player_of(alice), player_of(bob), player_of(carol))
     for caller in (alice, bob):
-        await caller.enter(lobby)
+        await caller.join_and_connect(lobby)
     (await player_of(alice).delete(f"/lobbies/{lobby}/members/@me")).ok()
     for listener in (alice, carol):
         await wait_left(listener, alice)
@@ -291,9 +291,9 @@ async def test_leaving_or_removal_from_the_lobby_ends_the_call(app: Game, make_c
 
 async def test_deleting_the_lobby_ends_the_call_for_all(app: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
+    lobby = await create_lobby(player_of(alice), player_of(bob))
     for caller in (alice, bob):
-        await caller.enter(lobby)
+        await caller.join_and_connect(lobby)
     (await app.backend.delete(f"/lobbies/{lobby}")).ok()
     for caller in (alice, bob):
         await wait_left(caller, alice)
@@ -303,27 +303,27 @@ async def test_deleting_the_lobby_ends_the_call_for_all(app: Game, make_caller: 
 
 async def test_another_session_of_the_player_takes_over(make_caller: MakeCaller) -> None:
     first = await make_caller()
-    lobby = await lobby_of(player_of(first))
-    await first.enter(lobby)
+    lobby = await create_lobby(player_of(first))
+    await first.join_and_connect(lobby)
     second = await make_caller(player_of(first))
     # A session cannot leave the call of another session.
-    await second.ask()
+    await second.update_voice_state()
     await second.session.wait_processed()
     await second.session.none_of(STATE)
-    await second.enter(lobby)
+    await second.join_and_connect(lobby)
     assert await first.closed() == 4014
     await first.session.none_of(SERVER)
     # The first session no longer owns the call either.
-    await first.ask()
+    await first.update_voice_state()
     await first.session.wait_processed()
     await second.session.none_of(STATE)
-    await second.beat()
+    await second.heartbeat()
 
 
 async def test_closing_the_gateway_session_leaves_the_call(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
-    await alice.enter(lobby)
+    lobby = await create_lobby(player_of(alice), player_of(bob))
+    await alice.join_and_connect(lobby)
     await alice.session.close()
     await wait_left(bob, alice)
     assert await alice.closed() == 4014
@@ -331,8 +331,8 @@ async def test_closing_the_gateway_session_leaves_the_call(world: World, make_ca
 
 async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
-    await alice.enter(lobby)
+    lobby = await create_lobby(player_of(alice), player_of(bob))
+    await alice.join_and_connect(lobby)
     (await app.client.post("/oauth2/token/revoke", token=player_of(alice).token)).ok()
     assert await alice.session.wait_closed() == 4004
     await wait_left(bob, alice)
@@ -341,8 +341,8 @@ async def test_revoking_the_token_ends_the_call(world: World, app: Game, make_ca
 
 async def test_banning_the_account_ends_the_call(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
-    await alice.enter(lobby)
+    lobby = await create_lobby(player_of(alice), player_of(bob))
+    await alice.join_and_connect(lobby)
     await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     await wait_left(bob, alice)
     assert await alice.closed() == 4014
@@ -350,18 +350,18 @@ async def test_banning_the_account_ends_the_call(world: World, make_caller: Make
 
 async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
+    lobby = await create_lobby(player_of(alice), player_of(bob))
     for caller in (alice, bob):
-        await caller.enter(lobby)
-        await caller.beat()
+        await caller.join_and_connect(lobby)
+        await caller.heartbeat()
     seq = last_seq(alice)
-    cut(alice)
-    await lost(world, alice)
+    abort_connection(alice)
+    await wait_connection_lost(world, alice)
     await alice.open()
-    await alice.say(7, resume_payload(alice, seq_ack=seq))
+    await alice.send_json(7, resume_payload(alice, seq_ack=seq))
     await alice.next(9)
-    cut(alice)
-    await lost(world, alice)
+    abort_connection(alice)
+    await wait_connection_lost(world, alice)
     await world.clock.run_for(10_000)
     await wait_left(bob, alice)
     assert (await bob.next(13))["user_id"] == str(alice.actor.id)
@@ -369,13 +369,13 @@ async def test_a_lost_voice_connection_can_be_resumed_until_the_timeout(world: W
 
 async def test_a_resumed_gateway_session_receives_missed_voice_states(world: World, make_caller: MakeCaller) -> None:
     alice, bob = await make_caller(), await make_caller()
-    lobby = await lobby_of(player_of(alice), player_of(bob))
+    lobby = await create_lobby(player_of(alice), player_of(bob))
     await alice.session.next("LOBBY_MEMBER_ADD")
     ready, last = alice.session.ready, alice.session.dispatches[-1]["s"]
     alice.session.socket._response.connection.transport.abort()
     assert alice.session._task is not None
     await alice.session._task
-    await bob.get_ticket(lobby)
+    await bob.join(lobby)
     socket = await world.client.ws_connect(f"{world.gateway}?v=10&encoding=json")
     await socket.receive_json()
     resume = {"token": player_of(alice).header, "session_id": ready["session_id"], "seq": last}
@@ -396,31 +396,31 @@ class TestRepeatedFailures:
 
     async def test_joins_are_delayed(self, world: World, make_caller: MakeCaller) -> None:
         alice, bob = await make_caller(), await make_caller()
-        lobby = await lobby_of(player_of(alice), player_of(bob))
+        lobby = await create_lobby(player_of(alice), player_of(bob))
         for _ in range(2):
-            await alice.get_ticket(lobby)
-            await refused(alice, 4017, max_dave_protocol_version=0)
+            await alice.join(lobby)
+            await require_close_code(alice, 4017, max_dave_protocol_version=0)
             await wait_left(alice, alice)
-        await alice.ask(lobby)
+        await alice.update_voice_state(lobby)
         await alice.session.wait_processed()
         await alice.session.none_of(STATE, SERVER)
         await world.clock.run_for(999)
         await alice.session.none_of(STATE, SERVER)
         await world.clock.run_for(1)
-        await alice.take_ticket()
-        await refused(alice, 4017, max_dave_protocol_version=0)
+        await alice.receive_ticket()
+        await require_close_code(alice, 4017, max_dave_protocol_version=0)
         await wait_left(alice, alice)
         # A delayed join is canceled by a later request.
-        await alice.ask(lobby)
-        await alice.ask()
+        await alice.update_voice_state(lobby)
+        await alice.update_voice_state()
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
         await alice.session.none_of(STATE, SERVER)
         # A delayed join is canceled when the session ends.
-        await alice.get_ticket(lobby)
-        await refused(alice, 4017, max_dave_protocol_version=0)
+        await alice.join(lobby)
+        await require_close_code(alice, 4017, max_dave_protocol_version=0)
         await wait_left(alice, alice)
-        await alice.ask(lobby)
+        await alice.update_voice_state(lobby)
         await alice.session.wait_processed()
         await alice.session.close()
         await bob.session.next("LOBBY_MEMBER_DISCONNECT")
@@ -430,8 +430,8 @@ class TestRepeatedFailures:
 
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, make_caller: MakeCaller) -> None:
     alice = await make_caller()
-    lobby = await lobby_of(player_of(alice))
-    await alice.enter(lobby)
+    lobby = await create_lobby(player_of(alice))
+    await alice.join_and_connect(lobby)
     # The voice server is alive, so the request has no effect.
     await alice.session.send(42, {"lobby_id": str(lobby)})
     await alice.session.wait_processed()

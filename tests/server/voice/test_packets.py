@@ -12,26 +12,28 @@ from hubbub.media.rtp import extract_frame
 from hubbub.protocol import changes
 from hubbub.protocol.voice import ENCRYPTION_MODES, OLD_ENCRYPTION_MODES
 from hubbub.server.transports.voice.reception import Reception, ReplayWindow
-from tests.server.voice.caller import AES, SILENCE, XCHACHA, Caller, opened, opus, sealed
-from tests.server.voice.conftest import Call
+from tests.server.voice.caller import AES, SILENCE, XCHACHA, Caller, decrypt_packet, encrypt_packet, opus
+from tests.server.voice.conftest import MakeCaller
 from tests.world import WAIT_TIMEOUT_SECONDS, Guild, World
 
 
-async def pair(call: Call, guild: Guild, one: str = AES, other: str = AES, **identify: Any) -> tuple[Caller, Caller]:
+async def pair(
+    call: MakeCaller, guild: Guild, one: str = AES, other: str = AES, **identify: Any
+) -> tuple[Caller, Caller]:
     """Connect two callers to one channel."""
     first, second = await call(), await call()
-    await first.enter(guild.channels["Lounge"], one, **identify)
-    await second.enter(guild.channels["Lounge"], other, **identify)
-    await first.beat()
-    await second.beat()
+    await first.join_and_connect(guild.channels["Lounge"], one, **identify)
+    await second.join_and_connect(guild.channels["Lounge"], other, **identify)
+    await first.heartbeat()
+    await second.heartbeat()
     return first, second
 
 
 async def require_only(receiver: Caller, sender: Caller, frame: bytes) -> None:
     """Assert that the next received frame is this one, so that all frames before it were dropped."""
-    await sender.settled()
+    await sender.wait_packets_read()
     sender.send(frame)
-    assert await receiver.hear() == (sender.ready["ssrc"], frame)
+    assert await receiver.receive_media() == (sender.ready["ssrc"], frame)
 
 
 def dropped(world: World, reason: str) -> float:
@@ -40,50 +42,50 @@ def dropped(world: World, reason: str) -> float:
 
 @pytest.mark.parametrize("one", ENCRYPTION_MODES)
 @pytest.mark.parametrize("other", ENCRYPTION_MODES)
-async def test_frames_are_forwarded_in_both_modes(guild: Guild, call: Call, one: str, other: str) -> None:
+async def test_frames_are_forwarded_in_both_modes(guild: Guild, call: MakeCaller, one: str, other: str) -> None:
     first, second = await pair(call, guild, one, other)
     for number in range(20):
         packet = first.send(opus(f"frame {number}"))
-        assert await second.hear() == (first.ready["ssrc"], opus(f"frame {number}"))
+        assert await second.receive_media() == (first.ready["ssrc"], opus(f"frame {number}"))
         second.send(opus(f"answer {number}"))
-        assert await first.hear() == (second.ready["ssrc"], opus(f"answer {number}"))
+        assert await first.receive_media() == (second.ready["ssrc"], opus(f"answer {number}"))
         assert packet[:12]
 
 
-async def test_headers_are_forwarded_unchanged(guild: Guild, call: Call) -> None:
+async def test_headers_are_forwarded_unchanged(guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild, AES, XCHACHA)
     # Two contributing sources and a header extension, whose body is encrypted with the frame.
     header = struct.pack(">BBHIIII", 0x92, 0x78, 7, 6720, first.ready["ssrc"], 11, 12) + b"\xbe\xde\x00\x01"
-    first.throw(sealed(AES, first.key, header, b"\x10\xff\x00\x00" + opus("frame"), 9))
+    first.send_datagram(encrypt_packet(AES, first.key, header, b"\x10\xff\x00\x00" + opus("frame"), 9))
     data = await second.datagram(lambda data: data[0] == 0x92)
     assert data[:24] == header
-    assert opened(XCHACHA, second.key, data, 24) == b"\x10\xff\x00\x00" + opus("frame")
+    assert decrypt_packet(XCHACHA, second.key, data, 24) == b"\x10\xff\x00\x00" + opus("frame")
 
 
-async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: Guild, call: Call) -> None:
+async def test_packets_are_forwarded_to_all_callers_of_the_channel_only(guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     third, outsider = await call(), await call()
-    await third.enter(guild.channels["Lounge"], XCHACHA)
-    await outsider.enter(guild.channels["Den"])
+    await third.join_and_connect(guild.channels["Lounge"], XCHACHA)
+    await outsider.join_and_connect(guild.channels["Den"])
     first.send(opus("all"))
-    assert await second.hear() == await third.hear() == (first.ready["ssrc"], opus("all"))
-    await first.settled()
+    assert await second.receive_media() == await third.receive_media() == (first.ready["ssrc"], opus("all"))
+    await first.wait_packets_read()
     for caller in (first, outsider):
-        await caller.settled()
+        await caller.wait_packets_read()
 
 
-async def test_discovery_and_pings_are_answered(guild: Guild, call: Call) -> None:
+async def test_discovery_and_pings_are_answered(guild: Guild, call: MakeCaller) -> None:
     caller = await call()
-    await caller.get_ticket(guild.channels["Lounge"])
+    await caller.join(guild.channels["Lounge"])
     await caller.open()
     await caller.identify()
     address, port = await caller.discover()
     assert caller.udp is not None
     assert (address, port) == caller.udp.get_extra_info("sockname")
     # An unknown SSRC and a keepalive get no response.
-    caller.throw(struct.pack(">HHI66x", 1, 70, caller.ready["ssrc"] + 1))
-    caller.throw(struct.pack("<II", 5, 0))
-    caller.throw(b"\x13\x37\xca\xfe" + b"1234")
+    caller.send_datagram(struct.pack(">HHI66x", 1, 70, caller.ready["ssrc"] + 1))
+    caller.send_datagram(struct.pack("<II", 5, 0))
+    caller.send_datagram(b"\x13\x37\xca\xfe" + b"1234")
     ssrc = struct.pack(">I", caller.ready["ssrc"])
     # The discovery response may be sent again until a mode is selected.
     assert await caller.datagram(lambda data: data[4:8] != ssrc) == b"\x13\x37\xf0\x0d1234"
@@ -91,40 +93,40 @@ async def test_discovery_and_pings_are_answered(guild: Guild, call: Call) -> Non
     assert (len(again), again[4:8]) == (74, ssrc)
 
 
-async def test_forged_packets_are_dropped(world: World, guild: Guild, call: Call) -> None:
+async def test_forged_packets_are_dropped(world: World, guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     good = first.packet(opus("good"))
-    first.throw(first.packet(opus("other key"), key=second.key))
-    first.throw(first.packet(opus("SSRC of another caller"), ssrc=second.ready["ssrc"]))
-    first.throw(first.packet(opus("unknown SSRC"), ssrc=1))
-    first.throw(good[:-1])
-    first.throw(good[:20])
-    first.throw(b"\x90" + good[1:])
-    first.throw(b"\xb5" + good[1:])
-    first.throw(good[:5] + b"\xff" + good[6:])
-    first.throw(b"")
-    first.throw(b"\x00" * 40)
-    first.throw(b"\x80")
-    first.throw(bytes((0x80, 200)) + bytes(30))
+    first.send_datagram(first.packet(opus("other key"), key=second.key))
+    first.send_datagram(first.packet(opus("SSRC of another caller"), ssrc=second.ready["ssrc"]))
+    first.send_datagram(first.packet(opus("unknown SSRC"), ssrc=1))
+    first.send_datagram(good[:-1])
+    first.send_datagram(good[:20])
+    first.send_datagram(b"\x90" + good[1:])
+    first.send_datagram(b"\xb5" + good[1:])
+    first.send_datagram(good[:5] + b"\xff" + good[6:])
+    first.send_datagram(b"")
+    first.send_datagram(b"\x00" * 40)
+    first.send_datagram(b"\x80")
+    first.send_datagram(bytes((0x80, 200)) + bytes(30))
     await require_only(second, first, opus("true"))
     assert dropped(world, "forged") >= 6
     assert dropped(world, "unknown") >= 1
 
 
-async def test_a_replayed_packet_is_dropped(world: World, guild: Guild, call: Call) -> None:
+async def test_a_replayed_packet_is_dropped(world: World, guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     packet = first.send(opus("once"))
-    assert await second.hear() == (first.ready["ssrc"], opus("once"))
+    assert await second.receive_media() == (first.ready["ssrc"], opus("once"))
     for _ in range(3):
-        first.throw(packet)
+        first.send_datagram(packet)
     await require_only(second, first, opus("next"))
     assert dropped(world, "replayed") == 3
 
 
-async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, call: Call) -> None:
+async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     second.send(opus("here I am"))
-    assert await first.hear() == (second.ready["ssrc"], opus("here I am"))
+    assert await first.receive_media() == (second.ready["ssrc"], opus("here I am"))
     # A client that knows only the SSRC gets a discovery response, but no packets.
     thief = await call()
     thief.ready = second.ready
@@ -135,38 +137,40 @@ async def test_only_a_client_with_the_key_can_change_its_address(guild: Guild, c
     moved.ready, moved.description, moved.number, moved.sequence = second.ready, second.description, 50, 50
     await moved.discover()
     moved.send(opus("moved"))
-    assert await first.hear() == (second.ready["ssrc"], opus("moved"))
+    assert await first.receive_media() == (second.ready["ssrc"], opus("moved"))
     first.send(opus("found"))
-    assert await moved.hear() == (first.ready["ssrc"], opus("found"))
+    assert await moved.receive_media() == (first.ready["ssrc"], opus("found"))
 
 
-async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(world: World, guild: Guild, call: Call) -> None:
+async def test_plain_frames_are_not_forwarded_in_an_encrypted_call(
+    world: World, guild: Guild, call: MakeCaller
+) -> None:
     first, second = await pair(call, guild)
     assert first.description["dave_protocol_version"] == 1
     first.send(b"plain opus")
-    await first.settled()
+    await first.wait_packets_read()
     assert dropped(world, "plain") == 1
     first.send(SILENCE)
-    assert await second.hear() == (first.ready["ssrc"], SILENCE)
+    assert await second.receive_media() == (first.ready["ssrc"], SILENCE)
     await require_only(second, first, opus("encrypted"))
 
 
-async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, call: Call) -> None:
+async def test_packets_before_the_speaking_message_are_buffered(guild: Guild, call: MakeCaller) -> None:
     _, second = await pair(call, guild)
     third = await call()
-    await third.get_ticket(guild.channels["Lounge"])
+    await third.join(guild.channels["Lounge"])
     await third.open()
     await third.identify()
     await third.discover()
     await third.select()
     for number in range(20):
         third.send(opus(f"early {number}"))
-    await third.settled()
-    await third.say(5, {"speaking": 1, "delay": 0, "ssrc": third.ready["ssrc"]})
-    await third.beat()
+    await third.wait_packets_read()
+    await third.send_json(5, {"speaking": 1, "delay": 0, "ssrc": third.ready["ssrc"]})
+    await third.heartbeat()
     third.send(opus("in time"))
     # A limited number of packets from before the Speaking message is buffered.
-    received = [await second.hear() for _ in range(17)]
+    received = [await second.receive_media() for _ in range(17)]
     expected = [*(f"early {number}" for number in range(4, 20)), "in time"]
     assert received == [(third.ready["ssrc"], opus(text)) for text in expected]
 
@@ -181,113 +185,113 @@ async def wait_applied(world: World, caller: Caller, **state: bool) -> None:
 
 
 async def test_muted_callers_send_nothing_and_deafened_callers_receive_nothing(
-    world: World, guild: Guild, call: Call
+    world: World, guild: Guild, call: MakeCaller
 ) -> None:
     first, second = await pair(call, guild)
     third = await call()
-    await third.enter(guild.channels["Lounge"])
+    await third.join_and_connect(guild.channels["Lounge"])
     lounge = guild.channels["Lounge"]
     path = f"/guilds/{guild.id}/members/{first.actor.id}"
     for mute, unmute in (
-        (lambda: first.ask(lounge, self_mute=True), lambda: first.ask(lounge)),
+        (lambda: first.update_voice_state(lounge, self_mute=True), lambda: first.update_voice_state(lounge)),
         (lambda: guild.owner.patch(path, json={"mute": True}), lambda: guild.owner.patch(path, json={"mute": False})),
     ):
         await mute()
         await first.session.wait_processed()
         await wait_applied(world, first, is_muted=True)
         first.send(opus("muted"))
-        await first.settled()
+        await first.wait_packets_read()
         await unmute()
         await first.session.wait_processed()
         await wait_applied(world, first, is_muted=False)
         await require_only(second, first, opus("unmuted"))
-        assert await third.hear() == (first.ready["ssrc"], opus("unmuted"))
-    await third.ask(lounge, self_deaf=True)
+        assert await third.receive_media() == (first.ready["ssrc"], opus("unmuted"))
+    await third.update_voice_state(lounge, self_deaf=True)
     await third.session.wait_processed()
     await wait_applied(world, third, is_deaf=True)
     await require_only(second, first, opus("for the second"))
-    await third.ask(lounge)
+    await third.update_voice_state(lounge)
     await third.session.wait_processed()
     await wait_applied(world, third, is_deaf=False)
     first.send(opus("for both"))
-    assert await third.hear() == (first.ready["ssrc"], opus("for both"))
+    assert await third.receive_media() == (first.ready["ssrc"], opus("for both"))
 
 
-async def test_unwanted_streams_are_not_forwarded(guild: Guild, call: Call) -> None:
+async def test_unwanted_streams_are_not_forwarded(guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
-    await second.say(15, {str(first.ready["ssrc"]): 0, "any": 100, "nonsense": 0})
-    await second.beat()
+    await second.send_json(15, {str(first.ready["ssrc"]): 0, "any": 100, "nonsense": 0})
+    await second.heartbeat()
     first.send(opus("unwanted"))
-    await first.settled()
-    await second.say(15, {str(first.ready["ssrc"]): 100})
-    await second.beat()
+    await first.wait_packets_read()
+    await second.send_json(15, {str(first.ready["ssrc"]): 100})
+    await second.heartbeat()
     await require_only(second, first, opus("wanted"))
 
 
-async def test_video_is_forwarded_only_with_an_announced_ssrc(guild: Guild, call: Call) -> None:
+async def test_video_is_forwarded_only_with_an_announced_ssrc(guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     video = first.ready["ssrc"] + 1
-    first.throw(first.packet(opus("not announced"), ssrc=video))
-    await first.settled()
-    await first.say(12, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []})
-    await first.beat()
-    first.throw(first.packet(opus("picture"), ssrc=video))
-    assert await second.hear() == (video, opus("picture"))
+    first.send_datagram(first.packet(opus("not announced"), ssrc=video))
+    await first.wait_packets_read()
+    await first.send_json(12, {"audio_ssrc": video - 1, "video_ssrc": video, "rtx_ssrc": video + 1, "streams": []})
+    await first.heartbeat()
+    first.send_datagram(first.packet(opus("picture"), ssrc=video))
+    assert await second.receive_media() == (video, opus("picture"))
 
 
-async def test_receiver_reports_and_a_final_bye_are_sent(guild: Guild, call: Call) -> None:
+async def test_receiver_reports_and_a_final_bye_are_sent(guild: Guild, call: MakeCaller) -> None:
     first, _ = await pair(call, guild)
     report = await first.datagram(lambda data: data[1] == 201)
-    body = opened(AES, first.key, report, 8)
+    body = decrypt_packet(AES, first.key, report, 8)
     assert (report[0], report[2:8]) == (0x81, b"\x00\x07\x00\x00\x00\x01")
     assert int.from_bytes(body[:4], "big") == first.ready["ssrc"]
-    await first.ask(None)
+    await first.update_voice_state(None)
     assert await first.closed() == 4014
     for _ in range(3):
         bye = await first.datagram(lambda data: data[1] == 203)
-        assert opened(AES, first.key, bye, 8) == b""
+        assert decrypt_packet(AES, first.key, bye, 8) == b""
 
 
-async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guild, call: Call) -> None:
+async def test_a_control_packet_confirms_a_new_address(world: World, guild: Guild, call: MakeCaller) -> None:
     first, second = await pair(call, guild)
     moved = await call()
     moved.ready, moved.description = second.ready, second.description
     await moved.discover()
     header = struct.pack(">BBHI", 0x80, 201, 1, second.ready["ssrc"])
-    moved.throw(sealed(AES, second.key, header, b"", 99))
-    await moved.settled()
+    moved.send_datagram(encrypt_packet(AES, second.key, header, b"", 99))
+    await moved.wait_packets_read()
     first.send(opus("found"))
-    assert await moved.hear() == (first.ready["ssrc"], opus("found"))
+    assert await moved.receive_media() == (first.ready["ssrc"], opus("found"))
 
 
 @pytest.mark.dated(changes.VOICE_ENCRYPTION)
 @pytest.mark.parametrize("mode", OLD_ENCRYPTION_MODES)
-async def test_old_modes_are_rejected_since_the_change(world: World, guild: Guild, call: Call, mode: str) -> None:
+async def test_old_modes_are_rejected_since_the_change(world: World, guild: Guild, call: MakeCaller, mode: str) -> None:
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms - 1)
     old, new = await pair(call, guild, mode, XCHACHA, max_dave_protocol_version=0)
     assert old.ready["modes"] == [*ENCRYPTION_MODES, *OLD_ENCRYPTION_MODES]
     old.send(b"plain opus")
-    assert await new.hear() == (old.ready["ssrc"], b"plain opus")
+    assert await new.receive_media() == (old.ready["ssrc"], b"plain opus")
     new.send(b"answer")
-    assert await old.hear() == (new.ready["ssrc"], b"answer")
-    old.throw(old.packet(b"forged", key=new.key))
+    assert await old.receive_media() == (new.ready["ssrc"], b"answer")
+    old.send_datagram(old.packet(b"forged", key=new.key))
     await require_only(new, old, b"true")
     world.clock.set(changes.VOICE_ENCRYPTION.at_ms)
     late = await call()
-    await late.get_ticket(guild.channels["Lounge"])
+    await late.join(guild.channels["Lounge"])
     await late.open()
     assert (await late.identify())["modes"] == list(ENCRYPTION_MODES)
-    await late.say(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}})
+    await late.send_json(1, {"protocol": "udp", "data": {"address": "127.0.0.1", "port": 1, "mode": mode}})
     assert await late.closed() == 4016
 
 
 async def test_encrypted_frames_are_not_forwarded_to_clients_without_encryption(
-    world: World, guild: Guild, call: Call
+    world: World, guild: Guild, call: MakeCaller
 ) -> None:
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
     new, old = await call(), await call()
-    await new.enter(guild.channels["Lounge"])
-    await old.enter(guild.channels["Lounge"], max_dave_protocol_version=0)
+    await new.join_and_connect(guild.channels["Lounge"])
+    await old.join_and_connect(guild.channels["Lounge"], max_dave_protocol_version=0)
     assert old.description["dave_protocol_version"] == 0
     new.send(opus("encrypted"))
     await require_only(old, new, b"plain")

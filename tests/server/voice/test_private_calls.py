@@ -15,9 +15,9 @@ from hubbub.server.talk import private_calls
 from tests.game import SDK_INTENTS, game
 from tests.server.voice.caller import Caller, opus
 from tests.server.voice.conftest import ENDPOINT
-from tests.server.voice.private_caller import PrivateCaller, direct
+from tests.server.voice.private_caller import PrivateCaller, open_direct_channel
 from tests.server.voice.test_end_to_end_encryption import Member
-from tests.server.voice.test_tickets import cut, lost, refused
+from tests.server.voice.test_tickets import abort_connection, require_close_code, wait_connection_lost
 from tests.world import Actor, Guild, World, befriend
 
 MakeCaller = Callable[..., Coroutine[Any, Any, PrivateCaller]]
@@ -46,7 +46,7 @@ async def friends(make_caller: MakeCaller) -> Friends:
     """Two friends and their direct message channel."""
     alice, bob = await make_caller(), await make_caller()
     await befriend(alice.actor, bob.actor)
-    return alice, bob, await direct(alice.actor, bob.actor)
+    return alice, bob, await open_direct_channel(alice.actor, bob.actor)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ async def connect(caller: Caller) -> None:
     await caller.identify()
     await caller.discover()
     await caller.select()
-    await caller.say(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
+    await caller.send_json(5, {"speaking": 1, "delay": 0, "ssrc": caller.ready["ssrc"]})
 
 
 async def wait_left(listener: PrivateCaller, caller: PrivateCaller) -> Any:
@@ -80,7 +80,7 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     alice, bob, channel = friends
     assert (await bob.actor.get(f"/channels/{channel}/call")).ok() == {"ringable": True}
 
-    await alice.ask(channel)
+    await alice.update_voice_state(channel)
     message = await bob.session.next("MESSAGE_CREATE")
     assert (message["type"], message["call"]) == (3, {"participants": [str(alice.actor.id)]})
     created = await bob.session.next("CALL_CREATE")
@@ -94,7 +94,7 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     state = await bob.session.next("VOICE_STATE_UPDATE")
     assert (state["guild_id"], state["channel_id"], state["user_id"]) == (None, str(channel), str(alice.actor.id))
     assert "member" not in state
-    await alice.take_ticket()
+    await alice.receive_ticket()
     assert alice.state == state
     assert alice.server == {
         "guild_id": None,
@@ -112,7 +112,7 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
         "ringing": [str(bob.actor.id)],
     }
     await connect(alice)
-    await bob.enter(channel)
+    await bob.join_and_connect(channel)
     # Joining stops the ringing and adds the user to the participants.
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == [str(bob.actor.id)]
     changed = await alice.session.next("MESSAGE_UPDATE")
@@ -120,13 +120,13 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     assert changed["edited_timestamp"] is None
     assert (await alice.session.next("CALL_UPDATE"))["ringing"] == []
     bob.send(opus("hello"))
-    assert await alice.hear() == (bob.ready["ssrc"], opus("hello"))
+    assert await alice.receive_media() == (bob.ready["ssrc"], opus("hello"))
 
-    await alice.ask(None)
+    await alice.update_voice_state(None)
     await wait_left(bob, alice)
     assert await alice.closed() == 4014
     await bob.session.none_of("CALL_DELETE")
-    await bob.ask(None)
+    await bob.update_voice_state(None)
     await wait_left(alice, bob)
     assert await alice.session.next("CALL_DELETE") == {"channel_id": str(channel)}
     ended = await alice.session.next("MESSAGE_UPDATE")
@@ -135,7 +135,7 @@ async def test_two_friends_call_each_other(friends: Friends) -> None:
     (stored,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
     assert stored["call"] == ended["call"]
     # The next call has its own message.
-    await bob.ask(channel)
+    await bob.update_voice_state(channel)
     assert (await alice.session.next("CALL_CREATE"))["message_id"] != message["id"]
 
 
@@ -145,15 +145,15 @@ async def test_the_call_is_end_to_end_encrypted(friends: Friends) -> None:
     for member in members:
         await member.enter()
     for one, other in (members, members[::-1]):
-        await one.secured(*members)
-        await one.hears(other, b"secret")
+        await one.wait_group(*members)
+        await one.require_decrypts(other, b"secret")
     for member in members:
         await member.stop()
 
 
 async def test_a_call_reopens_a_closed_channel(friends: Friends) -> None:
     alice, bob, channel = friends
-    await alice.ask(channel)
+    await alice.update_voice_state(channel)
     assert (await bob.session.next("CHANNEL_CREATE"))["id"] == str(channel)
     await bob.session.next("CALL_CREATE")
 
@@ -161,7 +161,7 @@ async def test_a_call_reopens_a_closed_channel(friends: Friends) -> None:
 async def test_members_of_a_group_call_and_ring_each_other(group: Group) -> None:
     (alice, bob, carol), channel = group
     for caller in (alice, bob):
-        await caller.enter(channel)
+        await caller.join_and_connect(channel)
     ring = f"/channels/{channel}/call/ring"
     (await alice.actor.post(ring)).ok()
     assert (await carol.session.next("CALL_UPDATE"))["ringing"] == [str(carol.actor.id)]
@@ -177,13 +177,13 @@ async def test_members_of_a_group_call_and_ring_each_other(group: Group) -> None
     rings = [(await carol.session.next("CALL_UPDATE"))["ringing"] for _ in range(3)]
     assert rings == [[], [str(carol.actor.id)], []]
     alice.send(opus("hello"))
-    assert await bob.hear() == (alice.ready["ssrc"], opus("hello"))
+    assert await bob.receive_media() == (alice.ready["ssrc"], opus("hello"))
 
 
 async def test_joining_a_group_sends_its_call_and_leaving_it_ends_the_call(world: World, group: Group) -> None:
     (alice, bob, carol), channel = group
-    await alice.enter(channel)
-    await bob.get_ticket(channel)
+    await alice.join_and_connect(channel)
+    await bob.join(channel)
     dave = await world.user()
     await world.guild(alice.actor, dave)
     session = await dave.connect()
@@ -204,7 +204,7 @@ async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_ca
     await bob.session.send(13, {"channel_id": str(channel)})
     await bob.session.wait_processed()
     await bob.session.none_of("CALL_CREATE")
-    await alice.get_ticket(channel)
+    await alice.join(channel)
     late, stranger = await make_caller(bob.actor), await make_caller()
     for caller in (late, stranger):
         await caller.session.send(13, {"channel_id": str(channel)})
@@ -223,7 +223,7 @@ async def test_opcode_13_requests_a_call(world: World, friends: Friends, make_ca
 
 async def test_an_unanswered_ring_times_out(world: World, friends: Friends) -> None:
     alice, bob, channel = friends
-    await alice.get_ticket(channel)
+    await alice.join(channel)
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
     await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000 - 1)
@@ -233,7 +233,7 @@ async def test_an_unanswered_ring_times_out(world: World, friends: Friends) -> N
     # The call itself continues until the caller leaves.
     (await alice.actor.post(f"/channels/{channel}/call/ring")).ok()
     await bob.session.next("CALL_UPDATE")
-    await alice.ask(None)
+    await alice.update_voice_state(None)
     await bob.session.next("CALL_DELETE")
     await world.clock.run_for(RING_TIMEOUT_SECONDS * 1000)
     await bob.session.none_of("CALL_UPDATE")
@@ -246,7 +246,7 @@ async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Gui
     await alice.session.send(4, {"guild_id": str(other_guild.id), "channel_id": str(lounge)})
     joined = await alice.session.next("VOICE_STATE_UPDATE")
     assert joined["channel_id"] == str(lounge)
-    await alice.ask(channel)
+    await alice.update_voice_state(channel)
     left = await alice.session.next("VOICE_STATE_UPDATE")
     assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     await bob.session.next("CALL_CREATE")
@@ -255,14 +255,14 @@ async def test_a_user_is_in_one_voice_channel_at_a_time(world: World, guild: Gui
     await bob.session.next("CALL_DELETE")
     # A voice state without guild and channel leaves any call.
     await alice.session.next("VOICE_STATE_UPDATE", lambda state: state["channel_id"] == str(lounge))
-    await alice.ask(None)
+    await alice.update_voice_state(None)
     left = await alice.session.next("VOICE_STATE_UPDATE")
     assert (left["guild_id"], left["channel_id"]) == (str(other_guild.id), None)
     # Joining another private call leaves the first one.
     carol = await world.user()
     await befriend(alice.actor, carol)
-    await alice.get_ticket(channel)
-    await alice.get_ticket(await direct(alice.actor, carol))
+    await alice.join(channel)
+    await alice.join(await open_direct_channel(alice.actor, carol))
     await wait_left(bob, alice)
     await bob.session.next("CALL_DELETE")
 
@@ -272,21 +272,21 @@ async def test_calls_that_are_not_allowed_are_ignored(
     world: World, guild: Guild, make_caller: MakeCaller, case: str
 ) -> None:
     alice, bob = await make_caller(), await make_caller()
-    channel = await direct(alice.actor, bob.actor)
+    channel = await open_direct_channel(alice.actor, bob.actor)
     if case == "blocked":
         await befriend(alice.actor, bob.actor)
         (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": 2})).ok()
     elif case == "not a recipient":
         carol = await world.user()
         await befriend(carol, bob.actor)
-        channel = await direct(carol, bob.actor)
+        channel = await open_direct_channel(carol, bob.actor)
     elif case == "guild channel":
         channel = guild.channels["Lounge"]
     elif case == "unknown":
         channel = 4711
     elif case == "bot":
-        channel = await direct(alice.actor, await world.bot(await world.guild(alice.actor)))
-    await alice.ask(channel)
+        channel = await open_direct_channel(alice.actor, await world.bot(await world.guild(alice.actor)))
+    await alice.update_voice_state(channel)
     await alice.session.wait_processed()
     for caller in (alice, bob):
         await caller.session.none_of(*EVENTS, "MESSAGE_CREATE")
@@ -303,7 +303,7 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
     alice, _, channel = friends
     bot = await world.bot(await world.guild(alice.actor))
     session = await bot.connect()
-    conversation = await direct(bot, alice.actor)
+    conversation = await open_direct_channel(bot, alice.actor)
     await session.send(4, {"guild_id": None, "channel_id": str(conversation), "self_mute": False, "self_deaf": False})
     await session.wait_processed()
     for path, method in (("", "GET"), ("/ring", "POST"), ("/stop-ringing", "POST")):
@@ -315,7 +315,7 @@ async def test_bots_and_oauth2_sessions_cannot_call(world: World, friends: Frien
     await game_session.wait_processed()
     await alice.session.none_of(*EVENTS)
     # An OAuth2 session that may read private channels receives the events of the user's own client.
-    await alice.get_ticket(channel)
+    await alice.join(channel)
     assert (await game_session.next("CALL_CREATE"))["channel_id"] == str(channel)
     await game_session.next("VOICE_STATE_UPDATE")
     await game_session.none_of("VOICE_SERVER_UPDATE")
@@ -330,7 +330,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     ring, stop = f"/channels/{channel}/call/ring", f"/channels/{channel}/call/stop-ringing"
     # There is no call yet, and then the ringing user is not in it.
     (await alice.actor.post(ring)).rejected(404, 10065)
-    await alice.get_ticket(channel)
+    await alice.join(channel)
     (await bob.actor.post(ring)).rejected(404, 10065)
     (await bob.actor.post(stop, json={"recipients": [str(alice.actor.id)]})).rejected(404, 10065)
     for recipients in ([str(alice.actor.id)], ["4711"]):
@@ -354,7 +354,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
     # In a group DM a blocked user is silently not rung, so that the block stays hidden.
     (one, two, _), group_id = group
     (await two.actor.put(f"/users/@me/relationships/{one.actor.id}", json={"type": 2})).ok()
-    await one.get_ticket(group_id)
+    await one.join(group_id)
     (await one.actor.post(f"/channels/{group_id}/call/ring", json={"recipients": [str(two.actor.id)]})).ok()
     await one.session.none_of("CALL_UPDATE")
 
@@ -362,7 +362,7 @@ async def test_invalid_rings_are_rejected(world: World, guild: Guild, friends: F
 async def test_blocking_ends_the_call_of_two_users(friends: Friends) -> None:
     alice, bob, channel = friends
     for caller in (alice, bob):
-        await caller.enter(channel)
+        await caller.join_and_connect(channel)
     (await bob.actor.put(f"/users/@me/relationships/{alice.actor.id}", json={"type": 2})).ok()
     for caller in (alice, bob):
         await caller.session.next("CALL_DELETE")
@@ -371,9 +371,9 @@ async def test_blocking_ends_the_call_of_two_users(friends: Friends) -> None:
 
 async def test_another_session_of_the_user_takes_over(friends: Friends, make_caller: MakeCaller) -> None:
     alice, bob, channel = friends
-    await alice.enter(channel)
+    await alice.join_and_connect(channel)
     second = await make_caller(alice.actor)
-    await second.enter(channel)
+    await second.join_and_connect(channel)
     assert await alice.closed() == 4014
     await alice.session.none_of("VOICE_SERVER_UPDATE")
     await bob.session.next("CALL_CREATE")
@@ -383,7 +383,7 @@ async def test_another_session_of_the_user_takes_over(friends: Friends, make_cal
 @pytest.mark.parametrize("how", ["closes", "ends the session", "loses the connection", "is banned"])
 async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Friends, how: str) -> None:
     alice, bob, channel = friends
-    await alice.enter(channel)
+    await alice.join_and_connect(channel)
     if how == "closes":
         await alice.socket.close(code=1000)
     elif how == "ends the session":
@@ -391,8 +391,8 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
     elif how == "is banned":
         await world.write(lambda call: accounts.ban(call, UserId(alice.actor.id)))
     else:
-        cut(alice)
-        await lost(world, alice)
+        abort_connection(alice)
+        await wait_connection_lost(world, alice)
         await world.clock.run_for(10_000)
     await wait_left(bob, alice)
     await bob.session.next("CALL_DELETE")
@@ -402,7 +402,7 @@ async def test_a_user_who_disconnects_leaves_the_call(world: World, friends: Fri
 
 async def test_callers_of_a_lost_server_are_moved_to_another(world: World, friends: Friends) -> None:
     alice, _, channel = friends
-    await alice.enter(channel)
+    await alice.join_and_connect(channel)
     await world.write(lambda call: voice_server.withdraw(call, ENDPOINT))
     server = await alice.session.next("VOICE_SERVER_UPDATE")
     assert (server["guild_id"], server["channel_id"]) == (None, str(channel))
@@ -411,7 +411,7 @@ async def test_callers_of_a_lost_server_are_moved_to_another(world: World, frien
 
 async def test_a_restart_ends_running_calls(world: World, friends: Friends) -> None:
     alice, bob, channel = friends
-    await alice.get_ticket(channel)
+    await alice.join(channel)
     await world.write(private_calls.reset)
     (message,) = (await bob.actor.get(f"/channels/{channel}/messages")).ok()
     assert message["call"]["ended_timestamp"]
@@ -427,21 +427,21 @@ class TestRepeatedFailures:
     async def test_joins_are_delayed(self, world: World, friends: Friends) -> None:
         alice, bob, channel = friends
         for _ in range(2):
-            await alice.get_ticket(channel)
-            await refused(alice, 4017, max_dave_protocol_version=0)
+            await alice.join(channel)
+            await require_close_code(alice, 4017, max_dave_protocol_version=0)
             await wait_left(alice, alice)
             await bob.session.next("CALL_DELETE")
-        await alice.ask(channel)
+        await alice.update_voice_state(channel)
         await alice.session.wait_processed()
         await alice.session.none_of("VOICE_STATE_UPDATE", "VOICE_SERVER_UPDATE")
         await world.clock.run_for(1_000)
-        await alice.take_ticket()
+        await alice.receive_ticket()
         assert (await bob.session.next("CALL_CREATE"))["channel_id"] == str(channel)
-        await refused(alice, 4017, max_dave_protocol_version=0)
+        await require_close_code(alice, 4017, max_dave_protocol_version=0)
         await bob.session.next("CALL_DELETE")
         # A delayed join is canceled by leaving.
-        await alice.ask(channel)
-        await alice.ask(None)
+        await alice.update_voice_state(channel)
+        await alice.update_voice_state(None)
         await alice.session.wait_processed()
         await world.clock.run_for(8_000)
         await bob.session.none_of("CALL_CREATE")

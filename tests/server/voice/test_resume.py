@@ -9,8 +9,8 @@ import pytest
 from hubbub.server.core.config import Config, VoiceConfig
 from hubbub.server.transports.voice.replay import MESSAGES_MAX, VoiceReplayBuffer, wire_seq
 from tests.server.voice.caller import Caller, close_code
-from tests.server.voice.conftest import ENDPOINT, Call
-from tests.server.voice.test_tickets import cut, lost
+from tests.server.voice.conftest import ENDPOINT, MakeCaller
+from tests.server.voice.test_tickets import abort_connection, wait_connection_lost
 from tests.world import Guild, World
 
 
@@ -29,23 +29,23 @@ def last_seq(caller: Caller) -> int:
     return next((seq for seq in reversed(seqs) if seq), -1)
 
 
-async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, call: Call) -> None:
+async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild, call: MakeCaller) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
-    await caller.enter(lounge)
-    await other.enter(lounge)
+    await caller.join_and_connect(lounge)
+    await other.join_and_connect(lounge)
     await caller.next(5)
-    await caller.beat()
+    await caller.heartbeat()
     seq = last_seq(caller)
     key = caller.key
-    cut(caller)
-    await lost(world, caller)
+    abort_connection(caller)
+    await wait_connection_lost(world, caller)
     for speaking in (0, 1, 0):
-        await other.say(5, {"speaking": speaking, "delay": 0, "ssrc": 1})
-    await other.beat()
+        await other.send_json(5, {"speaking": speaking, "delay": 0, "ssrc": 1})
+    await other.heartbeat()
     assert 13 not in other.ops()
     await caller.open()
-    await caller.say(7, resume_payload(caller, seq_ack=seq))
+    await caller.send_json(7, resume_payload(caller, seq_ack=seq))
     await caller.next(9)
     replayed = [(await caller.frame()) for _ in range(3)]
     assert [(frame["op"], frame["seq"]) for frame in replayed] == [(5, seq + 1), (5, seq + 2), (5, seq + 3)]
@@ -53,72 +53,72 @@ async def test_missed_messages_are_sent_after_resumed(world: World, guild: Guild
     caller.send(b"frame\xfa\xfa")
     other.datagrams.received = asyncio.Queue()
     caller.send(b"again\xfa\xfa")
-    ssrc, frame = await other.hear()
+    ssrc, frame = await other.receive_media()
     assert (ssrc, frame) in {(caller.ready["ssrc"], b"frame\xfa\xfa"), (caller.ready["ssrc"], b"again\xfa\xfa")}
     assert key == caller.key
 
 
 async def test_a_resume_without_an_acknowledgement_replays_from_the_first_message(
-    world: World, guild: Guild, call: Call
+    world: World, guild: Guild, call: MakeCaller
 ) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
-    await other.enter(lounge)
-    await caller.enter(lounge)
-    cut(caller)
-    await lost(world, caller)
+    await other.join_and_connect(lounge)
+    await caller.join_and_connect(lounge)
+    abort_connection(caller)
+    await wait_connection_lost(world, caller)
     await caller.open()
-    await caller.say(7, resume_payload(caller))
+    await caller.send_json(7, resume_payload(caller))
     await caller.next(9)
     assert (await caller.frame())["seq"] == 1
 
 
 @pytest.mark.parametrize("wrong", [{"token": "0" * 32}, {"session_id": "x"}, {"server_id": "1"}, {"seq_ack": 4711}])
-async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, call: Call, wrong: Any) -> None:
+async def test_an_invalid_resume_is_rejected(world: World, guild: Guild, call: MakeCaller, wrong: Any) -> None:
     caller = await call()
-    await caller.enter(guild.channels["Lounge"])
-    cut(caller)
-    await lost(world, caller)
+    await caller.join_and_connect(guild.channels["Lounge"])
+    abort_connection(caller)
+    await wait_connection_lost(world, caller)
     await caller.open()
-    await caller.say(7, resume_payload(caller, **wrong))
+    await caller.send_json(7, resume_payload(caller, **wrong))
     assert await caller.closed() == 4006
 
 
-async def test_a_resume_after_the_grace_period_is_rejected(world: World, guild: Guild, call: Call) -> None:
+async def test_a_resume_after_the_grace_period_is_rejected(world: World, guild: Guild, call: MakeCaller) -> None:
     caller = await call()
-    await caller.enter(guild.channels["Lounge"])
-    cut(caller)
-    await lost(world, caller)
+    await caller.join_and_connect(guild.channels["Lounge"])
+    abort_connection(caller)
+    await wait_connection_lost(world, caller)
     await world.clock.run_for(10_000)
     await caller.open()
-    await caller.say(7, resume_payload(caller, seq_ack=-1))
+    await caller.send_json(7, resume_payload(caller, seq_ack=-1))
     assert await caller.closed() == 4006
 
 
-async def test_a_resume_replaces_an_open_connection(guild: Guild, call: Call) -> None:
+async def test_a_resume_replaces_an_open_connection(guild: Guild, call: MakeCaller) -> None:
     caller = await call()
-    await caller.enter(guild.channels["Lounge"])
-    await caller.beat()
+    await caller.join_and_connect(guild.channels["Lounge"])
+    await caller.heartbeat()
     old = caller.socket
     await caller.open()
-    await caller.say(7, resume_payload(caller, seq_ack=last_seq(caller)))
+    await caller.send_json(7, resume_payload(caller, seq_ack=last_seq(caller)))
     await caller.next(9)
     assert await close_code(old) == 4014
-    await caller.beat()
+    await caller.heartbeat()
 
 
-async def test_older_versions_resume_without_sequence_numbers(world: World, guild: Guild, call: Call) -> None:
+async def test_older_versions_resume_without_sequence_numbers(world: World, guild: Guild, call: MakeCaller) -> None:
     lounge = guild.channels["Lounge"]
     caller, other = await call(), await call()
-    await caller.enter(lounge, query="?v=7")
-    await other.enter(lounge)
+    await caller.join_and_connect(lounge, query="?v=7")
+    await other.join_and_connect(lounge)
     await caller.next(5)
-    cut(caller)
-    await lost(world, caller)
-    await other.say(5, {"speaking": 0, "delay": 0, "ssrc": 1})
-    await other.beat()
+    abort_connection(caller)
+    await wait_connection_lost(world, caller)
+    await other.send_json(5, {"speaking": 0, "delay": 0, "ssrc": 1})
+    await other.heartbeat()
     await caller.open("?v=7")
-    await caller.say(7, resume_payload(caller))
+    await caller.send_json(7, resume_payload(caller))
     await caller.next(9)
     assert (await caller.next(5))["speaking"] == 0
 
@@ -131,7 +131,7 @@ class TestHeartbeatTimeout:
         voice = VoiceConfig(endpoint=ENDPOINT, heartbeat_interval_ms=100, identify_timeout_ms=60_000)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_a_connection_without_heartbeats_is_closed(self, guild: Guild, call: Call) -> None:
+    async def test_a_connection_without_heartbeats_is_closed(self, guild: Guild, call: MakeCaller) -> None:
         caller = await call()
         await caller.open()
         assert await caller.closed() == 4009
@@ -145,7 +145,7 @@ class TestIdentifyTimeout:
         voice = VoiceConfig(endpoint=ENDPOINT, identify_timeout_ms=100)
         return msgspec.structs.replace(store_config, voice=voice)
 
-    async def test_a_connection_without_identify_is_closed(self, guild: Guild, call: Call) -> None:
+    async def test_a_connection_without_identify_is_closed(self, guild: Guild, call: MakeCaller) -> None:
         caller = await call()
         await caller.open()
         assert await caller.closed() == 4003

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.server.transports.gateway.rehearsal import Platform
+from tests.server.transports.gateway.harness import Platform
 
 
 @pytest.fixture

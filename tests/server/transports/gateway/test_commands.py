@@ -7,20 +7,20 @@ import pytest
 from hubbub.protocol import changes
 from hubbub.protocol.enums import CloseCode
 from hubbub.protocol.intents import Intents
-from tests.server.transports.gateway.rehearsal import GUILD, Client, Platform, town
+from tests.server.transports.gateway.harness import GUILD, Client, Platform, sample_guild
 
 ALL = {"guild_id": str(GUILD), "query": "", "limit": 0}
 
 
 async def received(client: Client) -> list[dict[str, Any]]:
     await client.fence()
-    events = [{"t": p["t"]} | p["d"] for p in client.heard]
-    client.heard.clear()
+    events = [{"t": p["t"]} | p["d"] for p in client.received]
+    client.received.clear()
     return events
 
 
 async def test_a_command_is_answered_only_to_its_session(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     token = platform.bot(5)
     requester, other = await platform.session(token), await platform.session(token)
     await requester.send(8, {"guild_id": str(GUILD), "query": "a", "limit": 3, "nonce": "n"})
@@ -29,14 +29,14 @@ async def test_a_command_is_answered_only_to_its_session(platform: Platform) -> 
 
 
 async def test_a_writing_command_receives_its_session_id(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.session(platform.bot(5))
     await client.send(4, {"guild_id": str(GUILD), "channel_id": "10", "self_mute": False, "self_deaf": False})
     assert await received(client) == [{"t": "VOICE_SERVER_UPDATE", "token": client.session_id}]
 
 
 async def test_all_members_can_be_requested_once_in_30_seconds(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     platform.clock.freeze()
     client = await platform.session(platform.bot(5))
     other = await platform.session(client.token)
@@ -59,7 +59,7 @@ async def test_all_members_can_be_requested_once_in_30_seconds(platform: Platfor
 
 @pytest.mark.dated(changes.MEMBER_REQUEST_LIMIT)
 async def test_member_requests_were_unlimited_before_the_change(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     platform.clock.freeze()
     client = await platform.session(platform.bot(5))
     event_names = []
@@ -73,7 +73,7 @@ async def test_member_requests_were_unlimited_before_the_change(platform: Platfo
 
 async def test_users_may_send_opcodes_that_bots_may_not(platform: Platform) -> None:
     user, bot = (
-        await platform.session(platform.person(7), guilds=0),
+        await platform.session(platform.user(7), guilds=0),
         await platform.session(platform.bot(5), guilds=0),
     )
     await user.send(40, {"seq": 1, "qos": {}})
@@ -90,7 +90,7 @@ FIRST_PARTY = (5, 14, 18, 19, 20, 21, 22, 28, 29, 30, 34, 35, 36, 37, 38, 39, 41
 
 @pytest.mark.parametrize("kind", ["user", "bearer"])
 async def test_first_party_opcodes_of_users_and_oauth2_sessions_are_ignored(platform: Platform, kind: str) -> None:
-    token = platform.person(7, kind, frozenset({"identify", "gateway.connect"}))
+    token = platform.user(7, kind, frozenset({"identify", "gateway.connect"}))
     client = await platform.session(token, guilds=0)
     for opcode in FIRST_PARTY:
         for data in ({"lobby_id": "1"}, [], None):
@@ -108,7 +108,7 @@ async def test_first_party_opcodes_of_bots_are_unknown(platform: Platform, opcod
 
 
 async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: [], 7: []})
+    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
     sender = await platform.session(platform.bot(5))
     watcher = await platform.session(platform.bot(6), intents=Intents.BOT_MASK)
     without_intent = await platform.session(platform.bot(7), intents=Intents.GUILDS)
@@ -147,7 +147,7 @@ async def test_presence_is_sent_to_guild_members_with_the_intent(platform: Platf
 
 
 async def test_invisible_and_disconnected_bots_are_shown_as_offline(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: []})
+    await platform.guild(sample_guild(), {5: [], 6: []})
     sender = await platform.session(platform.bot(5))
     watcher = await platform.session(platform.bot(6), intents=Intents.BOT_MASK)
     await sender.send(3, {"status": "invisible", "activities": [{"name": "x"}], "since": None, "afk": False})

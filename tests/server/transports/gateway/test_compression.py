@@ -10,7 +10,7 @@ from backports import zstd
 
 from hubbub.server.transports.gateway.compression import BlockCompressor, Compression, encode_message
 from hubbub.server.transports.gateway.packets import Packet
-from tests.server.transports.gateway.rehearsal import Platform, town
+from tests.server.transports.gateway.harness import Platform, sample_guild
 
 HELLO = b'{"t":null,"s":null,"op":10,"d":{"heartbeat_interval":41250}}'
 
@@ -81,17 +81,17 @@ def test_large_bodies_become_smaller() -> None:
 
 @pytest.mark.parametrize("compress", ["", "zlib-stream", "zstd-stream"])
 async def test_sessions_of_every_compression_receive_the_same_events(platform: Platform, compress: str) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     # discord.py requests payload compression together with zlib-stream; it then has no effect.
     client = await platform.session(platform.bot(5), compress, compress=True)
     for size in (1, 200, 5000, 100_000):
         await platform.message(10, "word " * size)
     await client.fence()
-    assert [len(p["d"]["content"]) // 5 for p in client.heard] == [1, 200, 5000, 100_000]
+    assert [len(p["d"]["content"]) // 5 for p in client.received] == [1, 200, 5000, 100_000]
 
 
 async def test_payload_compression_leaves_small_messages_as_text(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.session(platform.bot(5), compress=True)
     await platform.message(10, "small")
     await platform.message(10, "large " * 500)

@@ -12,7 +12,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.event_dispatch import BROADCAST_SUBJECT, BROADCAST_USERS_MIN, Audience, Dispatch
 from hubbub.server.core.store import Tx
-from tests.server.transports.gateway.rehearsal import (
+from tests.server.transports.gateway.harness import (
     BOT_INTENTS,
     GUILD,
     VIEW,
@@ -20,7 +20,7 @@ from tests.server.transports.gateway.rehearsal import (
     Client,
     GuildRow,
     Platform,
-    town,
+    sample_guild,
 )
 
 BAN = Event("GUILD_BAN_ADD", Any, intents=Intents.GUILD_MODERATION)
@@ -31,15 +31,15 @@ DM = Event("MESSAGE_CREATE", Any, intents=Intents.GUILD_MESSAGES, dm_intents=Int
 async def contents(client: Client) -> list[str]:
     """Return the contents of the messages received since the last call."""
     await client.fence()
-    messages = [p["d"]["content"] for p in client.heard if p["t"] == "MESSAGE_CREATE"]
-    client.heard.clear()
+    messages = [p["d"]["content"] for p in client.received if p["t"] == "MESSAGE_CREATE"]
+    client.received.clear()
     return messages
 
 
 async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: [77], 1: []})
+    await platform.guild(sample_guild(), {5: [], 6: [77], 1: []})
     outsider, insider = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
-    owner = await platform.session(platform.person(1))
+    owner = await platform.session(platform.user(1))
     await platform.message(10, "to all")
     await platform.message(20, "to staff")
     assert await contents(outsider) == ["to all"]
@@ -48,10 +48,10 @@ async def test_channel_events_are_sent_to_members_who_see_the_channel(platform: 
 
 
 async def test_events_need_their_intent_except_for_users(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: [], 7: []})
+    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
     without_intent = await platform.session(platform.bot(5), intents=Intents.GUILDS)
     with_intent = await platform.session(platform.bot(6), intents=Intents.GUILDS | Intents.GUILD_MESSAGES)
-    user = await platform.session(platform.person(7), intents=0)
+    user = await platform.session(platform.user(7), intents=0)
     await platform.message(10, "hello")
     assert await contents(without_intent) == []
     assert await contents(with_intent) == ["hello"]
@@ -59,7 +59,7 @@ async def test_events_need_their_intent_except_for_users(platform: Platform) -> 
 
 
 async def test_some_events_need_a_permission_in_the_guild(platform: Platform) -> None:
-    row = town()
+    row = sample_guild()
     row.roles[77] = Permissions.BAN_MEMBERS
     await platform.guild(row, {5: [], 6: [77]})
     plain, moderator = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
@@ -70,7 +70,7 @@ async def test_some_events_need_a_permission_in_the_guild(platform: Platform) ->
 
 
 async def test_some_events_need_a_permission_in_the_channel(platform: Platform) -> None:
-    row = town()
+    row = sample_guild()
     row.channels[10].overwrites = {77: (Permissions.MANAGE_CHANNELS, 0)}
     await platform.guild(row, {5: [], 6: [77]})
     plain, manager = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
@@ -79,19 +79,19 @@ async def test_some_events_need_a_permission_in_the_channel(platform: Platform) 
 
 
 async def test_message_content_is_redacted_without_the_intent(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
+    await platform.guild(sample_guild(), {5: [], 6: [], 7: [], 8: []})
     intents = Intents.BOT_MASK & ~Intents.MESSAGE_CONTENT
     with_intent = await platform.session(platform.bot(5))
     without_intent = await platform.session(platform.bot(6), intents=intents)
     mentioned = await platform.session(platform.bot(7), intents=intents)
-    user = await platform.session(platform.person(8))
+    user = await platform.session(platform.user(8))
     await platform.message(10, "secret", redacted={"content": ""}, unredacted_for=frozenset({7}))
     received = [await contents(client) for client in (with_intent, without_intent, mentioned, user)]
     assert received == [["secret"], [""], ["secret"], ["secret"]]
 
 
 async def test_private_thread_events_are_sent_to_thread_members_and_managers(platform: Platform) -> None:
-    row = town()
+    row = sample_guild()
     row.roles[77] = Permissions.MANAGE_THREADS
     await platform.guild(row, {5: [], 6: [], 7: [77]})
     clients = [await platform.session(platform.bot(user)) for user in (5, 6, 7)]
@@ -101,7 +101,7 @@ async def test_private_thread_events_are_sent_to_thread_members_and_managers(pla
 
 
 async def test_an_audience_can_select_exclude_and_exempt_users(platform: Platform) -> None:
-    await platform.guild(town(), {5: [], 6: [], 7: []})
+    await platform.guild(sample_guild(), {5: [], 6: [], 7: []})
     clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
     clients.append(await platform.session(platform.bot(7), intents=Intents.GUILDS))
     await platform.emit(MESSAGE_CREATE, {"content": "a"}, Audience.guild(GUILD, users=frozenset({6})))
@@ -121,9 +121,9 @@ async def test_direct_events_need_the_direct_message_intent(platform: Platform) 
 
 async def test_a_broadcast_is_published_once_and_delivered_in_order(platform: Platform) -> None:
     crowd = frozenset(range(100, 100 + BROADCAST_USERS_MIN))
-    await platform.guild(town(), {99: [], 100: [], 101: []})
-    recipients = [await platform.session(platform.person(user_id)) for user_id in (100, 101)]
-    stranger = await platform.session(platform.person(99))
+    await platform.guild(sample_guild(), {99: [], 100: [], 101: []})
+    recipients = [await platform.session(platform.user(user_id)) for user_id in (100, 101)]
+    stranger = await platform.session(platform.user(99))
     subjects: list[str] = []
     publish = platform.bus.publish
 
@@ -154,16 +154,16 @@ async def test_a_broadcast_during_identify_is_delivered_after_ready(platform: Pl
         return number
 
     broadcasting = asyncio.create_task(broadcast())
-    await client.identify(platform.person(100))
+    await client.identify(platform.user(100))
     await client.until("MESSAGE_CREATE")
     stop.set()
     total = await broadcasting
 
     await client.fence()
-    received = [payload["d"]["content"] for payload in client.heard if payload["t"] == "MESSAGE_CREATE"]
+    received = [payload["d"]["content"] for payload in client.received if payload["t"] == "MESSAGE_CREATE"]
     # Every message since READY was received once and in order.
     assert received == [str(number) for number in range(total - len(received), total)]
-    assert [payload["s"] for payload in client.heard] == list(range(1, len(client.heard) + 1))
+    assert [payload["s"] for payload in client.received] == list(range(1, len(client.received) + 1))
 
 
 async def test_an_event_can_be_sent_to_one_session(platform: Platform) -> None:
@@ -175,7 +175,7 @@ async def test_an_event_can_be_sent_to_one_session(platform: Platform) -> None:
 
 
 async def test_joining_sends_the_guild_without_the_unavailable_key(platform: Platform) -> None:
-    await platform.guild(town(), {1: []})
+    await platform.guild(sample_guild(), {1: []})
     client = await platform.session(platform.bot(5), guilds=0)
     await platform.join(GUILD, 5)
     await platform.message(10, "welcome")
@@ -186,13 +186,13 @@ async def test_joining_sends_the_guild_without_the_unavailable_key(platform: Pla
 
 
 async def test_leaving_sends_guild_delete_and_no_later_events(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.message(10, "before")
     await platform.kick(GUILD, 5)
     await platform.message(10, "after")
     await client.fence()
-    assert [(p["t"], p["d"].get("content")) for p in client.heard] == [
+    assert [(p["t"], p["d"].get("content")) for p in client.received] == [
         ("MESSAGE_CREATE", "before"),
         ("GUILD_DELETE", None),
     ]
@@ -203,7 +203,7 @@ async def test_leaving_sends_guild_delete_and_no_later_events(platform: Platform
 
 
 async def test_a_role_grant_takes_effect_from_the_next_event_on(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.session(platform.bot(5))
     await platform.message(20, "hidden")
     await platform.put_member(GUILD, 5, [77])
@@ -215,7 +215,7 @@ async def test_a_role_grant_takes_effect_from_the_next_event_on(platform: Platfo
 
 
 async def test_events_after_a_refresh_keep_their_order(platform: Platform) -> None:
-    row = town()
+    row = sample_guild()
     await platform.guild(row, {5: []})
     client = await platform.session(platform.bot(5))
     expected = []
@@ -227,12 +227,12 @@ async def test_events_after_a_refresh_keep_their_order(platform: Platform) -> No
         expected.append(str(number))
     await platform.settle()
     await client.fence()
-    assert [p["d"].get("content", p["t"]) for p in client.heard] == expected
+    assert [p["d"].get("content", p["t"]) for p in client.received] == expected
 
 
 async def test_a_session_that_starts_under_load_receives_each_event_exactly_once(platform: Platform) -> None:
     """GUILD_CREATE and later events give the full state: each rename is either in GUILD_CREATE or sent after it."""
-    row = town(name="0")
+    row = sample_guild(name="0")
     await platform.guild(row, {5: []})
     update = Event("GUILD_UPDATE", Any, intents=Intents.GUILDS)
     stop = False
@@ -244,7 +244,7 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
 
             def work(tx: Tx, number: int = number) -> None:
                 row.name = str(number)
-                platform.put(tx, row)
+                platform.store_guild(tx, row)
                 tx.emit(update, {"name": row.name}, Audience.guild(GUILD), refresh="guild")
 
             await platform.db.write(work)
@@ -267,28 +267,28 @@ async def test_a_session_that_starts_under_load_receives_each_event_exactly_once
     await platform.settle()
     for _, client in clients:
         await client.fence()
-        created = next(p["d"]["name"] for p in client.heard if p["t"] == "GUILD_CREATE")
-        names = [int(p["d"]["name"]) for p in client.heard if p["t"] == "GUILD_UPDATE"]
+        created = next(p["d"]["name"] for p in client.received if p["t"] == "GUILD_CREATE")
+        names = [int(p["d"]["name"]) for p in client.received if p["t"] == "GUILD_UPDATE"]
         assert names == list(range(int(created) + 1, int(row.name) + 1))
 
 
 async def test_guild_events_of_a_new_hub_wait_for_guild_create(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.connect()
-    await client.say_identify(platform.bot(5))
+    await client.send_identify(platform.bot(5))
     for number in range(20):
         await platform.message(10, str(number))
     await platform.settle()
     await client.fence()
-    names = [p["t"] for p in client.heard]
+    names = [p["t"] for p in client.received]
     assert names[:2] == ["READY", "GUILD_CREATE"]
-    received = [int(p["d"]["content"]) for p in client.heard[2:]]
+    received = [int(p["d"]["content"]) for p in client.received[2:]]
     assert received == list(range(20 - len(received), 20))
 
 
 @pytest.mark.parametrize("count", [60])
 async def test_many_sessions_can_start_together(platform: Platform, count: int) -> None:
-    await platform.guild(town(), {user: [] for user in range(100, 100 + count)})
+    await platform.guild(sample_guild(), {user: [] for user in range(100, 100 + count)})
     clients = await asyncio.gather(*(platform.session(platform.bot(user)) for user in range(100, 100 + count)))
     await platform.message(10, "hello")
     for client in clients:
@@ -297,7 +297,7 @@ async def test_many_sessions_can_start_together(platform: Platform, count: int) 
 
 async def test_events_of_two_guilds_do_not_mix(platform: Platform) -> None:
     other = 2000 << 22
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     await platform.guild(GuildRow(id=other, roles={other: VIEW}, channels={30: Channel(30)}), {6: []})
     one, two = await platform.session(platform.bot(5)), await platform.session(platform.bot(6))
     await platform.message(10, "here")
@@ -309,7 +309,7 @@ async def test_events_of_two_guilds_do_not_mix(platform: Platform) -> None:
 async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
     platform: Platform, caplog: pytest.LogCaptureFixture, refresh: str
 ) -> None:
-    await platform.guild(town(), {5: [], 6: []})
+    await platform.guild(sample_guild(), {5: [], 6: []})
     await platform.guild(GuildRow(id=2 << 22, channels={30: Channel(30)}, roles={2 << 22: VIEW}), {7: []})
     clients = [await platform.session(platform.bot(user)) for user in (5, 6)]
     other_guild = await platform.session(platform.bot(7))
@@ -326,7 +326,7 @@ async def test_only_sessions_that_missed_a_guild_event_are_invalidated(
 
 
 async def test_a_guild_failure_while_a_session_starts_invalidates_it(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.connect()
     await client.identify(platform.bot(5))
     broken = Dispatch(event="MESSAGE_CREATE", body=None, audience=Audience.guild(GUILD))  # type: ignore[arg-type]
@@ -361,7 +361,7 @@ async def test_deliveries_to_connections_are_counted(platform: Platform) -> None
         )
         return {event or "bytes": float(value) for event, value in found}
 
-    await platform.guild(town(), {5: [], 6: [], 7: [], 8: []})
+    await platform.guild(sample_guild(), {5: [], 6: [], 7: [], 8: []})
     await platform.session(platform.bot(5))
     await platform.session(platform.bot(6), "zlib-stream")
     without_content = await platform.session(platform.bot(7), intents=BOT_INTENTS & ~Intents.MESSAGE_CONTENT)
@@ -378,7 +378,7 @@ async def test_deliveries_to_connections_are_counted(platform: Platform) -> None
 
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(5))
     await platform.emit(ENTITLEMENT, {}, Audience.of_users(*range(5, 5 + BROADCAST_USERS_MIN)))
-    await platform.put_channel(town(), Channel(10, "renamed"))
+    await platform.put_channel(sample_guild(), Channel(10, "renamed"))
     await without_content.until("CHANNEL_UPDATE")
     assert (counted()["ENTITLEMENT_CREATE"], counted()["CHANNEL_UPDATE"]) == (4, 3)
 

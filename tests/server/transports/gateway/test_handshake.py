@@ -14,7 +14,7 @@ from hubbub.protocol.resources.messages import MESSAGE_CREATE
 from hubbub.server.core.auth import ACTOR_CHANGED, ActorChanged
 from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.transports.gateway.sessions import SESSIONS_PER_USER_MAX
-from tests.server.transports.gateway.rehearsal import BOT_INTENTS, GUILD, Client, GuildRow, Platform, town
+from tests.server.transports.gateway.harness import BOT_INTENTS, GUILD, Client, GuildRow, Platform, sample_guild
 
 
 async def test_hello_comes_first_with_all_four_keys(platform: Platform) -> None:
@@ -24,11 +24,11 @@ async def test_hello_comes_first_with_all_four_keys(platform: Platform) -> None:
 
 
 async def test_ready_and_guilds_are_numbered_from_one(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.connect()
     ready = await client.identify(platform.bot(5))
     created = await client.until("GUILD_CREATE")
-    assert [payload["s"] for payload in client.heard] == [1, 2]
+    assert [payload["s"] for payload in client.received] == [1, 2]
     assert ready["v"] == 10
     assert ready["user"]["id"] == "5"
     assert ready["guilds"] == [{"id": str(GUILD), "unavailable": True}]
@@ -60,7 +60,7 @@ async def test_binary_frames_and_unknown_keys_are_accepted(platform: Platform) -
 
 
 async def test_without_the_guilds_intent_no_guild_create_is_sent(platform: Platform) -> None:
-    await platform.guild(town(), {5: []})
+    await platform.guild(sample_guild(), {5: []})
     client = await platform.connect()
     ready = await client.identify(platform.bot(5), intents=Intents.GUILD_MESSAGES)
     assert len(ready["guilds"]) == 1
@@ -113,7 +113,7 @@ async def test_good_queries_receive_hello(platform: Platform, query: str) -> Non
 async def test_an_invalid_identify_closes_the_connection(platform: Platform, more: dict[str, Any], code: int) -> None:
     token = platform.bot(5)
     client = await platform.connect()
-    await client.say_identify(**({"token": token} | more))
+    await client.send_identify(**({"token": token} | more))
     assert await client.closed() == code
 
 
@@ -127,7 +127,7 @@ async def test_an_invalid_identify_closes_the_connection(platform: Platform, mor
 )
 async def test_privileged_intents_must_be_enabled(platform: Platform, intent: int, flag: int) -> None:
     rejected = await platform.connect()
-    await rejected.say_identify(platform.bot(5, flags=0), intents=intent)
+    await rejected.send_identify(platform.bot(5, flags=0), intents=intent)
     assert await rejected.closed() == CloseCode.DISALLOWED_INTENTS
     accepted = await platform.connect()
     await accepted.identify(platform.bot(6, flags=flag), intents=intent)
@@ -135,12 +135,12 @@ async def test_privileged_intents_must_be_enabled(platform: Platform, intent: in
 
 async def test_users_need_no_intents_and_oauth2_tokens_need_scopes(platform: Platform) -> None:
     user = await platform.connect()
-    ready = await user.identify(platform.person(1), intents=...)
+    ready = await user.identify(platform.user(1), intents=...)
     assert "application" not in ready
     accepted = await platform.connect()
-    await accepted.identify("Bearer " + platform.person(2, "bearer", frozenset({"identify", "gateway.connect"})))
+    await accepted.identify("Bearer " + platform.user(2, "bearer", frozenset({"identify", "gateway.connect"})))
     rejected = await platform.connect()
-    await rejected.say_identify(platform.person(3, "bearer", frozenset({"identify"})))
+    await rejected.send_identify(platform.user(3, "bearer", frozenset({"identify"})))
     assert await rejected.closed() == CloseCode.AUTHENTICATION_FAILED
 
 
@@ -211,7 +211,7 @@ async def test_a_bot_in_too_many_guilds_must_shard(platform: Platform, monkeypat
     for number in range(4):
         await platform.guild(GuildRow(id=number << 22, roles={number << 22: 0}), {5: []})
     client = await platform.connect()
-    await client.say_identify(platform.bot(5))
+    await client.send_identify(platform.bot(5))
     assert await client.closed() == CloseCode.SHARDING_REQUIRED
     client = await platform.connect()
     assert await client.identify(platform.bot(5), shard=[0, 2])
@@ -221,7 +221,7 @@ async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(pl
     for number in (2, 3):
         guild = number << 22
         await platform.guild(
-            GuildRow(id=guild, roles={guild: Permissions.VIEW_CHANNEL}, channels=town().channels), {5: []}
+            GuildRow(id=guild, roles={guild: Permissions.VIEW_CHANNEL}, channels=sample_guild().channels), {5: []}
         )
     token = platform.bot(5)
     shards = []
@@ -242,7 +242,7 @@ async def test_each_shard_receives_its_guilds_and_the_first_one_direct_events(pl
 
 async def _received(client: Client) -> list[dict[str, Any]]:
     await client.fence()
-    return client.heard
+    return client.received
 
 
 async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connection() -> None:
@@ -251,12 +251,12 @@ async def test_identifying_too_fast_invalidates_the_session_but_keeps_the_connec
         first = await platform.connect()
         await first.identify(token)
         second = await platform.connect()
-        await second.say_identify(token)
+        await second.send_identify(token)
         assert (await second.opcode(9))["d"] is False
         await second.fence()
         other = await platform.connect()
         await other.identify(platform.bot(6))
-        user = platform.person(7)
+        user = platform.user(7)
         for _ in range(2):
             await (await platform.connect()).identify(user)
 
@@ -267,7 +267,7 @@ async def test_shards_of_different_rate_keys_may_start_together() -> None:
         for shard in (0, 1):
             await (await platform.connect()).identify(token, shard=[shard, 4])
         third = await platform.connect()
-        await third.say_identify(token, shard=[2, 4])
+        await third.send_identify(token, shard=[2, 4])
         assert (await third.opcode(9))["d"] is False
 
 
@@ -278,12 +278,12 @@ async def test_a_large_bot_needs_a_multiple_of_its_concurrency_as_shard_count() 
         await platform.guild(GuildRow(id=3 << 22), {6: []})
         large, small = platform.bot(5), platform.bot(6)
         rejected = await platform.connect()
-        await rejected.say_identify(large, shard=[0, 6])
+        await rejected.send_identify(large, shard=[0, 6])
         assert await rejected.closed() == CloseCode.INVALID_SHARD
         for shard in range(4):
             await (await platform.connect()).identify(large, shard=[shard, 8])
         fifth = await platform.connect()
-        await fifth.say_identify(large, shard=[4, 8])
+        await fifth.send_identify(large, shard=[4, 8])
         assert (await fifth.opcode(9))["d"] is False
         await (await platform.connect()).identify(small, shard=[0, 6])
 
@@ -295,7 +295,7 @@ async def test_daily_session_starts_are_counted_by_the_platform_clock() -> None:
             await (await platform.connect()).identify(token, shard=[_, 4])
         assert platform.gateway.session_starts.remaining(5).remaining == 0
         third = await platform.connect()
-        await third.say_identify(token, shard=[2, 4])
+        await third.send_identify(token, shard=[2, 4])
         assert (await third.opcode(9))["d"] is False
         platform.clock.advance(24 * 3600 * 1000)
         assert platform.gateway.session_starts.remaining(5).remaining == 2
@@ -325,15 +325,15 @@ async def test_a_connection_without_heartbeats_is_closed_and_can_be_resumed() ->
 
 
 async def test_concurrent_sessions_of_a_user_are_limited(platform: Platform) -> None:
-    user = platform.person(7)
+    user = platform.user(7)
     first = await platform.session(user, guilds=0)
     for _ in range(SESSIONS_PER_USER_MAX - 1):
         await (await platform.connect()).identify(user)
     rejected = await platform.connect()
-    await rejected.say_identify(user)
+    await rejected.send_identify(user)
     assert await rejected.closed() == CloseCode.TOO_MANY_SESSIONS
     # Other users are not affected, and closing a session allows another one.
-    await (await platform.connect()).identify(platform.person(8))
+    await (await platform.connect()).identify(platform.user(8))
     await first.leave()
     await platform.settle()
     await (await platform.connect()).identify(user)

@@ -32,7 +32,7 @@ from tests.server.transports.http import toys
 NOW_MS = 1_780_000_000_000
 
 
-class Answered:
+class HttpResponse:
     """A response with its complete body."""
 
     def __init__(self, status: int, headers: Any, content: bytes) -> None:
@@ -45,7 +45,7 @@ class Answered:
         return json.loads(self.content)
 
 
-class Doorway:
+class HttpHarness:
     """A running HTTP server, with a caller of every kind."""
 
     def __init__(self, *, log: LogConfig | None = None, **settings: Any) -> None:
@@ -61,7 +61,7 @@ class Doorway:
             global_calls=0,
             invalid_calls=self.config.http.invalid_requests,
         )
-        self.door = HttpServer(
+        self.http_server = HttpServer(
             table=EndpointTable([standing.SLICE, Slice(name="toys", modules=(toys,))]),
             db=self.db,
             clock=self.clock,
@@ -103,7 +103,7 @@ class Doorway:
                 )
             )
             self.tokens[name] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}[kind] + text
-        self.runner = self.door.runner(access_log=None)
+        self.runner = self.http_server.runner(access_log=None)
         await self.runner.setup()
         site = web.TCPSite(self.runner, "127.0.0.1", 0)
         await site.start()
@@ -117,21 +117,21 @@ class Doorway:
         await self.db.close()
         self.executor.shutdown()
 
-    async def ask(
+    async def request(
         self, method: str, path: str, *, caller: str | None = "bot", headers: dict[str, str] | None = None, **more: Any
-    ) -> Answered:
+    ) -> HttpResponse:
         """Send a request. Paths that do not start with /api are below /api/v10."""
         url = URL(self.base + (path if path.startswith("/api") else f"/api/v10{path}"), encoded=True)
         sent_headers = dict(headers or {})
         if caller:
             sent_headers.setdefault("Authorization", self.tokens[caller])
         async with self.session.request(method, url, headers=sent_headers, **more) as response:
-            return Answered(response.status, response.headers, await response.read())
+            return HttpResponse(response.status, response.headers, await response.read())
 
-    async def post_json(self, path: str, body: bytes, **more: Any) -> Answered:
+    async def post_json(self, path: str, body: bytes, **more: Any) -> HttpResponse:
         """Send a JSON body exactly as given."""
         headers = {"Content-Type": "application/json", **more.pop("headers", {})}
-        return await self.ask("POST", path, data=body, headers=headers, **more)
+        return await self.request("POST", path, data=body, headers=headers, **more)
 
     async def raw(self, data: bytes, *, until: bytes | None = None) -> bytes:
         """Send bytes on a socket and return the response, up to `until` if given."""
@@ -143,8 +143,8 @@ class Doorway:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Doorway]:
-    running = Doorway()
+async def server() -> AsyncIterator[HttpHarness]:
+    running = HttpHarness()
     await running.start()
     yield running
     await running.close()
@@ -152,10 +152,10 @@ async def server() -> AsyncIterator[Doorway]:
 
 @pytest.fixture
 async def make_server() -> AsyncIterator[Callable[..., Any]]:
-    servers: list[Doorway] = []
+    servers: list[HttpHarness] = []
 
-    async def start(**settings: Any) -> Doorway:
-        server = Doorway(**settings)
+    async def start(**settings: Any) -> HttpHarness:
+        server = HttpHarness(**settings)
         servers.append(server)
         await server.start()
         return server

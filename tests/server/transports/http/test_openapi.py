@@ -18,7 +18,7 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.places import standing
 from hubbub.server.transports.http import openapi, openapi_texts
 from tests.server.transports.http import toys
-from tests.server.transports.http.conftest import Doorway
+from tests.server.transports.http.conftest import HttpHarness
 
 # The parts of the OpenAPI 3.1 metaschema that a generator can get wrong.
 METASCHEMA: dict[str, Any] = {
@@ -363,8 +363,8 @@ def test_descriptions_tell_requirements(full: dict[str, Any]) -> None:
     assert described["exchange_oauth2_token"]["security"] == [{"ClientCredentials": []}, {}]
 
 
-async def test_the_server_serves_the_document(server: Doorway, document: dict[str, Any]) -> None:
-    answer = await server.ask("GET", "/api/openapi.json", caller=None)
+async def test_the_server_serves_the_document(server: HttpHarness, document: dict[str, Any]) -> None:
+    answer = await server.request("GET", "/api/openapi.json", caller=None)
     assert answer.status == 200
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.json == document

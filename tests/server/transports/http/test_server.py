@@ -15,12 +15,12 @@ from hubbub.protocol.ids import AttachmentId
 from hubbub.server.core.config import LogConfig
 from hubbub.server.core.rate_limits import Mode
 from hubbub.server.transports.http.request_bodies import CONCURRENT_UPLOADS_MAX
-from tests.server.transports.http.conftest import NOW_MS, Answered, Doorway
+from tests.server.transports.http.conftest import NOW_MS, HttpHarness, HttpResponse
 
 TOYS = "/channels/1/toys"
 
 
-def form_error(answer: Answered, *path: str) -> dict[str, str]:
+def form_error(answer: HttpResponse, *path: str) -> dict[str, str]:
     """Return the first form error at a path."""
     assert answer.status == 400
     assert answer.json["code"] == 50035
@@ -34,69 +34,69 @@ def form_error(answer: Answered, *path: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("prefix", ["/api", "/api/v6", "/api/v7", "/api/v8", "/api/v9", "/api/v10"])
-async def test_every_supported_version_is_served(server: Doorway, prefix: str) -> None:
-    answer = await server.ask("GET", f"{prefix}/users/@me")
+async def test_every_supported_version_is_served(server: HttpHarness, prefix: str) -> None:
+    answer = await server.request("GET", f"{prefix}/users/@me")
     assert answer.status == 200
     assert answer.json["seen"] == "me"
     assert answer.json["version"] == int(prefix.partition("v")[2] or 10)
 
 
 @pytest.mark.parametrize("version", ["v5", "v11", "v0", "v999999"])
-async def test_an_unsupported_version_is_rejected(server: Doorway, version: str) -> None:
-    answer = await server.ask("GET", f"/api/{version}/users/@me")
+async def test_an_unsupported_version_is_rejected(server: HttpHarness, version: str) -> None:
+    answer = await server.request("GET", f"/api/{version}/users/@me")
     assert (answer.status, answer.json["code"]) == (400, 50041)
 
 
 @pytest.mark.parametrize(
     "path", ["/nowhere", "/", "", "/users", "/users/", "/users//", "/api/v10", "/api", "/api/vx/users/@me"]
 )
-async def test_an_unknown_route_responds_with_the_generic_404(server: Doorway, path: str) -> None:
-    answer = await server.ask("GET", path)
+async def test_an_unknown_route_responds_with_the_generic_404(server: HttpHarness, path: str) -> None:
+    answer = await server.request("GET", path)
     assert answer.status == 404
     assert answer.json == {"message": "404: Not Found", "code": 0}
     assert answer.headers["Content-Type"] == "application/json"
 
 
-async def test_a_path_outside_the_api_responds_with_the_generic_404(server: Doorway) -> None:
+async def test_a_path_outside_the_api_responds_with_the_generic_404(server: HttpHarness) -> None:
     async with server.session.get(f"{server.base}/elsewhere") as response:
         assert response.status == 404
         assert await response.json() == {"message": "404: Not Found", "code": 0}
 
 
-async def test_additional_routes_are_mounted(server: Doorway) -> None:
+async def test_additional_routes_are_mounted(server: HttpHarness) -> None:
     async with server.session.get(f"{server.base}/healthz") as response:
         assert await response.text() == "ok"
 
 
-async def test_a_wrong_method_responds_with_the_allowed_methods(server: Doorway) -> None:
-    answer = await server.ask("PATCH", "/users/5")
+async def test_a_wrong_method_responds_with_the_allowed_methods(server: HttpHarness) -> None:
+    answer = await server.request("PATCH", "/users/5")
     assert answer.status == 405
     assert answer.json == {"message": "405: Method Not Allowed", "code": 0}
     assert answer.headers["Allow"] == "DELETE, GET"
 
 
-async def test_at_me_is_never_parsed_as_an_id(server: Doorway) -> None:
-    answer = await server.ask("DELETE", "/users/@me")
+async def test_at_me_is_never_parsed_as_an_id(server: HttpHarness) -> None:
+    answer = await server.request("DELETE", "/users/@me")
     assert answer.status == 405
     assert answer.headers["Allow"] == "GET"
-    assert (await server.ask("GET", "/users/%40me")).json["seen"] == "me"
+    assert (await server.request("GET", "/users/%40me")).json["seen"] == "me"
 
 
 @pytest.mark.parametrize("bad", ["x", "-1", "1.5", "99999999999999999999", "%F0%9F%94%A5", "%D9%A1", "1%202"])
-async def test_a_bad_snowflake_in_the_path_is_reported(server: Doorway, bad: str) -> None:
-    error = form_error(await server.ask("GET", f"/users/{bad}"), "user_id")
+async def test_a_bad_snowflake_in_the_path_is_reported(server: HttpHarness, bad: str) -> None:
+    error = form_error(await server.request("GET", f"/users/{bad}"), "user_id")
     assert error["code"] == "NUMBER_TYPE_COERCE"
     assert error["message"].endswith("is not snowflake.")
 
 
-async def test_text_in_the_path_is_decoded_once(server: Doorway) -> None:
-    assert (await server.ask("PUT", "/messages/1/reactions/%F0%9F%94%A5")).json["seen"] == "🔥"
-    assert (await server.ask("PUT", "/messages/1/reactions/a%2Fb%253A1")).json["seen"] == "a/b%3A1"
-    assert (await server.ask("PUT", "/messages/1/reactions/%FF%00x")).json["seen"] == "\ufffdx"
+async def test_text_in_the_path_is_decoded_once(server: HttpHarness) -> None:
+    assert (await server.request("PUT", "/messages/1/reactions/%F0%9F%94%A5")).json["seen"] == "🔥"
+    assert (await server.request("PUT", "/messages/1/reactions/a%2Fb%253A1")).json["seen"] == "a/b%3A1"
+    assert (await server.request("PUT", "/messages/1/reactions/%FF%00x")).json["seen"] == "\ufffdx"
 
 
-async def test_head_responds_like_get_without_a_body(server: Doorway) -> None:
-    answer = await server.ask("HEAD", "/users/@me")
+async def test_head_responds_like_get_without_a_body(server: HttpHarness) -> None:
+    answer = await server.request("HEAD", "/users/@me")
     assert (answer.status, answer.content) == (200, b"")
     assert int(answer.headers["Content-Length"]) > 0
 
@@ -122,42 +122,42 @@ async def test_head_responds_like_get_without_a_body(server: Doorway) -> None:
     ],
 )
 async def test_operations_admit_only_their_kinds_of_callers(
-    server: Doorway, path: str, caller: str | None, status: int, code: int | None
+    server: HttpHarness, path: str, caller: str | None, status: int, code: int | None
 ) -> None:
-    answer = await server.ask("GET", path, caller=caller)
+    answer = await server.request("GET", path, caller=caller)
     assert answer.status == status
     assert answer.json.get("code") == code
 
 
 @pytest.mark.parametrize("header", ["Bot x", "x", "Bearer", "Bot ", "Basic YTpi", "Bot " + "a" * 5000, "Bot \xff\xfe"])
-async def test_a_bad_token_is_unauthorized(server: Doorway, header: str) -> None:
+async def test_a_bad_token_is_unauthorized(server: HttpHarness, header: str) -> None:
     for path in ("/users/@me", "/empty"):
-        answer = await server.ask("GET", path, caller=None, headers={"Authorization": header})
+        answer = await server.request("GET", path, caller=None, headers={"Authorization": header})
         assert answer.status == 401
         assert answer.json == {"message": "401: Unauthorized", "code": 0}
 
 
 @pytest.mark.parametrize("header", ["", "  "])
 @pytest.mark.parametrize("path", ["/users/@me", "/empty"])
-async def test_a_blank_token_is_unauthorized(server: Doorway, header: str, path: str) -> None:
-    answer = await server.ask("GET", path, caller=None, headers={"Authorization": header})
+async def test_a_blank_token_is_unauthorized(server: HttpHarness, header: str, path: str) -> None:
+    answer = await server.request("GET", path, caller=None, headers={"Authorization": header})
     assert answer.status == 401
 
 
-async def test_a_token_in_the_path_makes_the_header_irrelevant(server: Doorway) -> None:
-    answer = await server.ask("POST", "/webhooks/1/secret", caller=None, headers={"Authorization": "Bot nonsense"})
+async def test_a_token_in_the_path_makes_the_header_irrelevant(server: HttpHarness) -> None:
+    answer = await server.request("POST", "/webhooks/1/secret", caller=None, headers={"Authorization": "Bot nonsense"})
     assert answer.json["seen"] == "secret"
 
 
-async def test_declared_permissions_are_checked_before_the_handler(server: Doorway) -> None:
-    answer = await server.ask("PATCH", "/guilds/5/guarded")
+async def test_declared_permissions_are_checked_before_the_handler(server: HttpHarness) -> None:
+    answer = await server.request("PATCH", "/guilds/5/guarded")
     assert (answer.status, answer.json["code"]) == (404, 10004)
 
 
 # Bodies
 
 
-async def test_a_body_is_decoded_completely(server: Doorway) -> None:
+async def test_a_body_is_decoded_completely(server: HttpHarness) -> None:
     body = b'{"content": "hi", "roles": ["5", 6], "allow": "8", "unknown": {"a": [1]}, "anything": {"deep": [null]}}'
     answer = await server.post_json(TOYS, body)
     assert answer.status == 200
@@ -185,58 +185,58 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("body", MALFORMED, ids=lambda body: repr(body[:24]))
-async def test_malformed_json_is_rejected_with_50109(server: Doorway, body: bytes) -> None:
+async def test_malformed_json_is_rejected_with_50109(server: HttpHarness, body: bytes) -> None:
     answer = await server.post_json(TOYS, body)
     assert (answer.status, answer.json["code"]) == (400, 50109)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"1", b'"x"', b"null", b"true", b"1.5"])
-async def test_a_body_that_is_not_an_object_is_rejected_at_the_root(server: Doorway, body: bytes) -> None:
+async def test_a_body_that_is_not_an_object_is_rejected_at_the_root(server: HttpHarness, body: bytes) -> None:
     assert form_error(await server.post_json(TOYS, body))["code"] == "MODEL_TYPE_CONVERT"
 
 
-async def test_a_body_that_is_not_an_array_is_rejected_at_the_root(server: Doorway) -> None:
-    answer = await server.ask("PUT", "/toys", data=b"{}", headers={"Content-Type": "application/json"})
+async def test_a_body_that_is_not_an_array_is_rejected_at_the_root(server: HttpHarness) -> None:
+    answer = await server.request("PUT", "/toys", data=b"{}", headers={"Content-Type": "application/json"})
     assert form_error(answer)["code"] == "LIST_TYPE_CONVERT"
-    answer = await server.ask("PUT", "/toys", json=[{"content": "a"}, {"content": 5}])
+    answer = await server.request("PUT", "/toys", json=[{"content": "a"}, {"content": 5}])
     assert form_error(answer, "1", "content")["code"] == "STRING_TYPE_CONVERT"
 
 
-async def test_a_missing_body_is_an_empty_object(server: Doorway) -> None:
-    assert form_error(await server.ask("POST", TOYS), "content")["code"] == "BASE_TYPE_REQUIRED"
-    assert (await server.ask("POST", "/optional")).json["seen"] == 50
+async def test_a_missing_body_is_an_empty_object(server: HttpHarness) -> None:
+    assert form_error(await server.request("POST", TOYS), "content")["code"] == "BASE_TYPE_REQUIRED"
+    assert (await server.request("POST", "/optional")).json["seen"] == 50
     assert (await server.post_json("/optional", b"")).json["seen"] == 50
 
 
 @pytest.mark.parametrize("content_type", ["text/plain", "application/xml", "nonsense", "application/jsonx"])
-async def test_an_unsupported_content_type_is_rejected_with_50035(server: Doorway, content_type: str) -> None:
-    answer = await server.ask("POST", TOYS, data=b"{}", headers={"Content-Type": content_type})
+async def test_an_unsupported_content_type_is_rejected_with_50035(server: HttpHarness, content_type: str) -> None:
+    answer = await server.request("POST", TOYS, data=b"{}", headers={"Content-Type": content_type})
     assert (answer.status, answer.json["code"]) == (400, 50035)
     assert "Content-Type" in answer.json["message"]
 
 
-async def test_a_charset_parameter_is_accepted(server: Doorway) -> None:
+async def test_a_charset_parameter_is_accepted(server: HttpHarness) -> None:
     headers = {"Content-Type": "Application/JSON; charset=utf-8"}
-    assert (await server.ask("POST", TOYS, data=b'{"content": "a"}', headers=headers)).status == 200
+    assert (await server.request("POST", TOYS, data=b'{"content": "a"}', headers=headers)).status == 200
 
 
-async def test_a_form_operation_accepts_only_forms(server: Doorway) -> None:
-    answer = await server.ask("POST", "/token", data={"grant_type": "code", "code": "x"}, caller=None)
+async def test_a_form_operation_accepts_only_forms(server: HttpHarness) -> None:
+    answer = await server.request("POST", "/token", data={"grant_type": "code", "code": "x"}, caller=None)
     assert answer.json["seen"] == {"grant_type": "code", "code": "x"}
     assert not any(name.startswith("X-RateLimit") for name in answer.headers)
-    answer = await server.ask("POST", "/token", json={"grant_type": "code"}, caller=None)
+    answer = await server.request("POST", "/token", json={"grant_type": "code"}, caller=None)
     assert (answer.status, answer.json["code"]) == (400, 50035)
-    assert form_error(await server.ask("POST", "/token", data={"code": "x"}, caller=None), "grant_type")
+    assert form_error(await server.request("POST", "/token", data={"code": "x"}, caller=None), "grant_type")
 
 
-async def test_form_fields_are_converted_by_type(server: Doorway) -> None:
-    answer = await server.ask("POST", TOYS, data={"content": "hi", "tts": "true", "position": "7", "color": "2"})
+async def test_form_fields_are_converted_by_type(server: HttpHarness) -> None:
+    answer = await server.request("POST", TOYS, data={"content": "hi", "tts": "true", "position": "7", "color": "2"})
     seen = answer.json["seen"]
     assert (seen["content"], seen["tts"], seen["position"], seen["color"]) == ("hi", True, 7, 2)
-    assert form_error(await server.ask("POST", TOYS, data={"content": "hi", "embeds": "x"}), "embeds", "0")
+    assert form_error(await server.request("POST", TOYS, data={"content": "hi", "embeds": "x"}), "embeds", "0")
 
 
-async def test_an_oversized_body_is_rejected_with_40005(make_server: Callable[..., Awaitable[Doorway]]) -> None:
+async def test_an_oversized_body_is_rejected_with_40005(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(max_body_bytes=2048)
     answer = await server.post_json(TOYS, b'{"content": "' + b"a" * 4096 + b'"}')
     assert (answer.status, answer.json["code"]) == (413, 40005)
@@ -245,17 +245,17 @@ async def test_an_oversized_body_is_rejected_with_40005(make_server: Callable[..
         for _ in range(64):
             yield b"a" * 1024
 
-    answer = await server.ask("POST", TOYS, data=endless(), headers={"Content-Type": "application/json"})
+    answer = await server.request("POST", TOYS, data=endless(), headers={"Content-Type": "application/json"})
     assert (answer.status, answer.json["code"]) == (413, 40005)
 
 
-async def test_a_body_with_a_false_content_encoding_is_rejected(server: Doorway) -> None:
+async def test_a_body_with_a_false_content_encoding_is_rejected(server: HttpHarness) -> None:
     answer = await server.post_json(TOYS, b"not gzip at all", headers={"Content-Encoding": "gzip"})
     assert answer.status == 400
     assert set(answer.json) >= {"code", "message"}
 
 
-async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable[Doorway]]) -> None:
+async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(read_timeout_ms=50)
     token = server.tokens["bot"]
     answer = await server.raw(
@@ -277,7 +277,7 @@ async def test_an_incomplete_body_times_out(make_server: Callable[..., Awaitable
     ],
     ids=["long line", "not http", "bad length", "tls"],
 )
-async def test_an_invalid_http_request_has_the_generic_body(server: Doorway, data: bytes) -> None:
+async def test_an_invalid_http_request_has_the_generic_body(server: HttpHarness, data: bytes) -> None:
     answer = await server.raw(data)
     assert answer.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400"))
     assert b"Content-Type: application/json\r\n" in answer
@@ -287,33 +287,33 @@ async def test_an_invalid_http_request_has_the_generic_body(server: Doorway, dat
 # Responses
 
 
-async def test_a_handler_can_set_the_status_and_headers(server: Doorway) -> None:
-    answer = await server.ask("POST", "/created")
+async def test_a_handler_can_set_the_status_and_headers(server: HttpHarness) -> None:
+    answer = await server.request("POST", "/created")
     assert (answer.status, answer.headers["X-Toy"]) == (201, "yes")
 
 
-async def test_a_handler_without_a_result_responds_with_204(server: Doorway) -> None:
-    answer = await server.ask("POST", "/gone")
+async def test_a_handler_without_a_result_responds_with_204(server: HttpHarness) -> None:
+    answer = await server.request("POST", "/gone")
     assert (answer.status, answer.content) == (204, b"")
     assert "Content-Type" not in answer.headers
 
 
-async def test_another_media_type_is_sent_as_bytes(server: Doorway) -> None:
-    answer = await server.ask("GET", "/picture.png")
+async def test_another_media_type_is_sent_as_bytes(server: HttpHarness) -> None:
+    answer = await server.request("GET", "/picture.png")
     assert (answer.content, answer.headers["Content-Type"]) == (b"\x89PNG", "image/png")
 
 
-async def test_an_async_handler_runs_between_transactions(server: Doorway) -> None:
-    assert (await server.ask("POST", "/waiting")).json["seen"] == 6
+async def test_an_async_handler_runs_between_transactions(server: HttpHarness) -> None:
+    assert (await server.request("POST", "/waiting")).json["seen"] == 6
 
 
-async def test_a_get_handler_may_write_if_declared(server: Doorway) -> None:
-    assert (await server.ask("GET", "/writing")).json["seen"] == 1
+async def test_a_get_handler_may_write_if_declared(server: HttpHarness) -> None:
+    assert (await server.request("GET", "/writing")).json["seen"] == 1
 
 
 @pytest.mark.parametrize("path", ["/refuse", "/refuse-waiting"])
-async def test_a_rejection_commits_its_side_effect_and_rolls_back_the_rest(server: Doorway, path: str) -> None:
-    answer = await server.ask("POST", path)
+async def test_a_rejection_commits_its_side_effect_and_rolls_back_the_rest(server: HttpHarness, path: str) -> None:
+    answer = await server.request("POST", path)
 
     assert (answer.status, answer.json) == (400, {"message": "No.", "code": 200000})
     rows = await server.db.read(lambda tx: dict(tx.all("SELECT name, value FROM meta")))
@@ -322,10 +322,10 @@ async def test_a_rejection_commits_its_side_effect_and_rolls_back_the_rest(serve
 
 
 async def test_an_internal_error_is_logged_and_responds_with_a_generic_500(
-    server: Doorway, caplog: pytest.LogCaptureFixture
+    server: HttpHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
-        answer = await server.ask("GET", "/break")
+        answer = await server.request("GET", "/break")
     assert answer.status == 500
     assert answer.json == {"message": "500: Internal Server Error", "code": 0}
     [record] = [record for record in caplog.records if record.name.endswith("http.server")]
@@ -333,7 +333,7 @@ async def test_an_internal_error_is_logged_and_responds_with_a_generic_500(
 
 
 async def test_a_disconnect_during_upload_is_not_logged_as_an_error(
-    server: Doorway, caplog: pytest.LogCaptureFixture
+    server: HttpHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     head = f"POST /api/v10/channels/1/toys HTTP/1.1\r\nHost: x\r\nAuthorization: {server.tokens['bot']}\r\n"
     for first_bytes in (b"", b"{"):
@@ -342,23 +342,23 @@ async def test_a_disconnect_during_upload_is_not_logged_as_an_error(
         await writer.drain()
         writer.transport.abort()
     with caplog.at_level(logging.ERROR):
-        await server.ask("GET", "/users/@me")
+        await server.request("GET", "/users/@me")
         await server.runner.shutdown()
     assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
 
 
-async def test_an_unavailable_store_responds_with_503(server: Doorway) -> None:
-    await server.ask("GET", "/users/@me")
+async def test_an_unavailable_store_responds_with_503(server: HttpHarness) -> None:
+    await server.request("GET", "/users/@me")
     await server.db.close()
-    answer = await server.ask("GET", "/users/@me")
+    answer = await server.request("GET", "/users/@me")
     assert answer.status == 503
     assert answer.json == {"message": "503: Service Unavailable", "code": 0}
     assert answer.headers["Retry-After"] == "1"
 
 
-async def test_the_audit_reason_is_decoded_and_truncated(server: Doorway) -> None:
+async def test_the_audit_reason_is_decoded_and_truncated(server: HttpHarness) -> None:
     async def reason_for(text: str) -> Any:
-        return (await server.ask("GET", "/users/@me", headers={"X-Audit-Log-Reason": text})).json["reason"]
+        return (await server.request("GET", "/users/@me", headers={"X-Audit-Log-Reason": text})).json["reason"]
 
     assert await reason_for("na%C3%AFve%20reason") == "naïve reason"
     assert await reason_for("a" * 600) == "a" * 512
@@ -366,49 +366,49 @@ async def test_the_audit_reason_is_decoded_and_truncated(server: Doorway) -> Non
     assert await reason_for("%20") is None
 
 
-async def test_cross_origin_requests_are_allowed(server: Doorway) -> None:
+async def test_cross_origin_requests_are_allowed(server: HttpHarness) -> None:
     headers = {"Origin": "https://game.example", "Access-Control-Request-Headers": "authorization,x-audit-log-reason"}
-    answer = await server.ask("OPTIONS", TOYS, caller=None, headers=headers)
+    answer = await server.request("OPTIONS", TOYS, caller=None, headers=headers)
     assert answer.status == 204
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert answer.headers["Access-Control-Allow-Headers"] == "authorization,x-audit-log-reason"
     assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
-    answer = await server.ask("GET", "/users/@me", headers={"Origin": "https://game.example"})
+    answer = await server.request("GET", "/users/@me", headers={"Origin": "https://game.example"})
     assert answer.headers["Access-Control-Allow-Origin"] == "*"
     assert "X-RateLimit-Remaining" in answer.headers["Access-Control-Expose-Headers"]
 
 
-async def test_requests_are_counted_by_route_and_not_by_path(server: Doorway) -> None:
-    await server.ask("POST", "/webhooks/1/secret", caller=None)
-    await server.ask("GET", "/no/such/thing")
+async def test_requests_are_counted_by_route_and_not_by_path(server: HttpHarness) -> None:
+    await server.request("POST", "/webhooks/1/secret", caller=None)
+    await server.request("GET", "/no/such/thing")
     text = server.metrics.render().decode()
     assert 'route="/webhooks/{webhook_id}/{webhook_token}"' in text
     assert "secret" not in text
     assert "such" not in text
 
 
-async def test_unknown_methods_are_counted_as_other(server: Doorway) -> None:
+async def test_unknown_methods_are_counted_as_other(server: HttpHarness) -> None:
     for method in ("PROPFIND", "MKCOL"):
-        assert (await server.ask(method, "/users/@me")).status == 405
+        assert (await server.request(method, "/users/@me")).status == 405
     text = server.metrics.render().decode()
     assert 'method="other"' in text
     assert "PROPFIND" not in text
 
 
 async def test_requests_are_logged_by_route_if_enabled(
-    make_server: Callable[..., Awaitable[Doorway]], caplog: pytest.LogCaptureFixture
+    make_server: Callable[..., Awaitable[HttpHarness]], caplog: pytest.LogCaptureFixture
 ) -> None:
     server = await make_server(log=LogConfig(requests=True))
     with caplog.at_level(logging.INFO, logger="hubbub.http"):
-        answer = await server.ask("POST", "/webhooks/1/secret", caller=None)
+        answer = await server.request("POST", "/webhooks/1/secret", caller=None)
     [record] = [record for record in caplog.records if record.name == "hubbub.http"]
     assert record.getMessage() == "POST /webhooks/{webhook_id}/{webhook_token} 200"
     assert record.request_id == answer.headers["X-Request-Id"]  # type: ignore[attr-defined]
 
 
-async def test_finished_requests_are_no_longer_counted_as_active(server: Doorway) -> None:
+async def test_finished_requests_are_no_longer_counted_as_active(server: HttpHarness) -> None:
     for path in ("/users/@me", "/users/x", "/break"):
-        await server.ask("GET", path)
+        await server.request("GET", path)
     assert "hubbub_http_requests_active 0.0" in server.metrics.render().decode()
 
 
@@ -417,23 +417,23 @@ async def test_finished_requests_are_no_longer_counted_as_active(server: Doorway
     [("/refresh", True), ("/revoke", True), ("/waiting", True), ("/publish", False), ("/gone", False)],
 )
 async def test_a_response_waits_for_other_nodes_after_permission_changes(
-    server: Doorway, path: str, expected: bool
+    server: HttpHarness, path: str, expected: bool
 ) -> None:
-    assert (await server.ask("POST", path)).status == (200 if path == "/waiting" else 204)
+    assert (await server.request("POST", path)).status == (200 if path == "/waiting" else 204)
     assert server.settled == int(expected)
 
 
-async def test_reads_do_not_wait_for_other_nodes(server: Doorway) -> None:
-    assert (await server.ask("GET", "/users/@me")).status == 200
+async def test_reads_do_not_wait_for_other_nodes(server: HttpHarness) -> None:
+    assert (await server.request("GET", "/users/@me")).status == 200
     assert server.settled == 0
 
 
 # Query
 
 
-async def test_query_parameters_are_converted_by_type(server: Doorway) -> None:
+async def test_query_parameters_are_converted_by_type(server: HttpHarness) -> None:
     query = "?limit=7&before=0&exact=True&color=2&author=1&author=2&roles=3,4&since=2026-01-02T03:04:05Z&text=a%20b&x=y"
-    seen = (await server.ask("GET", TOYS + query)).json["seen"]
+    seen = (await server.request("GET", TOYS + query)).json["seen"]
     assert (seen["limit"], seen["before"], seen["exact"], seen["color"]) == (7, "0", True, 2)
     assert (seen["author"], seen["roles"], seen["text"]) == (["1", "2"], ["3", "4"], "a b")
     assert seen["since"].startswith("2026-01-02T03:04:05")
@@ -460,29 +460,29 @@ async def test_query_parameters_are_converted_by_type(server: Doorway) -> None:
     ],
 )
 async def test_invalid_query_parameters_are_reported(
-    server: Doorway, query: str, path: tuple[str, ...], code: str
+    server: HttpHarness, query: str, path: tuple[str, ...], code: str
 ) -> None:
-    assert form_error(await server.ask("GET", f"{TOYS}?{query}"), *path)["code"] == code
+    assert form_error(await server.request("GET", f"{TOYS}?{query}"), *path)["code"] == code
 
 
-async def test_too_many_parameters_are_rejected(server: Doorway) -> None:
-    answer = await server.ask("GET", f"{TOYS}?{'a=&' * 1500}")
+async def test_too_many_parameters_are_rejected(server: HttpHarness) -> None:
+    answer = await server.request("GET", f"{TOYS}?{'a=&' * 1500}")
     assert (answer.status, answer.json["code"]) == (400, 50035)
 
 
 # Rate limits
 
 
-async def test_a_bucket_rejects_requests_until_it_resets(server: Doorway) -> None:
-    first = await server.ask("GET", "/guilds/1/limited")
+async def test_a_bucket_rejects_requests_until_it_resets(server: HttpHarness) -> None:
+    first = await server.request("GET", "/guilds/1/limited")
     assert first.headers["X-RateLimit-Limit"] == "2"
     assert first.headers["X-RateLimit-Remaining"] == "1"
     assert first.headers["X-RateLimit-Reset"] == f"{NOW_MS // 1000 + 5}.000"
     assert first.headers["X-RateLimit-Reset-After"] == "5.000"
     bucket = first.headers["X-RateLimit-Bucket"]
-    await server.ask("GET", "/guilds/1/limited")
+    await server.request("GET", "/guilds/1/limited")
     server.clock.advance(1500)
-    limited = await server.ask("GET", "/guilds/1/limited")
+    limited = await server.request("GET", "/guilds/1/limited")
     assert limited.status == 429
     assert limited.json == {"message": "You are being rate limited.", "retry_after": 3.5, "global": False}
     assert limited.headers["Retry-After"] == "4"
@@ -490,70 +490,70 @@ async def test_a_bucket_rejects_requests_until_it_resets(server: Doorway) -> Non
     assert limited.headers["X-RateLimit-Remaining"] == "0"
     assert "X-RateLimit-Global" not in limited.headers
     assert limited.headers["Via"]
-    other = await server.ask("GET", "/guilds/2/limited")
+    other = await server.request("GET", "/guilds/2/limited")
     assert (other.status, other.headers["X-RateLimit-Bucket"]) == (200, bucket)
-    assert (await server.ask("GET", "/guilds/1/limited", caller="user")).status == 200
+    assert (await server.request("GET", "/guilds/1/limited", caller="user")).status == 200
     server.clock.advance(3500)
-    assert (await server.ask("GET", "/guilds/1/limited")).status == 200
+    assert (await server.request("GET", "/guilds/1/limited")).status == 200
 
 
-async def test_a_limit_with_a_code_responds_with_it(server: Doorway) -> None:
-    answer = await server.ask("GET", "/guilds/1/coded")
+async def test_a_limit_with_a_code_responds_with_it(server: HttpHarness) -> None:
+    answer = await server.request("GET", "/guilds/1/coded")
     assert (answer.status, answer.json["code"]) == (429, 20028)
     assert answer.json["message"] == errors.CHANNEL_WRITE_RATE_LIMIT.message
 
 
-async def test_a_rate_limit_of_a_handler_sets_retry_after(server: Doorway) -> None:
-    answer = await server.ask("GET", "/slow")
+async def test_a_rate_limit_of_a_handler_sets_retry_after(server: HttpHarness) -> None:
+    answer = await server.request("GET", "/slow")
     assert (answer.status, answer.json["code"], answer.json["retry_after"]) == (429, 20016, 1.2)
     assert answer.headers["Retry-After"] == "2"
     assert answer.headers["X-RateLimit-Scope"] == "user"
 
 
-async def test_the_global_limit_is_marked_as_global(server: Doorway) -> None:
+async def test_the_global_limit_is_marked_as_global(server: HttpHarness) -> None:
     server.rate_limits.global_calls = 2
     for _ in range(2):
-        assert (await server.ask("GET", "/users/@me")).status == 200
-    limited = await server.ask("GET", "/users/@me")
+        assert (await server.request("GET", "/users/@me")).status == 200
+    limited = await server.request("GET", "/users/@me")
     assert limited.status == 429
     assert limited.json["global"] is True
     assert limited.headers["X-RateLimit-Global"] == "true"
     assert limited.headers["X-RateLimit-Scope"] == "global"
-    assert (await server.ask("GET", "/users/@me", caller="user")).status == 200
-    assert (await server.ask("POST", "/webhooks/1/secret", caller=None)).status == 200
+    assert (await server.request("GET", "/users/@me", caller="user")).status == 200
+    assert (await server.request("POST", "/webhooks/1/secret", caller=None)).status == 200
 
 
-async def test_limits_can_be_disabled_or_only_reported(server: Doorway) -> None:
+async def test_limits_can_be_disabled_or_only_reported(server: HttpHarness) -> None:
     server.rate_limits.mode = Mode.REPORT
-    answers = [await server.ask("GET", "/guilds/1/limited") for _ in range(4)]
+    answers = [await server.request("GET", "/guilds/1/limited") for _ in range(4)]
     assert [answer.status for answer in answers] == [200] * 4
     assert answers[-1].headers["X-RateLimit-Remaining"] == "0"
     [entry] = server.rate_limits.report()
     assert (entry.name, entry.times, entry.refused, entry.major) == ("limited", 2, False, ["1"])
     server.rate_limits.mode = Mode.OFF
-    assert "X-RateLimit-Limit" not in (await server.ask("GET", "/guilds/1/limited")).headers
+    assert "X-RateLimit-Limit" not in (await server.request("GET", "/guilds/1/limited")).headers
 
 
 async def test_an_address_with_too_many_invalid_requests_is_blocked(
-    make_server: Callable[..., Awaitable[Doorway]],
+    make_server: Callable[..., Awaitable[HttpHarness]],
 ) -> None:
     server = await make_server(invalid_requests=3)
     for _ in range(3):
-        assert (await server.ask("GET", "/users/@me", caller=None)).status == 401
-    blocked = await server.ask("GET", "/users/@me")
+        assert (await server.request("GET", "/users/@me", caller=None)).status == 401
+    blocked = await server.request("GET", "/users/@me")
     assert blocked.status == 429
     assert "Via" not in blocked.headers
     assert blocked.headers["Retry-After"] == "600"
     server.clock.advance(600_000)
-    assert (await server.ask("GET", "/users/@me")).status == 200
+    assert (await server.request("GET", "/users/@me")).status == 200
 
 
-async def test_only_trusted_proxies_set_the_client_address(make_server: Callable[..., Awaitable[Doorway]]) -> None:
+async def test_only_trusted_proxies_set_the_client_address(make_server: Callable[..., Awaitable[HttpHarness]]) -> None:
     server = await make_server(invalid_requests=1, trusted_proxies=1)
     forged = {"X-Forwarded-For": "9.9.9.9, 1.1.1.1"}
-    await server.ask("GET", "/users/@me", caller=None, headers=forged)
-    assert (await server.ask("GET", "/users/@me", headers=forged)).status == 429
-    assert (await server.ask("GET", "/users/@me", headers={"X-Forwarded-For": "1.1.1.1, 2.2.2.2"})).status == 200
+    await server.request("GET", "/users/@me", caller=None, headers=forged)
+    assert (await server.request("GET", "/users/@me", headers=forged)).status == 429
+    assert (await server.request("GET", "/users/@me", headers={"X-Forwarded-For": "1.1.1.1, 2.2.2.2"})).status == 200
 
 
 # Files
@@ -569,9 +569,9 @@ def upload(*files: tuple[str, str, bytes], payload: bytes | None = b'{"content":
 
 
 @pytest.mark.parametrize("quote", [True, False])
-async def test_uploaded_files_are_stored_with_their_index(server: Doorway, quote: bool) -> None:
+async def test_uploaded_files_are_stored_with_their_index(server: HttpHarness, quote: bool) -> None:
     body = upload(("files[0]", "a b.png", b"one"), ("files[7]", "ü.png", b"two\r\n--x"), quote=quote)
-    answer = await server.ask("POST", TOYS, data=body)
+    answer = await server.request("POST", TOYS, data=body)
     assert answer.status == 200, answer.content
     first, second = answer.json["files"]
     assert (first["field"], first["index"], first["filename"], first["size"]) == ("files", 0, "a b.png", 3)
@@ -579,37 +579,37 @@ async def test_uploaded_files_are_stored_with_their_index(server: Doorway, quote
     assert await server.files.get(second["key"]) == b"two\r\n--x"
 
 
-async def test_form_fields_are_accepted_beside_files(server: Doorway) -> None:
+async def test_form_fields_are_accepted_beside_files(server: HttpHarness) -> None:
     form = upload(("file", "a.png", b"x"), payload=None)
     form.add_field("content", "hello")
-    answer = await server.ask("POST", TOYS, data=form)
+    answer = await server.request("POST", TOYS, data=form)
     assert answer.json["seen"]["content"] == "hello"
     assert (answer.json["files"][0]["field"], answer.json["files"][0]["index"]) == ("file", None)
 
 
-async def test_files_of_a_failed_operation_are_deleted(server: Doorway) -> None:
+async def test_files_of_a_failed_operation_are_deleted(server: HttpHarness) -> None:
     before = server.ids.new(AttachmentId)
-    answer = await server.ask("POST", "/upload-and-fail", data=upload(("files[0]", "a.png", b"x")))
+    answer = await server.request("POST", "/upload-and-fail", data=upload(("files[0]", "a.png", b"x")))
     after = server.ids.new(AttachmentId)
     assert (answer.status, answer.json["code"]) == (400, 50046)
     for number in range(before, after + 1):
         assert not await server.files.exists(f"attachments/{number}")
 
 
-async def test_a_file_that_is_only_read_is_not_stored(server: Doorway) -> None:
+async def test_a_file_that_is_only_read_is_not_stored(server: HttpHarness) -> None:
     form = upload(("table", "users.csv", b"1\n2"), payload=None)
-    answer = await server.ask("POST", "/read-upload", data=form)
+    answer = await server.request("POST", "/read-upload", data=form)
     assert answer.json["seen"] == ["1\n2"]
     assert answer.json["files"][0]["key"] == ""
 
 
 async def test_oversized_excess_and_duplicate_files_are_rejected(
-    make_server: Callable[..., Awaitable[Doorway]],
+    make_server: Callable[..., Awaitable[HttpHarness]],
 ) -> None:
     server = await make_server(max_file_bytes=1024, max_upload_bytes=4096)
 
     async def outcome(*files: tuple[str, str, bytes], **more: Any) -> tuple[int, int]:
-        answer = await server.ask("POST", TOYS, data=upload(*files, **more))
+        answer = await server.request("POST", TOYS, data=upload(*files, **more))
         return answer.status, answer.json["code"]
 
     assert await outcome(("files[0]", "a", b"x" * 1025)) == (413, 50045)
@@ -617,20 +617,20 @@ async def test_oversized_excess_and_duplicate_files_are_rejected(
     assert await outcome(*[(f"files[{n}]", "a", b"x") for n in range(3)]) == (400, 30015)
     assert await outcome(("files[1]", "a", b"x"), ("files[1]", "b", b"y")) == (400, 50035)
     assert await outcome(payload=b"{") == (400, 50109)
-    assert (await server.ask("PUT", "/toys", data=upload(("files[0]", "a", b"x")))).json["code"] == 50035
+    assert (await server.request("PUT", "/toys", data=upload(("files[0]", "a", b"x")))).json["code"] == 50035
 
 
-async def test_too_many_concurrent_uploads_respond_with_503(server: Doorway) -> None:
+async def test_too_many_concurrent_uploads_respond_with_503(server: HttpHarness) -> None:
     limits = server.config.http
-    server.door._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
     body = upload(("files[0]", "a.png", b"x"))
-    answer = await server.ask("POST", TOYS, data=body)
+    answer = await server.request("POST", TOYS, data=body)
     assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
-    server.door._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+    server.http_server._bodies._budget.release(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
     for _ in range(3):
-        assert (await server.ask("POST", TOYS, data=upload(("files[0]", "a.png", b"x")))).status == 200
-        assert (await server.ask("POST", TOYS, data=upload(payload=b"{"))).status == 400
-    server.door._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
+        assert (await server.request("POST", TOYS, data=upload(("files[0]", "a.png", b"x")))).status == 200
+        assert (await server.request("POST", TOYS, data=upload(payload=b"{"))).status == 400
+    server.http_server._bodies._budget.reserve(CONCURRENT_UPLOADS_MAX * limits.max_upload_bytes)
 
 
 # Fuzzing
@@ -646,7 +646,7 @@ KEYS = [
 ]  # fmt: skip
 
 
-def well_formed(answer: Answered) -> bool:
+def well_formed(answer: HttpResponse) -> bool:
     """Return whether the response is not a server error and, if it is an error, has the documented body."""
     if answer.status >= 500:
         return False
@@ -657,12 +657,12 @@ def well_formed(answer: Answered) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["json", "bytes", "path", "multipart"])
-async def test_no_input_causes_a_server_error(server: Doorway, kind: str) -> None:
+async def test_no_input_causes_a_server_error(server: HttpHarness, kind: str) -> None:
     server.rate_limits.mode = Mode.OFF
     loop = asyncio.get_running_loop()
 
     def send(*arguments: Any, **more: Any) -> None:
-        answer = asyncio.run_coroutine_threadsafe(server.ask(*arguments, **more), loop).result(30)
+        answer = asyncio.run_coroutine_threadsafe(server.request(*arguments, **more), loop).result(30)
         assert well_formed(answer), (answer.status, answer.content)
 
     as_json = {"Content-Type": "application/json"}

@@ -10,14 +10,14 @@ from tests.server.voice.dave.clients import Client, Davey, Libdave, Message
 
 CHANNEL = 0x0123456789ABCDEF
 
-KINDS: dict[str, tuple[Callable[[int, int], Client], ...]] = {
+IMPLEMENTATIONS: dict[str, tuple[Callable[[int, int], Client], ...]] = {
     "davey": (Davey,),
     "libdave": (Libdave,),
     "mixed": (Davey, Libdave),
 }
 
 
-class Call:
+class SimulatedCall:
     """A call that delivers messages in a chosen or random order; each queue keeps its own order."""
 
     def __init__(self, kind: str = "davey", *, seed: int | None = None, mixed: bool = False) -> None:
@@ -29,7 +29,7 @@ class Call:
         self.to_group: dict[int, deque[Message]] = {}
         self.sent: list[OutgoingMessage] = []
         self.commits = 0
-        self._kinds = KINDS[kind]
+        self._kinds = IMPLEMENTATIONS[kind]
         self._random = random.Random(seed) if seed is not None else None
 
     def join(self, *user_ids: int) -> None:
@@ -112,20 +112,20 @@ class Call:
             self.settle()
         self.now = end
 
-    def require_all_hear_all(self) -> None:
+    def require_all_decrypt(self) -> None:
         """Assert that all clients are ready and decrypt each other's frames."""
         for user_id in self.clients:
             assert self.group.is_encrypted(user_id), user_id
         for sender, receiver in permutations(self.clients, 2):
-            require_heard(self.clients[sender], self.clients[receiver])
+            require_decrypts(self.clients[sender], self.clients[receiver])
 
-    def require_all_hear_all_or_one(self) -> None:
+    def require_remaining_decrypt(self) -> None:
         """Assert `require_all_hear_all` if more than one client is left."""
         if len(self.clients) > 1:
-            self.require_all_hear_all()
+            self.require_all_decrypt()
 
     @property
-    def trouble(self) -> bool:
+    def has_failures(self) -> bool:
         """Whether a client rejected a commit.
 
         libdave fails at one of about 350 valid commits; tests then skip exact counts."""
@@ -136,7 +136,7 @@ class Call:
         return [sending.op for sending in self.sent if user_id in sending.to]
 
 
-def require_heard(sender: Client, receiver: Client) -> None:
+def require_decrypts(sender: Client, receiver: Client) -> None:
     """Assert that a frame of `sender` is encrypted and that `receiver` decrypts it."""
     frame = b"a frame of %d, twenty milliseconds long" % sender.user_id
     sealed = sender.seal(frame)

@@ -3,57 +3,57 @@
 import pytest
 
 from hubbub.server.transports.voice.dave import DaveOpcode
-from tests.server.voice.dave.call import KINDS, Call, require_heard
+from tests.server.voice.dave.call import IMPLEMENTATIONS, SimulatedCall, require_decrypts
 
 
-@pytest.fixture(params=KINDS)
-def call(request: pytest.FixtureRequest) -> Call:
+@pytest.fixture(params=IMPLEMENTATIONS)
+def call(request: pytest.FixtureRequest) -> SimulatedCall:
     """A call with clients of one implementation, or of both."""
-    return Call(request.param)
+    return SimulatedCall(request.param)
 
 
-def test_two_clients_decrypt_each_other(call: Call) -> None:
+def test_two_clients_decrypt_each_other(call: SimulatedCall) -> None:
     call.join(1, 2)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def test_a_third_client_is_added(call: Call) -> None:
+def test_a_third_client_is_added(call: SimulatedCall) -> None:
     call.join(1, 2)
     call.wait(10)
     call.join(3)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def test_a_former_member_decrypts_no_later_frame(call: Call) -> None:
+def test_a_former_member_decrypts_no_later_frame(call: SimulatedCall) -> None:
     call.join(1, 2, 3)
     call.wait(10)
     former = call.leave(2)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
     for client in call.clients.values():
         sealed = client.seal(b"not for former members")
         assert former.open(client.user_id, sealed) is None
 
 
-def test_two_clients_are_added_in_one_batch(call: Call) -> None:
+def test_two_clients_are_added_in_one_batch(call: SimulatedCall) -> None:
     call.join(1, 2)
     call.wait(10)
     call.sent.clear()
     call.join(3, 4, 5)
     call.wait(10)
 
-    call.require_all_hear_all()
-    if not call.trouble:
+    call.require_all_decrypt()
+    if not call.has_failures:
         # 3 joined while no proposals were pending; 4 and 5 waited for the next batch.
         assert call.ops(1).count(DaveOpcode.PROPOSALS) == 2
 
 
-def test_a_client_is_removed_and_added_in_one_commit(call: Call) -> None:
+def test_a_client_is_removed_and_added_in_one_commit(call: SimulatedCall) -> None:
     call.join(1, 2, 3)
     call.wait(10)
     call.sent.clear()
@@ -61,20 +61,20 @@ def test_a_client_is_removed_and_added_in_one_commit(call: Call) -> None:
     call.join(3)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def test_nine_clients_join_at_once(call: Call) -> None:
+def test_nine_clients_join_at_once(call: SimulatedCall) -> None:
     call.join(*range(1, 10))
     call.wait(10)
 
-    call.require_all_hear_all()
-    if not call.trouble:
+    call.require_all_decrypt()
+    if not call.has_failures:
         # Four users create the group, the others are added in one commit; each proposal makes every member commit.
         assert call.commits <= 4 + 3 + 2 + 4 * 3
 
 
-def test_the_last_client_restarts_and_is_joined_by_the_next(call: Call) -> None:
+def test_the_last_client_restarts_and_is_joined_by_the_next(call: SimulatedCall) -> None:
     call.join(1, 2)
     call.wait(10)
     call.sent.clear()
@@ -87,10 +87,10 @@ def test_the_last_client_restarts_and_is_joined_by_the_next(call: Call) -> None:
     call.join(3)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def test_waiting_clients_create_a_group_when_all_members_leave(call: Call) -> None:
+def test_waiting_clients_create_a_group_when_all_members_leave(call: SimulatedCall) -> None:
     call.join(1, 2)
     call.wait(10)
     call.join(3, 4)
@@ -98,11 +98,11 @@ def test_waiting_clients_create_a_group_when_all_members_leave(call: Call) -> No
     call.leave(2)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_all_members_see_the_same_privacy_code() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.wait(10)
 
@@ -114,9 +114,9 @@ def test_all_members_see_the_same_privacy_code() -> None:
 
 
 def test_the_two_implementations_decrypt_each_other() -> None:
-    call = Call("mixed")
+    call = SimulatedCall("mixed")
     call.join(1, 2)
     call.wait(10)
 
-    require_heard(call.clients[1], call.clients[2])
-    require_heard(call.clients[2], call.clients[1])
+    require_decrypts(call.clients[1], call.clients[2])
+    require_decrypts(call.clients[2], call.clients[1])

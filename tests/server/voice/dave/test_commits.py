@@ -7,13 +7,13 @@ import pytest
 
 from hubbub.server.transports.voice.dave import DaveOpcode, codec
 from tests.server.voice.dave import forge
-from tests.server.voice.dave.call import Call, require_heard
+from tests.server.voice.dave.call import SimulatedCall, require_decrypts
 
 Change = Callable[[codec.Commit, codec.Welcome], bytes]
 
 
 def test_the_first_commit_wins() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
 
@@ -22,10 +22,10 @@ def test_the_first_commit_wins() -> None:
     assert announced[0].to == (1,)
     assert (2,) in welcomed
     assert call.commits > len(announced)
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def undelivered_commit(call: Call) -> bytes:
+def undelivered_commit(call: SimulatedCall) -> bytes:
     """Return a commit of user 1 that removes 3 and adds 5, before the server receives it."""
     call.join(1, 2, 3)
     call.settle()
@@ -119,14 +119,14 @@ INVALID_COMMITS: dict[str, tuple[str, Change]] = {
 
 
 @pytest.fixture(scope="module")
-def pending_commit() -> tuple[Call, bytes]:
+def pending_commit() -> tuple[SimulatedCall, bytes]:
     """A call with an undelivered commit. Rejected commits change nothing, so all cases share it."""
-    call = Call()
+    call = SimulatedCall()
     return call, undelivered_commit(call)
 
 
 @pytest.mark.parametrize("case", INVALID_COMMITS)
-def test_an_invalid_commit_is_rejected(pending_commit: tuple[Call, bytes], case: str) -> None:
+def test_an_invalid_commit_is_rejected(pending_commit: tuple[SimulatedCall, bytes], case: str) -> None:
     call, data = pending_commit
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
@@ -139,7 +139,7 @@ def test_an_invalid_commit_is_rejected(pending_commit: tuple[Call, bytes], case:
     assert call.group.rejections[reason] == before + 1
 
 
-def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[Call, bytes]) -> None:
+def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[SimulatedCall, bytes]) -> None:
     call, data = pending_commit
 
     assert call.receive(2, DaveOpcode.COMMIT_WELCOME, data) == []
@@ -148,7 +148,7 @@ def test_a_commit_sent_by_another_user_is_rejected(pending_commit: tuple[Call, b
 
 
 def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
-    call = Call()
+    call = SimulatedCall()
     data = undelivered_commit(call)
     commit, _, welcome = codec.read_commit_and_welcome(data)
     assert welcome is not None
@@ -158,11 +158,11 @@ def test_a_valid_commit_is_accepted_after_invalid_ones() -> None:
     call.receive(1, DaveOpcode.COMMIT_WELCOME, data)
     call.settle()
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_an_empty_commit_before_the_group_exists_is_rejected() -> None:
-    call = Call("libdave")
+    call = SimulatedCall("libdave")
     call.join(1, 2)
     committer, data = call.until(DaveOpcode.COMMIT_WELCOME)
     commit, _, _ = codec.read_commit_and_welcome(data)
@@ -175,11 +175,11 @@ def test_an_empty_commit_before_the_group_exists_is_rejected() -> None:
 
     call.join(3)
     call.wait(10)
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_each_new_member_receives_its_own_welcome() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
 
@@ -193,7 +193,7 @@ def test_each_new_member_receives_its_own_welcome() -> None:
 
 
 def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
@@ -206,12 +206,12 @@ def test_members_with_invalid_commits_are_no_longer_trusted() -> None:
 
     assert call.clients[2].invalid
     assert call.clients[3].invalid
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
     call.join(5)
     _, data = call.until(DaveOpcode.COMMIT_WELCOME, by=1)
     assert call.receive(1, DaveOpcode.COMMIT_WELCOME, data) == []
     assert call.group.rejections["commit: earlier commits failed"]
     call.settle()
-    call.require_all_hear_all()
-    require_heard(call.clients[5], call.clients[1])
+    call.require_all_decrypt()
+    require_decrypts(call.clients[5], call.clients[1])

@@ -16,7 +16,7 @@ from hubbub.server.transports.voice.dave import (
     codec,
 )
 from tests.server.voice.dave import forge
-from tests.server.voice.dave.call import CHANNEL, KINDS, Call
+from tests.server.voice.dave.call import CHANNEL, IMPLEMENTATIONS, SimulatedCall
 
 
 def count_proposals(payload: Payload) -> int:
@@ -50,7 +50,7 @@ def group_of(*user_ids: int) -> tuple[DaveGroup, list[OutgoingMessage]]:
 
 
 def test_a_connection_receives_the_external_sender_once() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     call.settle()
     call.leave(2)
@@ -72,13 +72,13 @@ def test_the_external_sender_has_the_encoding_that_clients_expect() -> None:
 
 
 def test_a_user_who_joins_twice_is_treated_as_new() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
     call.join(3)
     call.settle()
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> None:
@@ -101,9 +101,9 @@ def test_leaving_before_the_first_commit_revokes_and_resends_all_proposals() -> 
     assert [count_proposals(sending.payload) for sending in sent] == [2, 1, 2, 1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", IMPLEMENTATIONS)
 def test_a_group_is_created_after_a_user_left_before_the_first_commit(kind: str) -> None:
-    call = Call(kind)
+    call = SimulatedCall(kind)
     call.join(1, 2, 3)
     held = [call.until(DaveOpcode.COMMIT_WELCOME) for _ in range(3)]
     call.leave(2)
@@ -112,7 +112,7 @@ def test_a_group_is_created_after_a_user_left_before_the_first_commit(kind: str)
     assert not call.group.is_encrypted(1)
     call.wait(10)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_at_most_four_users_create_a_group() -> None:
@@ -122,7 +122,7 @@ def test_at_most_four_users_create_a_group() -> None:
 
 
 def test_one_batch_of_proposals_is_sent_per_epoch() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
@@ -141,11 +141,11 @@ def test_one_batch_of_proposals_is_sent_per_epoch() -> None:
     assert [count_proposals(sending.payload) for sending in batches] == [3]
     # Only members receive proposals, not the added and removed users.
     assert set(batches[0].to) == {1, 2, 4}
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_the_next_batch_waits_for_members_at_most_half_a_second() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     call.settle()
     call.join(3, 4)
@@ -159,11 +159,11 @@ def test_the_next_batch_waits_for_members_at_most_half_a_second() -> None:
     call.send(call.group.tick(call.now + 0.5))
     assert call.ops(1) == [DaveOpcode.ANNOUNCE_COMMIT, DaveOpcode.PROPOSALS]
     call.settle()
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_a_transition_is_executed_when_all_members_are_ready() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     call.settle()
 
@@ -174,7 +174,7 @@ def test_a_transition_is_executed_when_all_members_are_ready() -> None:
 
 
 def test_a_transition_is_executed_after_two_seconds_without_all_members() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     committer, commit = call.until(DaveOpcode.COMMIT_WELCOME)
     call.receive(committer, DaveOpcode.COMMIT_WELCOME, commit)
@@ -191,7 +191,7 @@ def test_a_transition_is_executed_after_two_seconds_without_all_members() -> Non
 
 
 def test_transition_ids_are_never_zero() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.group._last_transition = 0xFFFE
     call.join(1, 2)
     call.settle()
@@ -200,12 +200,12 @@ def test_transition_ids_are_never_zero() -> None:
 
     made = [sending.payload for sending in call.sent if sending.op == DaveOpcode.EXECUTE_TRANSITION]
     assert made == [ExecuteTransition(0xFFFF), ExecuteTransition(1)]
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", IMPLEMENTATIONS)
 def test_a_client_that_rejects_a_commit_is_removed_and_added_again(kind: str) -> None:
-    call = Call(kind)
+    call = SimulatedCall(kind)
     call.join(1, 2, 3)
     call.settle()
     call.join(4)
@@ -225,11 +225,11 @@ def test_a_client_that_rejects_a_commit_is_removed_and_added_again(kind: str) ->
         assert set(batch.to) == {1, 3, 4}
         assert count_proposals(batch.payload) == 2
         assert DaveOpcode.PREPARE_EPOCH not in call.ops(1)
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_an_outdated_welcome_is_not_sent() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     call.settle()
     call.join(3)
@@ -244,11 +244,11 @@ def test_an_outdated_welcome_is_not_sent() -> None:
     call.settle()
 
     assert client.invalid == 0
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_a_founding_client_that_reports_a_failure_is_restarted() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2)
     committer, _commit = call.until(DaveOpcode.COMMIT_WELCOME)
     # The server does not know the state of 2, and a wrong guess would end its connection.
@@ -257,7 +257,7 @@ def test_a_founding_client_that_reports_a_failure_is_restarted() -> None:
     assert committer == 1
     assert call.sent[-1] == OutgoingMessage((2,), DaveOpcode.PREPARE_EPOCH, PrepareEpoch(1))
     call.settle()
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_all_clients_restart_without_a_commit_with_increasing_timeouts() -> None:
@@ -271,9 +271,9 @@ def test_all_clients_restart_without_a_commit_with_increasing_timeouts() -> None
     assert group.deadline == 9
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", IMPLEMENTATIONS)
 def test_a_group_with_lost_commits_restarts(kind: str) -> None:
-    call = Call(kind)
+    call = SimulatedCall(kind)
     call.join(1, 2, 3)
     call.wait(10)
     call.join(4)
@@ -285,11 +285,11 @@ def test_a_group_with_lost_commits_restarts(kind: str) -> None:
     call.wait(30)
 
     assert DaveOpcode.PREPARE_EPOCH in call.ops(1)
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_the_last_client_in_a_call_has_no_group() -> None:
-    call = Call()
+    call = SimulatedCall()
     call.join(1, 2, 3)
     call.settle()
     call.leave(3)
@@ -305,7 +305,7 @@ def test_the_last_client_in_a_call_has_no_group() -> None:
     assert call.group.deadline is None
     call.join(1, 2)
     call.settle()
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -313,12 +313,12 @@ def test_corrupted_messages_do_not_break_a_call(seed: int) -> None:
     """Clients fail at random commits and welcomes; no client receives a message that ends its connection."""
     call = corrupted_call(seed)
 
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
-def corrupted_call(seed: int) -> Call:
+def corrupted_call(seed: int) -> SimulatedCall:
     """Run a call in which every tenth commit or welcome is corrupted, and users join and leave."""
-    call = Call(seed=seed)
+    call = SimulatedCall(seed=seed)
     rng = random.Random(seed)
     call.join(1, 2, 3, 4)
     for _ in range(8):
@@ -352,7 +352,7 @@ def test_a_strict_call_rejects_clients_without_encryption() -> None:
 
 
 def test_a_client_without_encryption_disables_it_until_it_leaves() -> None:
-    call = Call(mixed=True)
+    call = SimulatedCall(mixed=True)
     call.join(1, 2, 3)
     call.settle()
     assert not call.group.allows_unencrypted(call.now)
@@ -376,13 +376,13 @@ def test_a_client_without_encryption_disables_it_until_it_leaves() -> None:
     assert call.group.version_for(1) == 1
     assert call.group.allows_unencrypted(call.now)
     call.settle()
-    call.require_all_hear_all()
+    call.require_all_decrypt()
     assert {client.version for client in call.clients.values()} == {1}  # type: ignore[attr-defined]
     assert not call.group.allows_unencrypted(call.now)
 
 
 def test_a_downgrade_that_is_no_longer_needed_is_not_executed() -> None:
-    call = Call(mixed=True)
+    call = SimulatedCall(mixed=True)
     call.join(1, 2)
     call.settle()
     call.to_client[9] = call.to_client[1].__class__()
@@ -391,7 +391,7 @@ def test_a_downgrade_that_is_no_longer_needed_is_not_executed() -> None:
     call.settle()
 
     assert ExecuteTransition(2) not in [sending.payload for sending in call.sent]
-    call.require_all_hear_all()
+    call.require_all_decrypt()
 
 
 def test_an_upgraded_call_sends_the_external_sender() -> None:

@@ -1,11 +1,9 @@
-"""Wire formats and limits of the models for channels, threads and messages, compared with the public description."""
+"""Wire formats and limits of the models for channels, threads and messages, compared with the public API."""
 
 import json
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from enum import Enum
-from pathlib import Path
 from types import ModuleType, NoneType, UnionType
 from typing import Annotated, Any, Literal, NewType, Union, get_args, get_origin, get_type_hints
 
@@ -37,7 +35,8 @@ from hubbub.protocol.resources import (
     typing,
 )
 from hubbub.protocol.sounds import SoundData
-from tests.contract.tables import vocabulary
+from tests.contract import public_api
+from tests.contract.tables import resource_modules
 
 WIDE = (1 << 62) + 1
 
@@ -88,7 +87,7 @@ def sample(kind: Any, *, full: bool, depth: int = 0) -> Any:
     return {str: "word", int: 7, float: 0.5, bool: True}[kind]
 
 
-@pytest.mark.parametrize("module", vocabulary(), ids=lambda module: module.__name__.rpartition(".")[2])
+@pytest.mark.parametrize("module", resource_modules(), ids=lambda module: module.__name__.rpartition(".")[2])
 def test_events_have_the_name_of_their_constant(module: ModuleType) -> None:
     assert all(vars(module)[event.name] is event for event in events_of(module))
 
@@ -201,10 +200,6 @@ def test_an_operation_fills_its_path() -> None:
     assert url == "/channels/1/messages/2/reactions/a:3/4"
 
 
-# The public description is not part of this repository: the environment names it, or it is beside the checkout.
-OPENAPI = Path(
-    os.environ.get("HUBBUB_OPENAPI", Path(__file__).resolve().parents[4] / "shared" / "spec" / "openapi.json")
-)
 SCHEMAS: dict[str, type[Struct]] = {
     "GuildChannelResponse": channels.Channel,
     "PrivateChannelResponse": channels.PrivateChannel,
@@ -256,29 +251,27 @@ SCHEMAS: dict[str, type[Struct]] = {
 }
 
 
+def public_schema(name: str) -> dict[str, Any]:
+    """Return the schema of a model of the public API."""
+    schema: dict[str, Any] = public_api.document()["components"]["schemas"][name]
+    return schema
+
+
 def _nullable(schema: dict[str, Any]) -> bool:
     kind = schema.get("type")
     arms = [*schema.get("oneOf", ()), *schema.get("anyOf", ())]
     return "null" in kind if isinstance(kind, list) else kind == "null" or any(_nullable(arm) for arm in arms)
 
 
-@pytest.fixture(scope="module")
-def public_schemas() -> dict[str, Any]:
-    if not OPENAPI.is_file():
-        pytest.skip("the public OpenAPI description is not beside this checkout (set HUBBUB_OPENAPI)")
-    schemas: dict[str, Any] = json.loads(OPENAPI.read_bytes())["components"]["schemas"]
-    return schemas
-
-
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_responses_have_the_keys_that_the_public_description_requires(name: str, public_schemas: Any) -> None:
+def test_responses_have_the_keys_that_the_public_api_requires(name: str) -> None:
     sent = {field.name for field in msgspec.structs.fields(SCHEMAS[name]) if field.default is not UNSET}
-    assert set(public_schemas[name].get("required", ())) <= sent
+    assert set(public_schema(name).get("required", ())) <= sent
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
-def test_responses_are_nullable_only_where_the_public_description_is(name: str, public_schemas: Any) -> None:
+def test_responses_are_nullable_only_where_the_public_api_is(name: str) -> None:
     hints = get_type_hints(SCHEMAS[name])
-    properties = public_schemas[name]["properties"]
+    properties = public_schema(name)["properties"]
     ours = {key for key in properties.keys() & hints.keys() if NoneType in get_args(hints[key])}
     assert [key for key in ours if not _nullable(properties[key])] == []

@@ -53,7 +53,7 @@ PRIVILEGED = (
 BOT_INTENTS = Intents.BOT_MASK & ~Intents.GUILD_PRESENCES
 """All bot intents except presences, which most tests do not want to receive."""
 VIEW = Permissions.VIEW_CHANNEL
-SEEING = VIEW | Permissions.SEND_MESSAGES
+VIEW_AND_SEND = VIEW | Permissions.SEND_MESSAGES
 GUILD = 1000 << 22
 
 
@@ -94,7 +94,7 @@ class GuildRow(msgspec.Struct):
     """Parent channel ids by thread id."""
 
 
-class Source:
+class GuildTableReader:
     """Reads guilds from the test tables."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
@@ -177,11 +177,11 @@ def set_voice_state(call: Call, body: SetVoiceState) -> None:
     call.replies.append((VOICE_SERVER_UPDATE, {"token": call.session_id}))
 
 
-ENDED: list[tuple[int, str]] = []
+ENDED_SESSIONS: list[tuple[int, str]] = []
 
 
 def _session_ended(call: Call, user_id: int, session_id: str) -> None:
-    ENDED.append((user_id, session_id))
+    ENDED_SESSIONS.append((user_id, session_id))
 
 
 def _slices() -> tuple[Slice, ...]:
@@ -213,7 +213,7 @@ class Client:
         self.seq: int | None = None
         self.session_id = ""
         self.token = ""
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         """Received dispatches, in order."""
         self.resume_url = ""
 
@@ -241,7 +241,7 @@ class Client:
         payload = self.decode(message)
         if payload["op"] == 0:
             self.seq = payload["s"]
-            self.heard.append(payload)
+            self.received.append(payload)
         return payload
 
     async def send(self, opcode: int, data: Any = None) -> None:
@@ -274,12 +274,12 @@ class Client:
 
     async def identify(self, token: str, **extra: Any) -> dict[str, Any]:
         """Start a session and return the payload of READY."""
-        await self.say_identify(token, **extra)
+        await self.send_identify(token, **extra)
         ready = await self.until("READY")
         self.session_id, self.resume_url = ready["session_id"], ready["resume_gateway_url"]
         return ready
 
-    async def say_identify(self, token: str, **extra: Any) -> None:
+    async def send_identify(self, token: str, **extra: Any) -> None:
         """Send Identify without waiting for a response. A value of `...` omits the key."""
         self.token = token
         body: dict[str, Any] = {"token": token, "intents": BOT_INTENTS, "properties": {"os": "linux"}} | extra
@@ -292,8 +292,8 @@ class Client:
     async def events(self) -> list[str]:
         """Return the names of all events received since the last call."""
         await self.fence()
-        names = [payload["t"] for payload in self.heard]
-        self.heard.clear()
+        names = [payload["t"] for payload in self.received]
+        self.received.clear()
         return names
 
     async def fence(self) -> None:
@@ -301,7 +301,7 @@ class Client:
         await self.send(1, None)
         await self.opcode(11)
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """Abort the connection without a close frame."""
         transport = self.socket._response.connection.transport  # type: ignore[union-attr]
         transport.abort()  # type: ignore[union-attr]
@@ -342,7 +342,7 @@ class Platform:
             metrics=metrics or Metrics(),
             ids=self.ids,
             presences=presences,
-            source=Source(),
+            source=GuildTableReader(),
             slices=_slices(),
             authenticate=self._authenticate,
         )
@@ -401,7 +401,7 @@ class Platform:
         )
         return token
 
-    def person(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
+    def user(self, user_id: int, kind: str = "user", scopes: frozenset[str] = frozenset()) -> str:
         """Create a user and return a token."""
         token = f"user-{user_id}-{len(self.tokens)}"
         self.tokens[token] = Actor(user_id=UserId(user_id), kind=kind, scopes=scopes, token_id=len(self.tokens) + 1)
@@ -426,7 +426,7 @@ class Platform:
             await client.until("GUILD_CREATE")
         await self.settle()
         await client.fence()
-        client.heard.clear()
+        client.received.clear()
         return client
 
     # Guilds and events
@@ -441,7 +441,7 @@ class Platform:
 
         await self.db.write(work)
 
-    def put(self, tx: Tx, row: GuildRow) -> None:
+    def store_guild(self, tx: Tx, row: GuildRow) -> None:
         """Store a changed guild."""
         tx.run("UPDATE test_guilds SET body = ? WHERE id = ?", msgspec.json.encode(row).decode(), row.id)
 
@@ -461,7 +461,7 @@ class Platform:
                 del row.channels[channel.id]
             else:
                 row.channels[channel.id] = channel
-            self.put(tx, row)
+            self.store_guild(tx, row)
             tx.emit(event, channel.full(), Audience.guild(row.id), refresh="channels", subject_id=channel.id)
 
         await self.db.write(work)
@@ -479,7 +479,7 @@ class Platform:
 
         def work(tx: Tx) -> None:
             row.roles[role_id] = bits
-            self.put(tx, row)
+            self.store_guild(tx, row)
             tx.emit(GUILD_ROLE_UPDATE, {"role": str(role_id)}, Audience.guild(row.id), refresh="guild")
 
         await self.db.write(work)
@@ -524,11 +524,11 @@ class Platform:
             await self.clock.settle()
 
 
-def town(**more: Any) -> GuildRow:
+def sample_guild(**more: Any) -> GuildRow:
     """Return a guild with a public channel (10) and one that only role 77 can view (20)."""
     return GuildRow(
         id=GUILD,
-        roles={GUILD: SEEING, 77: 0},
+        roles={GUILD: VIEW_AND_SEND, 77: 0},
         channels={
             10: Channel(10, "general"),
             20: Channel(20, "staff", position=1, overwrites={GUILD: (0, VIEW), 77: (VIEW, 0)}),

@@ -11,7 +11,7 @@ from hubbub.server.core.endpoints import Endpoint
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Guild, World
 
-HOUR = 3_600_000
+HOUR_MS = 3_600_000
 FEATURES = [
     "GUILD_TAGS",
     "MEMBER_VERIFICATION_GATE_ENABLED",
@@ -21,14 +21,14 @@ FEATURES = [
 ]
 
 
-class Prepared:
+class PreparedGuild:
     """A guild and the ids of its objects, keyed by path parameter name."""
 
     def __init__(self, world: World, guild: Guild, bot: Actor, values: dict[str, str]) -> None:
         self.world = world
         self.guild = guild
         self.bot = bot
-        self.common = values
+        self.object_ids = values
         self.thread = values.pop("thread_id")
         self.voice = values.pop("voice_id")
         self.stage = values.pop("stage_id")
@@ -39,11 +39,11 @@ class Prepared:
         self.application_emoji = values.pop("application_emoji_id")
         self.exception = values["exception_id"]
 
-    def values(self, endpoint: Endpoint) -> dict[str, str]:
+    def path_values(self, endpoint: Endpoint) -> dict[str, str]:
         """Return the path parameters of an operation."""
         path = endpoint.operation.path
         # A parameter without a sample object gets an unknown id.
-        values = {name: self.common.get(name, "1") for name in endpoint.operation.parameters}
+        values = {name: self.object_ids.get(name, "1") for name in endpoint.operation.parameters}
         if "/thread-members" in path:
             values["channel_id"] = self.thread
         elif "voice-status" in path or ("soundboard-sound" in path and "channel_id" in values):
@@ -71,7 +71,7 @@ class Prepared:
     @property
     def bodies(self) -> dict[str, Any]:
         """Bodies of operations that do not take an empty object."""
-        later = codec.timestamp(NOW_MS + HOUR)
+        later = codec.timestamp(NOW_MS + HOUR_MS)
         return {
             "set_guild_mfa_level": {"level": 0},
             "create_guild_integration": {"type": "twitch", "id": "1"},
@@ -89,7 +89,7 @@ class Prepared:
                 "entity_type": 3,
                 "privacy_level": 2,
                 "scheduled_start_time": later,
-                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
+                "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
                 "entity_metadata": {"location": "the park"},
             },
             "create_guild_scheduled_event_exception": {"original_scheduled_start_time": later},
@@ -98,7 +98,7 @@ class Prepared:
             "create_guild_join_request": {"version": None, "form_fields": []},
             "create_guild_emoji": {"name": "second", "image": data_uri(png())},
             "create_guild_soundboard_sound": {"name": "second", "sound": data_uri(mp3(), "audio/mpeg")},
-            "send_soundboard_sound": {"sound_id": self.common["sound_id"]},
+            "send_soundboard_sound": {"sound_id": self.object_ids["sound_id"]},
             "create_message": {"content": "hello"},
             "bulk_delete_messages": {"messages": ["1", "2"]},
             "create_thread_from_message": {"name": "talk"},
@@ -112,13 +112,15 @@ class Prepared:
             },
             "vote_in_poll": {"answer_ids": ["1"]},
             "create_webhook": {"name": "news"},
-            "follow_channel": {"webhook_channel_id": self.common["channel_id"]},
+            "follow_channel": {"webhook_channel_id": self.object_ids["channel_id"]},
             "set_channel_permission_overwrite": {"type": 1, "allow": "0", "deny": "0"},
             "action_guild_join_request": {"action": "APPROVED"},
         }
 
 
-async def prepare(world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR) -> Prepared:
+async def prepare_guild(
+    world: World, *members: Actor, bot_permissions: int = Permissions.ADMINISTRATOR
+) -> PreparedGuild:
     """Create the guild, with these members."""
     victim = await world.user()
     guild = await world.guild(None, victim, *members)
@@ -178,13 +180,13 @@ async def prepare(world: World, *members: Actor, bot_permissions: int = Permissi
         "actions": [{"type": 1}],
     }
     values["rule_id"] = await create(f"{guild_path}/auto-moderation/rules", json=rule)
-    start = codec.timestamp(NOW_MS + HOUR)
+    start = codec.timestamp(NOW_MS + HOUR_MS)
     event = {
         "name": "weekly",
         "entity_type": 3,
         "privacy_level": 2,
         "scheduled_start_time": start,
-        "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
+        "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
         "entity_metadata": {"location": "the park"},
         "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
     }
@@ -194,4 +196,4 @@ async def prepare(world: World, *members: Actor, bot_permissions: int = Permissi
         json={"original_scheduled_start_time": start, "is_canceled": True},
     )
     values["exception_id"] = values["guild_scheduled_event_exception_id"] = exception.ok()["event_exception_id"]
-    return Prepared(world, guild, bot, values)
+    return PreparedGuild(world, guild, bot, values)

@@ -24,7 +24,7 @@ from hubbub.server.transports.gateway.presence import PresenceFeed
 from hubbub.server.transports.gateway.replay import ReplayBuffer
 from hubbub.server.transports.gateway.session import GatewayConnection, GatewaySession
 from hubbub.server.transports.rate_window import RateWindow
-from tests.server.transports.gateway.rehearsal import START_MS, Platform, town
+from tests.server.transports.gateway.harness import START_MS, Platform, sample_guild
 
 
 def test_session_starts_older_than_a_day_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ async def test_a_session_that_never_loads_its_guild_is_invalidated(monkeypatch: 
 
     monkeypatch.setattr(GatewayContext, "guild_arrivals", arrivals)
     async with Platform() as platform:
-        await platform.guild(town(), {5: [], 6: []})
+        await platform.guild(sample_guild(), {5: [], 6: []})
         waiting = await platform.connect()
         await waiting.identify(platform.bot(5))
         for _ in range(40):

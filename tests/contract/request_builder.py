@@ -16,12 +16,12 @@ from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.permissions import Permissions
 from hubbub.server.core.endpoints import Endpoint
 from hubbub.server.places import members
-from tests.contract.prepared import HOUR, Prepared
+from tests.contract.prepared_guild import HOUR_MS, PreparedGuild
 from tests.game import game
 from tests.media import data_uri, mp3, png
 from tests.world import NOW_MS, Actor, Session
 
-DAY = 24 * HOUR
+DAY_MS = 24 * HOUR_MS
 POLL = {"question": {"text": "?"}, "answers": [{"poll_media": {"text": "yes"}}, {"poll_media": {"text": "no"}}]}
 
 
@@ -45,35 +45,35 @@ class Request:
         return await caller.request(endpoint.operation.method, path, params=self.query, **options)
 
 
-Preparation = Callable[["Ready", Actor, Request], Awaitable[None]]
-MAKERS: dict[str, Preparation] = {}
+Preparation = Callable[["RequestBuilder", Actor, Request], Awaitable[None]]
+PREPARATIONS: dict[str, Preparation] = {}
 
 
-def before(*names: str) -> Callable[[Preparation], Preparation]:
+def prepares(*names: str) -> Callable[[Preparation], Preparation]:
     """Register the decorated function as the preparation of these operations."""
 
     def register(preparation: Preparation) -> Preparation:
-        MAKERS.update(dict.fromkeys(names, preparation))
+        PREPARATIONS.update(dict.fromkeys(names, preparation))
         return preparation
 
     return register
 
 
-class Ready:
+class RequestBuilder:
     """Builds requests and creates the objects that they need."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: PreparedGuild) -> None:
         self.prepared = prepared
         self.world, self.guild, self.owner = prepared.world, prepared.guild, prepared.guild.owner
-        self.place = f"/guilds/{self.guild.id}"
-        self.general = f"/channels/{self.guild.general}"
+        self.guild_path = f"/guilds/{self.guild.id}"
+        self.general_path = f"/channels/{self.guild.general}"
         self._numbers = itertools.count(1)
         self._sessions: dict[int, Session] = {}
 
     async def request(self, endpoint: Endpoint, caller: Actor) -> Request:
         """Build a request that succeeds if `caller` has the required permissions."""
-        request = Request(self.prepared.values(endpoint), self.prepared.body(endpoint))
-        prepare = MAKERS.get(endpoint.name)
+        request = Request(self.prepared.path_values(endpoint), self.prepared.body(endpoint))
+        prepare = PREPARATIONS.get(endpoint.name)
         if prepare is not None:
             await prepare(self, caller, request)
         return request
@@ -82,21 +82,21 @@ class Ready:
         """Return an unused name."""
         return f"{prefix}{next(self._numbers)}"
 
-    async def made(self, path: str, key: str = "id", actor: Actor | None = None, **options: Any) -> str:
+    async def create(self, path: str, key: str = "id", actor: Actor | None = None, **options: Any) -> str:
         """Create an object as `actor` (default: the owner) and return its id."""
         return str((await (actor or self.owner).post(path, **options)).ok()[key])
 
-    async def emptied(self, path: str, key: str = "id") -> str:
+    async def clear_list(self, path: str, key: str = "id") -> str:
         """Delete all entries of a guild list, so that its size limit is not reached; return its path."""
-        listing = (await self.owner.get(f"{self.place}/{path}")).ok()
+        listing = (await self.owner.get(f"{self.guild_path}/{path}")).ok()
         for entry in listing["items"] if isinstance(listing, dict) else listing:
-            (await self.owner.delete(f"{self.place}/{path}/{entry[key]}")).ok()
-        return f"{self.place}/{path}"
+            (await self.owner.delete(f"{self.guild_path}/{path}/{entry[key]}")).ok()
+        return f"{self.guild_path}/{path}"
 
     async def message(self, actor: Actor | None = None, channel: int | str | None = None, **body: Any) -> str:
         """Create a message and return its id."""
         path = f"/channels/{channel or self.guild.general}/messages"
-        return await self.made(path, actor=actor, json=body or {"content": self.name()})
+        return await self.create(path, actor=actor, json=body or {"content": self.name()})
 
     async def member(self) -> Actor:
         """Create a user who is a member of the guild."""
@@ -104,11 +104,11 @@ class Ready:
         await self.world.write(lambda call: members.add(call, self.guild.id, user.id), actor=self.owner.id)
         return user
 
-    async def secure(self, actor: Actor) -> None:
+    async def enable_mfa(self, actor: Actor) -> None:
         """Enable two-factor authentication for a user."""
         await self.world.write(lambda call: call.tx.run("UPDATE users SET mfa_enabled = 1 WHERE id = ?", actor.id))
 
-    async def ask_for_two_factors(self, level: int) -> None:
+    async def set_mfa_level(self, level: int) -> None:
         """Set the guild's MFA level directly in the store, without the checks of the operation."""
         sql = "UPDATE guilds SET mfa_level = ? WHERE id = ?"
         await self.world.write(lambda call: call.tx.run(sql, level, self.guild.id))
@@ -119,7 +119,7 @@ class Ready:
             self._sessions[actor.id] = await actor.connect()
         return self._sessions[actor.id]
 
-    async def join(self, actor: Actor, channel: str | None) -> None:
+    async def join_voice(self, actor: Actor, channel: str | None) -> None:
         """Join a voice channel, or leave voice if `channel` is None."""
         session = await self.session(actor)
         state = {"guild_id": str(self.guild.id), "channel_id": channel, "self_mute": False, "self_deaf": False}
@@ -128,66 +128,66 @@ class Ready:
 
     async def event(self, **more: Any) -> str:
         """Create a scheduled event that recurs daily and return its id."""
-        start = codec.timestamp(NOW_MS + HOUR)
+        start = codec.timestamp(NOW_MS + HOUR_MS)
         body = {
             "name": self.name(),
             "entity_type": 3,
             "privacy_level": 2,
             "scheduled_start_time": start,
-            "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR),
+            "scheduled_end_time": codec.timestamp(NOW_MS + 2 * HOUR_MS),
             "entity_metadata": {"location": "the park"},
             "recurrence_rule": {"start": start, "frequency": 3, "interval": 1},
         }
-        return await self.made(f"{self.place}/scheduled-events", json=body | more)
+        return await self.create(f"{self.guild_path}/scheduled-events", json=body | more)
 
 
 # The guild
 
 
-@before("set_guild_mfa_level")
-async def _mfa_level(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.secure(builder.owner)
-    await builder.secure(caller)
-    await builder.ask_for_two_factors(1)
+@prepares("set_guild_mfa_level")
+async def _mfa_level(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.enable_mfa(builder.owner)
+    await builder.enable_mfa(caller)
+    await builder.set_mfa_level(1)
     request.body = {"level": 0}
 
 
-@before("update_guild", "create_guild_role", "update_guild_role")
-async def _renamed(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild", "create_guild_role", "update_guild_role")
+async def _renamed(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"name": builder.name()}
 
 
-@before("update_guild_profile")
-async def _tag(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild_profile")
+async def _tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"tag": builder.name("T")[:4]}
 
 
-@before("wear_guild_tag")
-async def _guild_tag(builder: Ready, caller: Actor, request: Request) -> None:
-    (await builder.owner.patch(f"{builder.place}/profile", json={"tag": "TAG"})).ok()
+@prepares("wear_guild_tag")
+async def _guild_tag(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    (await builder.owner.patch(f"{builder.guild_path}/profile", json={"tag": "TAG"})).ok()
     request.body = {"identity_guild_id": str(builder.guild.id), "identity_enabled": True}
 
 
-@before("delete_guild_role")
-async def _role(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_role")
+async def _role(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["role_id"] = str(await builder.guild.role())
 
 
-@before("bulk_update_guild_roles")
-async def _role_order(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("bulk_update_guild_roles")
+async def _role_order(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     low, high = await builder.guild.role(), await builder.guild.role()
     request.body = [{"id": str(low), "position": 2}, {"id": str(high), "position": 1}]
 
 
-@before("update_guild_role_connections_configuration")
-async def _connection_configuration(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild_role_connections_configuration")
+async def _connection_configuration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     application = str(builder.prepared.bot.application_id)
     request.values["role_id"] = str(await builder.guild.role())
     request.body = [[{"application_id": application, "connection_metadata_field": None, "value": None}]]
 
 
-@before("assign_guild_role_connection")
-async def _connected_account(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("assign_guild_role_connection")
+async def _connected_account(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     application = builder.prepared.bot.application_id
     token = await builder.world.access_token(caller, application, "role_connections.write")
     headers = {"Authorization": f"Bearer {token}"}
@@ -196,68 +196,68 @@ async def _connected_account(builder: Ready, caller: Actor, request: Request) ->
     configuration = Request({})
     await _connection_configuration(builder, caller, configuration)
     request.values |= configuration.values
-    role = f"{builder.place}/roles/{request.values['role_id']}/connections"
+    role = f"{builder.guild_path}/roles/{request.values['role_id']}/connections"
     (await builder.owner.put(f"{role}/configuration", json=configuration.body)).ok()
 
 
-@before("unassign_guild_role_connection")
-async def _assigned_connection(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("unassign_guild_role_connection")
+async def _assigned_connection(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _connected_account(builder, caller, request)
-    (await caller.post(f"{builder.place}/roles/{request.values['role_id']}/connections/assign")).ok()
+    (await caller.post(f"{builder.guild_path}/roles/{request.values['role_id']}/connections/assign")).ok()
 
 
-@before("create_guild_template")
-async def _no_template(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.emptied("templates", "code")
+@prepares("create_guild_template")
+async def _no_template(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.clear_list("templates", "code")
 
 
-@before("sync_guild_template", "update_guild_template", "delete_guild_template")
-async def _template(builder: Ready, caller: Actor, request: Request) -> None:
-    request.values["code"] = await builder.made(
-        await builder.emptied("templates", "code"), "code", json={"name": "old"}
+@prepares("sync_guild_template", "update_guild_template", "delete_guild_template")
+async def _template(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["code"] = await builder.create(
+        await builder.clear_list("templates", "code"), "code", json={"name": "old"}
     )
     if request.body is not None:
         request.body = {"name": builder.name()}
 
 
-@before("get_guild_welcome_screen", "update_guild_welcome_screen")
-async def _welcome(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_guild_welcome_screen", "update_guild_welcome_screen")
+async def _welcome(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "description": builder.name()}
-    (await builder.owner.patch(f"{builder.place}/welcome-screen", json=body)).ok()
+    (await builder.owner.patch(f"{builder.guild_path}/welcome-screen", json=body)).ok()
     request.body = None if request.body is None else {"enabled": False}
 
 
-@before("get_guild_widget", "get_guild_widget_png")
-async def _widget(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_guild_widget", "get_guild_widget_png")
+async def _widget(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "channel_id": str(builder.guild.general)}
-    (await builder.owner.patch(f"{builder.place}/widget", json=body)).ok()
+    (await builder.owner.patch(f"{builder.guild_path}/widget", json=body)).ok()
 
 
-@before("update_guild_widget_settings")
-async def _widget_switch(builder: Ready, caller: Actor, request: Request) -> None:
-    widget = (await builder.owner.get(f"{builder.place}/widget")).ok()
+@prepares("update_guild_widget_settings")
+async def _widget_switch(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    widget = (await builder.owner.get(f"{builder.guild_path}/widget")).ok()
     request.body = {"enabled": not widget["enabled"]}
 
 
-@before("update_guild_incident_actions")
-async def _incident(builder: Ready, caller: Actor, request: Request) -> None:
-    request.body = {"dms_disabled_until": codec.timestamp(NOW_MS + HOUR + next(builder._numbers) * 1000)}
+@prepares("update_guild_incident_actions")
+async def _incident(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.body = {"dms_disabled_until": codec.timestamp(NOW_MS + HOUR_MS + next(builder._numbers) * 1000)}
 
 
-@before("update_guild_vanity_url")
-async def _vanity(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild_vanity_url")
+async def _vanity(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"code": builder.name("square")}
 
 
-@before("put_guilds_onboarding")
-async def _onboarding(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("put_guilds_onboarding")
+async def _onboarding(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     option = {"title": "yes", "channel_ids": [str(builder.guild.general)], "role_ids": []}
     prompt = {"title": builder.name(), "options": [option], "single_select": False, "required": False}
     request.body = {"prompts": [prompt | {"id": "1", "type": 0, "in_onboarding": True}], "enabled": False}
 
 
-@before("set_guild_onboarding_responses")
-async def _onboarding_responses(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("set_guild_onboarding_responses")
+async def _onboarding_responses(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     names = [f"begin-{number}" for number in range(7)]
     # Onboarding requires channels in which @everyone may write; an overwrite makes them so.
     bits = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
@@ -269,37 +269,37 @@ async def _onboarding_responses(builder: Ready, caller: Actor, request: Request)
     option = {"title": builder.name(), "role_ids": [str(await builder.guild.role())]}
     prompts = [{"id": "0", "title": builder.name(), "options": [option]}]
     body = {"prompts": prompts, "enabled": True, "default_channel_ids": [str(channel) for channel in channels]}
-    onboarding = (await builder.owner.put(f"{builder.place}/onboarding", json=body)).ok()
+    onboarding = (await builder.owner.put(f"{builder.guild_path}/onboarding", json=body)).ok()
     request.body = {"onboarding_responses": [onboarding["prompts"][0]["options"][0]["id"]]}
 
 
-@before("set_guild_new_member_welcome")
-async def _guide(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("set_guild_new_member_welcome")
+async def _guide(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = str(builder.guild.general)
     action = {"channel_id": channel, "action_type": 0, "title": builder.name(), "description": ""}
     request.body = {"enabled": False, "new_member_actions": [action], "resource_channels": []}
 
 
-@before("get_guild_member_verification", "update_guild_member_verification", "get_guild_join_requests")
-async def _verification_form(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_guild_member_verification", "update_guild_member_verification", "get_guild_join_requests")
+async def _verification_form(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     body = {"enabled": True, "description": builder.name()}
-    (await builder.owner.patch(f"{builder.place}/member-verification", json=body)).ok()
+    (await builder.owner.patch(f"{builder.guild_path}/member-verification", json=body)).ok()
     request.body = None if request.body is None else {"enabled": False, "description": builder.name()}
 
 
-@before("action_guild_join_request")
-async def _join_request(builder: Ready, caller: Actor, request: Request) -> None:
-    form = (await builder.owner.patch(f"{builder.place}/member-verification", json={"enabled": True})).ok()
+@prepares("action_guild_join_request")
+async def _join_request(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    form = (await builder.owner.patch(f"{builder.guild_path}/member-verification", json={"enabled": True})).ok()
     applicant = await builder.world.user()
-    code = await builder.made(f"{builder.general}/invites", "code", json={"unique": True})
+    code = await builder.create(f"{builder.general_path}/invites", "code", json={"unique": True})
     (await applicant.post(f"/invites/{code}")).ok()
     body = {"version": form["version"], "form_fields": form["form_fields"]}
-    join_request = (await applicant.put(f"{builder.place}/requests/@me", json=body)).ok()
+    join_request = (await applicant.put(f"{builder.guild_path}/requests/@me", json=body)).ok()
     request.values["request_id"] = join_request["id"]
 
 
-@before("delete_guild_integration")
-async def _integration(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_integration")
+async def _integration(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot(builder.guild)
     request.values["integration_id"] = str(bot.application_id)
 
@@ -307,122 +307,124 @@ async def _integration(builder: Ready, caller: Actor, request: Request) -> None:
 # Members
 
 
-@before("search_guild_members")
-async def _member_query(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("search_guild_members")
+async def _member_query(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.query = {"query": "a"}
 
 
-@before("update_guild_member", "update_my_guild_member", "update_my_guild_member_nick")
-async def _nick(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild_member", "update_my_guild_member", "update_my_guild_member_nick")
+async def _nick(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     if "user_id" in request.values:
         request.values["user_id"] = str((await builder.member()).id)
     request.body = {"nick": builder.name()}
 
 
-@before("add_guild_member")
-async def _join_token(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("add_guild_member")
+async def _join_token(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     user = await builder.world.user()
     request.values["user_id"] = str(user.id)
     token = await builder.world.access_token(user, caller.application_id, "guilds.join")
     request.body = {"access_token": token}
 
 
-@before("delete_guild_member", "ban_user_from_guild")
-async def _member(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_member", "ban_user_from_guild")
+async def _member(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["user_id"] = str((await builder.member()).id)
 
 
-@before("add_guild_member_role")
-async def _role_to_add(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("add_guild_member_role")
+async def _role_to_add(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     user, role = await builder.member(), await builder.guild.role()
     request.values |= {"user_id": str(user.id), "role_id": str(role)}
 
 
-@before("delete_guild_member_role")
-async def _role_to_remove(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_member_role")
+async def _role_to_remove(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _role_to_add(builder, caller, request)
     (
         await builder.owner.put(
-            f"{builder.place}/members/{request.values['user_id']}/roles/{request.values['role_id']}"
+            f"{builder.guild_path}/members/{request.values['user_id']}/roles/{request.values['role_id']}"
         )
     ).ok()
 
 
-@before("get_guild_ban", "unban_user_from_guild")
-async def _banned(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_guild_ban", "unban_user_from_guild")
+async def _banned(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["user_id"] = str((await builder.world.user()).id)
-    (await builder.owner.put(f"{builder.place}/bans/{request.values['user_id']}", json={})).ok()
+    (await builder.owner.put(f"{builder.guild_path}/bans/{request.values['user_id']}", json={})).ok()
 
 
-@before("bulk_ban_users_from_guild")
-async def _users_to_ban(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("bulk_ban_users_from_guild")
+async def _users_to_ban(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"user_ids": [str((await builder.world.user()).id)]}
 
 
 # Expressions and events
 
 
-def _named_sticker(builder: Ready) -> aiohttp.FormData:
+def _named_sticker(builder: RequestBuilder) -> aiohttp.FormData:
     form = aiohttp.FormData({"name": builder.name("sticker"), "tags": "hello", "description": "words"})
     form.add_field("file", png(320, 320), filename="sticker.png", content_type="image/png")
     return form
 
 
-@before("create_guild_sticker")
-async def _sticker_form(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.emptied("stickers")
+@prepares("create_guild_sticker")
+async def _sticker_form(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.clear_list("stickers")
     request.form = lambda: _named_sticker(builder)
 
 
-@before("update_guild_sticker", "delete_guild_sticker")
-async def _sticker(builder: Ready, caller: Actor, request: Request) -> None:
-    request.values["sticker_id"] = await builder.made(await builder.emptied("stickers"), data=_named_sticker(builder))
-    if request.body is not None:
-        request.body = {"name": builder.name()}
-
-
-@before("update_guild_emoji", "delete_guild_emoji")
-async def _emoji(builder: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "image": data_uri(png())}
-    request.values["emoji_id"] = await builder.made(f"{builder.place}/emojis", json=body)
-    if request.body is not None:
-        request.body = {"name": builder.name()}
-
-
-@before("update_guild_soundboard_sound", "delete_guild_soundboard_sound")
-async def _sound(builder: Ready, caller: Actor, request: Request) -> None:
-    body = {"name": builder.name(), "sound": data_uri(mp3(), "audio/mpeg")}
-    request.values["sound_id"] = await builder.made(
-        await builder.emptied("soundboard-sounds", "sound_id"), "sound_id", json=body
+@prepares("update_guild_sticker", "delete_guild_sticker")
+async def _sticker(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["sticker_id"] = await builder.create(
+        await builder.clear_list("stickers"), data=_named_sticker(builder)
     )
     if request.body is not None:
         request.body = {"name": builder.name()}
 
 
-@before("update_guild_scheduled_event", "delete_guild_scheduled_event")
-async def _event(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_guild_emoji", "delete_guild_emoji")
+async def _emoji(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"name": builder.name(), "image": data_uri(png())}
+    request.values["emoji_id"] = await builder.create(f"{builder.guild_path}/emojis", json=body)
+    if request.body is not None:
+        request.body = {"name": builder.name()}
+
+
+@prepares("update_guild_soundboard_sound", "delete_guild_soundboard_sound")
+async def _sound(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    body = {"name": builder.name(), "sound": data_uri(mp3(), "audio/mpeg")}
+    request.values["sound_id"] = await builder.create(
+        await builder.clear_list("soundboard-sounds", "sound_id"), "sound_id", json=body
+    )
+    if request.body is not None:
+        request.body = {"name": builder.name()}
+
+
+@prepares("update_guild_scheduled_event", "delete_guild_scheduled_event")
+async def _event(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["guild_scheduled_event_id"] = await builder.event()
     if request.body is not None:
         request.body = {"name": builder.name()}
 
 
-@before("create_guild_scheduled_event_exception")
-async def _occurrence(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("create_guild_scheduled_event_exception")
+async def _occurrence(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["guild_scheduled_event_id"] = await builder.event()
-    request.body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
+    request.body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + DAY_MS), "is_canceled": True}
 
 
-@before(
+@prepares(
     "update_guild_scheduled_event_exception",
     "delete_guild_scheduled_event_exception",
     "list_guild_scheduled_event_exception_users",
     "create_guild_scheduled_event_exception_user",
 )
-async def _exception(builder: Ready, caller: Actor, request: Request) -> None:
+async def _exception(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     event = request.values["guild_scheduled_event_id"] = await builder.event()
-    body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR + DAY), "is_canceled": True}
-    exception = await builder.made(
-        f"{builder.place}/scheduled-events/{event}/exceptions", "event_exception_id", json=body
+    body = {"original_scheduled_start_time": codec.timestamp(NOW_MS + HOUR_MS + DAY_MS), "is_canceled": True}
+    exception = await builder.create(
+        f"{builder.guild_path}/scheduled-events/{event}/exceptions", "event_exception_id", json=body
     )
     for key in ("exception_id", "guild_scheduled_event_exception_id"):
         if key in request.values:
@@ -431,181 +433,183 @@ async def _exception(builder: Ready, caller: Actor, request: Request) -> None:
         request.body = {"is_canceled": False}
 
 
-@before("delete_guild_scheduled_event_user")
-async def _event_subscription(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_scheduled_event_user")
+async def _event_subscription(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     event = request.values["guild_scheduled_event_id"] = await builder.event()
-    (await caller.put(f"{builder.place}/scheduled-events/{event}/users/@me")).ok()
+    (await caller.put(f"{builder.guild_path}/scheduled-events/{event}/users/@me")).ok()
 
 
-@before("delete_guild_scheduled_event_exception_user")
-async def _exception_subscription(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_guild_scheduled_event_exception_user")
+async def _exception_subscription(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _exception(builder, caller, request)
     event, exception = (
         request.values[key] for key in ("guild_scheduled_event_id", "guild_scheduled_event_exception_id")
     )
-    (await caller.put(f"{builder.place}/scheduled-events/{event}/{exception}/users/@me")).ok()
+    (await caller.put(f"{builder.guild_path}/scheduled-events/{event}/{exception}/users/@me")).ok()
 
 
-@before("create_auto_moderation_rule", "update_auto_moderation_rule", "delete_auto_moderation_rule")
-async def _rule(builder: Ready, caller: Actor, request: Request) -> None:
-    rules = await builder.emptied("auto-moderation/rules")
+@prepares("create_auto_moderation_rule", "update_auto_moderation_rule", "delete_auto_moderation_rule")
+async def _rule(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    rules = await builder.clear_list("auto-moderation/rules")
     if "rule_id" in request.values:
         body = builder.prepared.bodies["create_auto_moderation_rule"]
-        request.values["rule_id"] = await builder.made(rules, json=body)
+        request.values["rule_id"] = await builder.create(rules, json=body)
         request.body = None if request.body is None else {"name": builder.name()}
 
 
 # Channels
 
 
-@before("update_channel", "delete_channel")
-async def _channel(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_channel", "delete_channel")
+async def _channel(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
     if request.body is not None:
         request.body = {"name": builder.name()}
 
 
-@before("bulk_update_guild_channels")
-async def _channel_positions(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("bulk_update_guild_channels")
+async def _channel_positions(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = await builder.guild.channel(builder.name())
     request.body = [{"id": str(channel), "position": next(builder._numbers) + 100}]
 
 
-@before("set_channel_permission_overwrite", "delete_channel_permission_overwrite")
-async def _overwrite(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("set_channel_permission_overwrite", "delete_channel_permission_overwrite")
+async def _overwrite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     user = await builder.member()
     request.values["overwrite_id"] = str(user.id)
     if request.body is None:
         await builder.guild.overwrite(builder.guild.general, user.id)
 
 
-@before("unlink_channel_lobby")
-async def _lobby(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("unlink_channel_lobby")
+async def _lobby(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     app = await game(builder.world, builder.name())
     player = await app.player(builder.owner)
-    lobby = await builder.made("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
+    lobby = await builder.create("/lobbies", actor=app.backend, json={"members": [{"id": str(player.id), "flags": 1}]})
     channel = request.values["channel_id"] = str(await builder.guild.channel(builder.name()))
     (await player.patch(f"/lobbies/{lobby}/channel-linking", json={"channel_id": channel})).ok()
 
 
-@before("launch_activity")
-async def _activity(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("launch_activity")
+async def _activity(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot(builder.guild, flags=ApplicationFlags.EMBEDDED)
     request.values["application_id"] = str(bot.application_id)
     request.body = {"session_id": (await builder.session(caller)).ready["session_id"]}
 
 
-@before("create_stage_instance", "update_stage_instance", "delete_stage_instance")
-async def _stage(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("create_stage_instance", "update_stage_instance", "delete_stage_instance")
+async def _stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = str(await builder.guild.channel(builder.name(), type=13))
     if not request.values:
         request.body = {"channel_id": channel, "topic": builder.name()}
         return
     request.values["channel_id"] = channel
-    await builder.made("/stage-instances", json={"channel_id": channel, "topic": builder.name()})
+    await builder.create("/stage-instances", json={"channel_id": channel, "topic": builder.name()})
     request.body = None if request.body is None else {"topic": builder.name()}
 
 
 # Voice
 
 
-@before("get_self_voice_state", "send_soundboard_sound")
-async def _in_voice(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.join(caller, builder.prepared.voice)
+@prepares("get_self_voice_state", "send_soundboard_sound")
+async def _in_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(caller, builder.prepared.voice)
     # A default sound, available in every guild.
     request.body = None if request.body is None else {"sound_id": "1"}
 
 
-@before("update_self_voice_state")
-async def _on_stage(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.join(caller, builder.prepared.stage)
+@prepares("update_self_voice_state")
+async def _on_stage(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(caller, builder.prepared.stage)
     request.body = {"channel_id": builder.prepared.stage, "suppress": True}
 
 
-@before("get_voice_state", "update_voice_state")
-async def _other_voice_state(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.join(builder.owner, builder.prepared.stage)
+@prepares("get_voice_state", "update_voice_state")
+async def _other_voice_state(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(builder.owner, builder.prepared.stage)
     request.values["user_id"] = str(builder.owner.id)
     if request.body is not None:
         unsuppressed = {"channel_id": builder.prepared.stage, "suppress": False}
-        (await builder.owner.patch(f"{builder.place}/voice-states/@me", json=unsuppressed)).ok()
+        (await builder.owner.patch(f"{builder.guild_path}/voice-states/@me", json=unsuppressed)).ok()
         request.body = {"channel_id": builder.prepared.stage, "suppress": True}
 
 
-@before("update_voice_channel_status")
-async def _outside_voice(builder: Ready, caller: Actor, request: Request) -> None:
-    await builder.join(caller, None)
+@prepares("update_voice_channel_status")
+async def _outside_voice(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    await builder.join_voice(caller, None)
     request.body = {"status": builder.name()}
 
 
 # Messages and threads
 
 
-@before("update_message")
-async def _own_message(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("update_message")
+async def _own_message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["message_id"] = await builder.message(caller)
     request.body = {"content": "edited"}
 
 
-@before("poll_expire")
-async def _own_poll(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("poll_expire")
+async def _own_poll(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["message_id"] = await builder.message(caller, poll=POLL)
 
 
-@before("delete_message", "create_thread_from_message", "create_pin", "deprecated_create_pin")
-async def _message(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_message", "create_thread_from_message", "create_pin", "deprecated_create_pin")
+async def _message(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["message_id"] = await builder.message()
 
 
-@before("delete_pin", "deprecated_delete_pin")
-async def _pinned(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_pin", "deprecated_delete_pin")
+async def _pinned(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _message(builder, caller, request)
-    (await builder.owner.put(f"{builder.general}/messages/pins/{request.values['message_id']}")).ok()
+    (await builder.owner.put(f"{builder.general_path}/messages/pins/{request.values['message_id']}")).ok()
 
 
-@before("bulk_delete_messages")
-async def _several_messages(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("bulk_delete_messages")
+async def _several_messages(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.body = {"messages": [await builder.message() for _ in range(2)]}
 
 
-@before("crosspost_message")
-async def _article(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("crosspost_message")
+async def _article(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     request.values["message_id"] = await builder.message(channel=builder.prepared.news)
 
 
-@before("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
-async def _reacted(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("delete_my_message_reaction", "delete_user_message_reaction", "delete_all_message_reactions_by_emoji")
+async def _reacted(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _message(builder, caller, request)
     reactor = builder.owner if "user_id" in request.values else caller
     request.values |= {"user_id": str(builder.owner.id)} if "user_id" in request.values else {}
-    path = f"{builder.general}/messages/{request.values['message_id']}/reactions/{request.values['emoji_name']}/@me"
+    path = (
+        f"{builder.general_path}/messages/{request.values['message_id']}/reactions/{request.values['emoji_name']}/@me"
+    )
     (await reactor.put(path)).ok()
 
 
-@before("add_thread_member")
-async def _thread_candidate(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("add_thread_member")
+async def _thread_candidate(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     user = await builder.member()
     request.values["user_id"] = str(user.id)
     # The added member must see the channel, and @everyone does not in this guild.
     await builder.guild.overwrite(builder.guild.general, user.id, allow=Permissions.VIEW_CHANNEL)
 
 
-@before("get_thread_member", "delete_thread_member")
-async def _in_thread(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_thread_member", "delete_thread_member")
+async def _in_thread(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     await _thread_candidate(builder, caller, request)
     (await builder.owner.put(f"/channels/{builder.prepared.thread}/thread-members/{request.values['user_id']}")).ok()
 
 
-@before("get_webhook", "update_webhook", "delete_webhook")
-async def _webhook(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_webhook", "update_webhook", "delete_webhook")
+async def _webhook(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = await builder.guild.channel(builder.name())
-    request.values["webhook_id"] = await builder.made(f"/channels/{channel}/webhooks", json={"name": "hook"})
+    request.values["webhook_id"] = await builder.create(f"/channels/{channel}/webhooks", json={"name": "hook"})
     if request.body is not None:
         request.body = {"name": builder.name()}
 
 
-@before("create_webhook", "follow_channel")
-async def _few_webhooks(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("create_webhook", "follow_channel")
+async def _few_webhooks(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     channel = str(await builder.guild.channel(builder.name()))
     if request.body == builder.prepared.bodies["follow_channel"]:
         request.body = {"webhook_channel_id": channel}
@@ -625,26 +629,28 @@ def _target_users_form(*users: Actor, invite: bool = True) -> aiohttp.FormData:
     return form
 
 
-@before("invite_revoke")
-async def _invite(builder: Ready, caller: Actor, request: Request) -> None:
-    request.values["code"] = await builder.made(f"{builder.general}/invites", "code", json={"unique": True})
+@prepares("invite_revoke")
+async def _invite(builder: RequestBuilder, caller: Actor, request: Request) -> None:
+    request.values["code"] = await builder.create(f"{builder.general_path}/invites", "code", json={"unique": True})
 
 
-@before("get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users")
-async def _targeted(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("get_invite_target_users", "get_invite_target_users_job_status", "update_invite_target_users")
+async def _targeted(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     # The invite is visible only to its target users, so the caller is one of them.
-    request.values["code"] = await builder.made(f"{builder.general}/invites", "code", data=_target_users_form(caller))
+    request.values["code"] = await builder.create(
+        f"{builder.general_path}/invites", "code", data=_target_users_form(caller)
+    )
     request.form = lambda: _target_users_form(caller, builder.owner, invite=False)
 
 
 # Operations whose objects are named in the body
 
 
-@before("create_interaction")
-async def _command(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("create_interaction")
+async def _command(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = builder.prepared.bot
     path = f"/applications/{bot.application_id}/guilds/{builder.guild.id}/commands"
-    command = await builder.made(path, actor=bot, json={"name": "greet", "description": "says hello"})
+    command = await builder.create(path, actor=bot, json={"name": "greet", "description": "says hello"})
     request.body = {
         "type": 2,
         "application_id": str(bot.application_id),
@@ -654,8 +660,8 @@ async def _command(builder: Ready, caller: Actor, request: Request) -> None:
     }
 
 
-@before("authorize_oauth2_application")
-async def _install(builder: Ready, caller: Actor, request: Request) -> None:
+@prepares("authorize_oauth2_application")
+async def _install(builder: RequestBuilder, caller: Actor, request: Request) -> None:
     bot = await builder.world.bot()
     request.query = {"client_id": str(bot.application_id), "scope": "bot"}
     request.body = {"authorize": True, "guild_id": str(builder.guild.id), "permissions": "0"}

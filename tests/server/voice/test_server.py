@@ -6,13 +6,13 @@ import pytest
 
 from hubbub.protocol import changes
 from tests.server.voice.caller import AES, XCHACHA
-from tests.server.voice.conftest import ENDPOINT, Call
+from tests.server.voice.conftest import ENDPOINT, MakeCaller
 from tests.world import Guild, World
 
 
-async def test_a_join_leads_to_an_encryption_key(world: World, guild: Guild, call: Call) -> None:
+async def test_a_join_leads_to_an_encryption_key(world: World, guild: Guild, call: MakeCaller) -> None:
     caller = await call()
-    await caller.get_ticket(guild.channels["Lounge"])
+    await caller.join(guild.channels["Lounge"])
     assert caller.server["endpoint"] == ENDPOINT
     assert await caller.open() == {"v": 8, "heartbeat_interval": 13_750}
     ready = await caller.identify()
@@ -23,14 +23,14 @@ async def test_a_join_leads_to_an_encryption_key(world: World, guild: Guild, cal
     assert (description["mode"], len(description["secret_key"])) == (XCHACHA, 32)
     assert description["audio_codec"] == "opus"
     assert description["dave_protocol_version"] == 1
-    assert await caller.beat() == {"t": 7}
+    assert await caller.heartbeat() == {"t": 7}
 
 
-async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild, call: Call) -> None:
+async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild, call: MakeCaller) -> None:
     first, second = await call(), await call()
-    await first.enter(guild.channels["Lounge"])
-    await first.beat()
-    await second.enter(guild.channels["Lounge"])
+    await first.join_and_connect(guild.channels["Lounge"])
+    await first.heartbeat()
+    await second.join_and_connect(guild.channels["Lounge"])
     other = str(first.actor.id)
     assert [frame for frame in second.frames if not isinstance(frame, tuple) and frame["op"] in (11, 18, 20, 5)] == [
         {"op": 11, "d": {"user_ids": [other]}, "seq": 1},
@@ -43,24 +43,26 @@ async def test_new_and_present_callers_are_announced_to_each_other(guild: Guild,
     assert (await first.next(11))["user_ids"] == [str(second.actor.id)]
     speaking = await first.next(5)
     assert speaking == {"speaking": 1, "ssrc": second.ready["ssrc"], "user_id": str(second.actor.id)}
-    await second.say(5, {"speaking": 0, "delay": 0, "ssrc": second.ready["ssrc"]})
+    await second.send_json(5, {"speaking": 0, "delay": 0, "ssrc": second.ready["ssrc"]})
     assert (await first.next(5))["speaking"] == 0
     await second.socket.close(code=1000)
     assert (await first.next(13)) == {"user_id": str(second.actor.id)}
 
 
-async def test_changes_during_the_handshake_are_sent_with_the_session_description(guild: Guild, call: Call) -> None:
+async def test_changes_during_the_handshake_are_sent_with_the_session_description(
+    guild: Guild, call: MakeCaller
+) -> None:
     lounge = guild.channels["Lounge"]
     leaving, quicker, slower = await call(), await call(), await call()
-    await leaving.enter(lounge)
+    await leaving.join_and_connect(lounge)
     for caller in (slower, quicker):
-        await caller.get_ticket(lounge)
+        await caller.join(lounge)
         await caller.open()
         await caller.identify()
     assert (await slower.next(11))["user_ids"] == [str(leaving.actor.id)]
     await quicker.discover()
     await quicker.select()
-    await quicker.say(5, {"speaking": 1, "delay": 0, "ssrc": quicker.ready["ssrc"]})
+    await quicker.send_json(5, {"speaking": 1, "delay": 0, "ssrc": quicker.ready["ssrc"]})
     await leaving.socket.close(code=1000)
     assert (await quicker.next(13))["user_id"] == str(leaving.actor.id)
     assert 13 not in slower.ops()
@@ -74,60 +76,62 @@ async def test_changes_during_the_handshake_are_sent_with_the_session_descriptio
     assert (await quicker.next(11))["user_ids"] == [str(slower.actor.id)]
 
 
-async def test_callers_in_other_channels_are_not_announced(guild: Guild, call: Call) -> None:
+async def test_callers_in_other_channels_are_not_announced(guild: Guild, call: MakeCaller) -> None:
     first, second = await call(), await call()
-    await first.enter(guild.channels["Lounge"])
-    await second.enter(guild.channels["Den"])
-    await first.beat()
+    await first.join_and_connect(guild.channels["Lounge"])
+    await second.join_and_connect(guild.channels["Den"])
+    await first.heartbeat()
     assert not {11, 5, 18, 20} & set(first.ops() + second.ops())
 
 
-async def test_the_server_responds_with_its_versions(guild: Guild, call: Call) -> None:
+async def test_the_server_responds_with_its_versions(guild: Guild, call: MakeCaller) -> None:
     caller = await call()
-    await caller.enter(guild.channels["Lounge"])
-    await caller.say(16, {})
+    await caller.join_and_connect(guild.channels["Lounge"])
+    await caller.send_json(16, {})
     assert set(await caller.next(16)) == {"voice", "rtc_worker"}
     # Clients send these opcodes; the server ignores them.
     for op, d in ((14, {"codecs": []}), (15, {"any": 100}), (32, {})):
-        await caller.say(op, d)
-    assert await caller.beat() == {"t": 7}
+        await caller.send_json(op, d)
+    assert await caller.heartbeat() == {"t": 7}
 
 
 @pytest.mark.parametrize("version", [4, 5, 6, 7])
 async def test_older_versions_have_no_sequence_numbers_and_plain_heartbeats(
-    guild: Guild, call: Call, version: int
+    guild: Guild, call: MakeCaller, version: int
 ) -> None:
     first, second = await call(), await call()
-    await first.enter(guild.channels["Lounge"])
-    await second.enter(guild.channels["Lounge"], query=f"?v={version}")
+    await first.join_and_connect(guild.channels["Lounge"])
+    await second.join_and_connect(guild.channels["Lounge"], query=f"?v={version}")
     assert second.hello["v"] == version
-    await second.say(3, 1234)
+    await second.send_json(3, 1234)
     assert await second.next(6) == 1234
     assert all("seq" not in frame for frame in second.frames if not isinstance(frame, tuple))
 
 
-async def test_version_9_requires_the_channel_id(guild: Guild, call: Call) -> None:
+async def test_version_9_requires_the_channel_id(guild: Guild, call: MakeCaller) -> None:
     caller = await call()
     lounge = guild.channels["Lounge"]
-    await caller.enter(lounge, query="?v=9", channel_id=str(lounge))
+    await caller.join_and_connect(lounge, query="?v=9", channel_id=str(lounge))
     wrong = await call()
-    await wrong.get_ticket(lounge)
+    await wrong.join(lounge)
     await wrong.open("?v=9")
-    await wrong.say(0, wrong.identify_payload(channel_id=str(guild.channels["Den"])))
+    await wrong.send_json(0, wrong.identify_payload(channel_id=str(guild.channels["Den"])))
     assert await wrong.closed() == 4006
 
 
-async def test_video_is_announced_with_the_assigned_ssrcs(guild: Guild, call: Call) -> None:
+async def test_video_is_announced_with_the_assigned_ssrcs(guild: Guild, call: MakeCaller) -> None:
     first, second = await call(), await call()
-    await first.enter(guild.channels["Lounge"])
-    await second.enter(guild.channels["Lounge"], video=True, streams=[{"type": "video", "rid": "100", "quality": 100}])
+    await first.join_and_connect(guild.channels["Lounge"])
+    await second.join_and_connect(
+        guild.channels["Lounge"], video=True, streams=[{"type": "video", "rid": "100", "quality": 100}]
+    )
     (stream,) = second.ready["streams"]
     ssrc = second.ready["ssrc"]
     assert (stream["ssrc"], stream["rtx_ssrc"]) == (ssrc + 1, ssrc + 2)
-    await second.say(12, {"audio_ssrc": ssrc, "video_ssrc": ssrc + 1, "rtx_ssrc": ssrc + 2, "streams": [stream]})
+    await second.send_json(12, {"audio_ssrc": ssrc, "video_ssrc": ssrc + 1, "rtx_ssrc": ssrc + 2, "streams": [stream]})
     announced = await first.next(12)
     assert (announced["user_id"], announced["video_ssrc"]) == (str(second.actor.id), ssrc + 1)
-    await second.say(12, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []})
+    await second.send_json(12, {"audio_ssrc": ssrc, "video_ssrc": 99, "rtx_ssrc": 0, "streams": []})
     assert (await first.next(12))["video_ssrc"] == 0
 
 
@@ -146,11 +150,11 @@ INVALID_IDENTIFIES: list[tuple[str, Any, int]] = [
 @pytest.mark.parametrize(
     ("wrong", "code"), [case[1:] for case in INVALID_IDENTIFIES], ids=[case[0] for case in INVALID_IDENTIFIES]
 )
-async def test_an_invalid_identify_is_rejected(guild: Guild, call: Call, wrong: Any, code: int) -> None:
+async def test_an_invalid_identify_is_rejected(guild: Guild, call: MakeCaller, wrong: Any, code: int) -> None:
     caller = await call()
-    await caller.get_ticket(guild.channels["Lounge"])
+    await caller.join(guild.channels["Lounge"])
     await caller.open()
-    await caller.say(0, caller.identify_payload(**wrong))
+    await caller.send_json(0, caller.identify_payload(**wrong))
     assert await caller.closed() == code
 
 
@@ -171,7 +175,7 @@ async def test_an_invalid_identify_is_rejected(guild: Guild, call: Call, wrong: 
     ],
 )
 async def test_invalid_first_frames_close_the_connection(
-    world: World, guild: Guild, call: Call, frame: Any, code: int
+    world: World, guild: Guild, call: MakeCaller, frame: Any, code: int
 ) -> None:
     caller = await call()
     await caller.open()
@@ -194,25 +198,27 @@ async def test_invalid_first_frames_close_the_connection(
         (2, {}, 4001),
     ],
 )
-async def test_invalid_later_frames_close_the_connection(guild: Guild, call: Call, op: int, d: Any, code: int) -> None:
+async def test_invalid_later_frames_close_the_connection(
+    guild: Guild, call: MakeCaller, op: int, d: Any, code: int
+) -> None:
     caller = await call()
-    await caller.get_ticket(guild.channels["Lounge"])
+    await caller.join(guild.channels["Lounge"])
     await caller.open()
     await caller.identify()
-    await caller.say(op, caller.identify_payload() if d is None else d)
+    await caller.send_json(op, caller.identify_payload() if d is None else d)
     assert await caller.closed() == code
 
 
-async def test_too_many_frames_close_the_connection(guild: Guild, call: Call) -> None:
+async def test_too_many_frames_close_the_connection(guild: Guild, call: MakeCaller) -> None:
     caller = await call()
     await caller.open()
     for _ in range(601):
-        await caller.say(3, {"t": 1, "seq_ack": -1})
+        await caller.send_json(3, {"t": 1, "seq_ack": -1})
     assert await caller.closed() == 4021
 
 
 @pytest.mark.parametrize("query", ["?v=10", "?v=0", "?v=-1", "?v=eight", "?v=8.0", "?v=٨"])
-async def test_unknown_versions_are_rejected(guild: Guild, call: Call, query: str) -> None:
+async def test_unknown_versions_are_rejected(guild: Guild, call: MakeCaller, query: str) -> None:
     caller = await call()
     with pytest.raises(AssertionError, match="4020"):
         await caller.open(query)
@@ -220,7 +226,9 @@ async def test_unknown_versions_are_rejected(guild: Guild, call: Call, query: st
 
 @pytest.mark.dated(changes.VOICE_VERSIONS)
 @pytest.mark.parametrize("query", ["", "?v=1", "?v=3"])
-async def test_old_versions_are_rejected_since_the_change(world: World, guild: Guild, call: Call, query: str) -> None:
+async def test_old_versions_are_rejected_since_the_change(
+    world: World, guild: Guild, call: MakeCaller, query: str
+) -> None:
     caller = await call()
     world.clock.set(changes.VOICE_VERSIONS.at_ms - 1)
     hello = await caller.open(query)
@@ -235,25 +243,25 @@ async def test_old_versions_are_rejected_since_the_change(world: World, guild: G
 @pytest.mark.dated(changes.E2EE_VOICE_ONLY)
 @pytest.mark.parametrize("version", [0, None])
 async def test_end_to_end_encryption_is_required_since_the_change(
-    world: World, guild: Guild, call: Call, version: int | None
+    world: World, guild: Guild, call: MakeCaller, version: int | None
 ) -> None:
     lounge = guild.channels["Lounge"]
     old, new = await call(), await call()
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms - 1)
-    await old.enter(lounge, max_dave_protocol_version=version)
+    await old.join_and_connect(lounge, max_dave_protocol_version=version)
     assert old.description["dave_protocol_version"] == 0
     world.clock.set(changes.E2EE_VOICE_ONLY.at_ms)
-    await new.get_ticket(lounge)
+    await new.join(lounge)
     await new.open()
-    await new.say(0, new.identify_payload(max_dave_protocol_version=version))
+    await new.send_json(0, new.identify_payload(max_dave_protocol_version=version))
     assert await new.closed() == 4017
     # A rejected client leaves the channel.
     left = await new.session.next("VOICE_STATE_UPDATE", lambda state: state["user_id"] == str(new.actor.id))
     assert left["channel_id"] is None
 
 
-async def test_stages_need_no_end_to_end_encryption(world: World, guild: Guild, call: Call) -> None:
+async def test_stages_need_no_end_to_end_encryption(world: World, guild: Guild, call: MakeCaller) -> None:
     stage = await guild.channel("Stage", type=13)
     caller = await call()
-    await caller.enter(stage, max_dave_protocol_version=0)
+    await caller.join_and_connect(stage, max_dave_protocol_version=0)
     assert caller.description["dave_protocol_version"] == 0

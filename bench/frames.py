@@ -1,0 +1,67 @@
+"""A game loop, run as a separate process: `python -m bench.frames`.
+
+It runs alone because a server thread in the same process would compete with the game's thread, which does not happen
+in a real game. It reads its task from standard input and writes lines of JSON.
+"""
+
+import json
+import sys
+import time
+from typing import Any, Final
+
+PER_SECOND: Final = 60
+START_TIMEOUT_SECONDS: Final = 60.0
+COUNT_TO: Final = 10_000
+"""The count that takes about as long as one pump."""
+
+
+def play(web_base: str, token: str, frames: int) -> dict[str, Any]:
+    """Run the game loop and report the CPU seconds of each pump and of counting, and the number of messages."""
+    from hubbub.sdk import AuthorizationTokenType, Client, ClientCreateOptions, ClientStatus
+
+    bearer = AuthorizationTokenType.BEARER
+    client = Client(ClientCreateOptions(web_base=web_base))
+    received = 0
+
+    def read_message(message_id: int) -> None:
+        nonlocal received
+        received += 1
+        message = client.get_message_handle(message_id)
+        _ = message and message.content
+
+    client.set_message_created_callback(read_message)
+    client.update_token(bearer, token, lambda _: client.connect())
+    began = time.monotonic()
+    while client.get_status() is not ClientStatus.READY:
+        assert time.monotonic() - began < START_TIMEOUT_SECONDS, "the client is not Ready"
+        client.run_callbacks()
+        time.sleep(0.005)
+    print(json.dumps("ready"), flush=True)
+    pumps, counts = [], []
+    frame_at = time.monotonic()
+    for frame in range(frames):
+        if frame % 20 == 0:
+            client.fetch_current_user(bearer, token, lambda *_: None)
+        started = time.thread_time()
+        client.run_callbacks()
+        user = client.get_current_user_v2()
+        _ = user and user.display_name
+        pumped = time.thread_time()
+        sum(range(COUNT_TO))
+        pumps.append(pumped - started)
+        counts.append(time.thread_time() - pumped)
+        frame_at = next_frame(frame_at)
+    client.close()
+    return {"pumps": pumps, "counts": counts, "received": received}
+
+
+def next_frame(frame_at: float) -> float:
+    """Sleep until the next frame. Missed frames are skipped."""
+    now = time.monotonic()
+    frame_at = max(frame_at + 1 / PER_SECOND, now)
+    time.sleep(frame_at - now)
+    return frame_at
+
+
+if __name__ == "__main__":
+    print(json.dumps(play(**json.loads(sys.stdin.readline()))), flush=True)

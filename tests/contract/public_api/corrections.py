@@ -1,0 +1,148 @@
+"""Corrections of the public OpenAPI description where the real API differs (spec/http.md#7 and the sections named below)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+
+def correct(document: dict[str, Any]) -> dict[str, Any]:
+    """Apply all corrections to the public description and return it."""
+    for correction in CORRECTIONS:
+        correction(document["components"]["schemas"])
+    _slack_responses_are_plain_text(document["paths"])
+    _remove_placeholder_limits(document)
+    return document
+
+
+def _admit(schema: dict[str, Any], *values: int) -> None:
+    """Add values to an enumeration."""
+    if "enum" in schema:
+        schema["enum"] = [*schema["enum"], *values]
+        # The reference to the full enumeration is redundant beside an explicit list.
+        schema.pop("allOf", None)
+    else:
+        schema["oneOf"] = [*schema["oneOf"], *({"const": value} for value in values)]
+
+
+def _inner_error_codes_are_strings(schemas: dict[str, Any]) -> None:
+    """spec/http.md#1.7: the code of a form error is a string constant."""
+    schemas["InnerErrors"]["properties"]["_errors"]["items"] = {
+        "type": "object",
+        "properties": {"code": {"type": "string", "pattern": "^[A-Z0-9_]+$"}, "message": {"type": "string"}},
+        "required": ["code", "message"],
+    }
+
+
+def _error_objects_mix_own_and_nested_errors(schemas: dict[str, Any]) -> None:
+    """spec/http.md#1.7: errors of the whole body are at the root; `oneOf` would also reject a field named `_errors`."""
+    schemas["ErrorDetails"] = {
+        "type": "object",
+        "properties": {"_errors": schemas["InnerErrors"]["properties"]["_errors"]},
+        "additionalProperties": {"$ref": "#/components/schemas/ErrorDetails"},
+        "minProperties": 1,
+    }
+
+
+def _rate_limits_may_lack_a_code(schemas: dict[str, Any]) -> None:
+    """spec/http.md#1.14: `code` is optional in the body of a 429."""
+    own = schemas["RatelimitedResponse"]["allOf"][1]
+    own["properties"] |= {"code": {"type": "integer"}, "message": {"type": "string"}}
+    own["required"] = ["message", "retry_after", "global"]
+    schemas["RatelimitedResponse"]["allOf"] = [own]
+
+
+def _media_channels_exist(schemas: dict[str, Any]) -> None:
+    """spec/http.md#7: the enumeration of channel types lacks 16."""
+    _admit(schemas["ChannelTypes"], 16)
+    for name, schema in schemas.items():
+        kind = schema.get("properties", {}).get("type", {})
+        if name.endswith("Response") and 15 in kind.get("enum", ()) and "ChannelTypes" in json.dumps(kind):
+            _admit(kind, 16)
+
+
+def _message_references_can_be_forwards(schemas: dict[str, Any]) -> None:
+    """spec/http.md#3.4: a message reference of type 1 is a forward."""
+    _admit(schemas["MessageReferenceType"], 1)
+
+
+def _remove_placeholder_limits(node: Any) -> None:
+    """spec/http.md#7: maxLength 152133 and maxItems 1521 stand for no explicit limit."""
+    if isinstance(node, dict):
+        for key, placeholder in (("maxLength", 152133), ("maxItems", 1521)):
+            if node.get(key) == placeholder:
+                del node[key]
+        node = list(node.values())
+    if isinstance(node, list):
+        for each in node:
+            _remove_placeholder_limits(each)
+
+
+def _features_are_an_open_set(schemas: dict[str, Any]) -> None:
+    """spec/http.md#7: the list of features is incomplete."""
+    schemas["GuildFeatures"] = {"type": "string"}
+
+
+def _scopes_are_an_open_set(schemas: dict[str, Any]) -> None:
+    """spec/sdk.md#7.5: the list of scopes lacks the social layer scopes."""
+    schemas["OAuth2Scopes"] = {"type": "string"}
+
+
+def _slack_responses_are_plain_text(paths: dict[str, Any]) -> None:
+    """spec/webhooks-and-interactions.md#6: the response is the text `ok`, not JSON; senders compare it."""
+    response = paths["/webhooks/{webhook_id}/{webhook_token}/slack"]["post"]["responses"]["200"]
+    response["content"] = {"text/plain": {"schema": {"const": "ok"}}}
+
+
+def _entitlement_types_are_complete(schemas: dict[str, Any]) -> None:
+    """spec/http.md#7: the enumeration of entitlement types has only 8 and 10."""
+    _admit(schemas["EntitlementTypes"], *range(1, 8))
+
+
+def _audit_log_includes_observed_action_types(schemas: dict[str, Any]) -> None:
+    """spec/http.md#3.11: the enumeration lacks the action types 210, 212 and 213."""
+    _admit(schemas["AuditLogActionTypes"], 210, 212, 213)
+
+
+def _dated_fields_are_optional(schemas: dict[str, Any]) -> None:
+    """spec/dated-changes.md#3: applications gain `flags_new`, roles `colors`, and the list of guilds `banner` on a date."""
+    for name, schema in schemas.items():
+        dated = {"flags_new", "banner"} if name == "MyGuildResponse" else {"flags_new"}
+        if "RoleResponse" in name:
+            dated.add("colors")
+        if "required" in schema:
+            schema["required"] = [each for each in schema["required"] if each not in dated]
+
+
+def _invites_include_the_lobby_target_type(schemas: dict[str, Any]) -> None:
+    """spec/sdk.md#12.6: an invite into the guild of a linked channel has target type 5."""
+    _admit(schemas["InviteTargetTypes"], 5)
+
+
+def _signing_keys_can_be_elliptic(schemas: dict[str, Any]) -> None:
+    """Hubbub can sign with ES256 (`identity.id_token_algorithm`), and an elliptic curve key has no `n` and `e`."""
+    fields = dict(schemas["OAuth2Key"]["properties"])
+    rsa = {"type": "object", "properties": fields | {"kty": {"type": "string", "enum": ["RSA"]}}, "required": [*fields]}
+    del fields["n"], fields["e"]
+    fields |= {name: {"type": "string"} for name in ("crv", "x", "y")}
+    elliptic = {
+        "type": "object",
+        "properties": fields | {"kty": {"type": "string", "enum": ["EC"]}},
+        "required": [*fields],
+    }
+    schemas["OAuth2Key"] = {"oneOf": [rsa, elliptic]}
+
+
+CORRECTIONS: tuple[Callable[[dict[str, Any]], None], ...] = (
+    _inner_error_codes_are_strings,
+    _error_objects_mix_own_and_nested_errors,
+    _rate_limits_may_lack_a_code,
+    _media_channels_exist,
+    _message_references_can_be_forwards,
+    _features_are_an_open_set,
+    _audit_log_includes_observed_action_types,
+    _scopes_are_an_open_set,
+    _entitlement_types_are_complete,
+    _dated_fields_are_optional,
+    _invites_include_the_lobby_target_type,
+    _signing_keys_can_be_elliptic,
+)
