@@ -347,7 +347,7 @@ def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
 
 
 def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
-    """Delete threads."""
+    """Delete the rows of threads; other channels with these IDs stay."""
     for batch in batches(list(thread_ids)):
         tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)
 
