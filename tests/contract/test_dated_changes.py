@@ -23,7 +23,7 @@ PARTLY_DATED = {
 DOCUMENTATION_ONLY = {
     # spec/dated-changes.md#2.8: a window of supported releases; no request is rejected because of it.
     "SDK_SUPPORT_WINDOW",
-    # Deprecated, and still granted (Authentication, 5): only the advice changed.
+    # spec/sdk.md#8.1: the refresh grant is deprecated but still accepted.
     "OIDC_REFRESH_DEPRECATED",
     # Documented on that day; the behavior of bans before it is unknown.
     "BAN_UNMERGE",

@@ -94,12 +94,12 @@ class Core:
     # Objects
 
     def make(self, kind: type[T], *args: Any, **fields: Any) -> T:
-        """Create an object for the game, of this client's variant of the class `class_variant`."""
+        """Create an object for the game, of this client's variant of the class `kind`."""
         instance: T = self._class_variants.get(kind, kind)(*args, **fields)
         return instance
 
     def class_variant(self, kind: type[T]) -> type[T]:
-        """Return this client's variant of the class `class_variant`; a client of `hubbub.sdk.compat` has its own."""
+        """Return this client's variant of the class `kind`; a client of `hubbub.sdk.compat` has its own."""
         return self._class_variants.get(kind, kind)
 
     def _to_variant(self, result: ClientResult) -> ClientResult:

@@ -26,7 +26,7 @@ async def test_flags_are_returned_in_both_forms(world: World) -> None:
 
     mine = (await bot.get("/applications/@me")).ok()
 
-    # Spec, Application.flags: `flags` has 32 bits, and `flags_new` also has those above bit 30.
+    # spec/http.md#3.1: `flags` has 32 bits, and `flags_new` also has those above bit 30.
     assert mine["flags"] == ApplicationFlags.GATEWAY_MESSAGE_CONTENT_LIMITED
     assert mine["flags_new"] == str(flags)
 

@@ -82,7 +82,7 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_upload_bytes: Bytes = 102 * MIB
     """The maximum size of a multipart body, or of a JSON body with images.
 
-    Spec, spec/http.md: ten files of the usual limit, or one of a guild of the third tier, plus the message itself."""
+    It must hold ten files of the usual limit, or one file of a guild of the third tier, and the message (spec/http.md#1.11)."""
     max_file_bytes: Bytes = attachments.ATTACHMENT_BYTES_MAX_BY_TIER[0]
     """The maximum size of a file for a caller without a raised limit."""
     max_depth: Annotated[int, Meta(ge=8, le=500)] = 64

@@ -53,7 +53,7 @@ class Endpoint:
     writes: bool
     """Whether it needs a write transaction."""
     is_async: bool
-    """Whether the handler is a coroutine function over a `Work` instead of a plain function over a `Call`."""
+    """Whether the handler is a coroutine function over an `AsyncOperation` instead of a plain function over a `Call`."""
     long: bool
     """Whether it reads many rows."""
     quick: bool

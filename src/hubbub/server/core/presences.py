@@ -91,7 +91,7 @@ class Presences:
         return session_id in self._by_session.get(user_id, ())
 
     def is_connected(self, user_id: int, *, excluding: str = "") -> bool:
-        """Return whether a user has any session, visible or not, other than `besides`."""
+        """Return whether a user has any session, visible or not, other than `excluding`."""
         return any(session_id != excluding for session_id in list(self._by_session.get(user_id, ())))
 
     def is_playing(self, user_id: int, family_id: int) -> bool:

@@ -43,7 +43,7 @@ class WritableTransport(Protocol):
 async def accept(request: web.Request, frame_bytes_max: int) -> tuple[web.WebSocketResponse, asyncio.Transport | None]:
     """Accept a WebSocket and return it with its transport, which is None if the client has already disconnected.
 
-    A frame larger than `unread_most` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
+    A frame larger than `frame_bytes_max` bytes is not read: aiohttp closes the connection with 1009. permessage-deflate is
     disabled because frames are written directly to the transport, bypassing aiohttp.
     """
     socket = web.WebSocketResponse(compress=False, max_msg_size=frame_bytes_max)
@@ -76,7 +76,7 @@ class OpenSocket:
     def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
         """Start the close handshake and return at once; abort the connection if the client does not answer.
 
-        `after_seconds` is a delay in seconds during which the client may close the connection itself.
+        `delay_seconds` is a delay in seconds during which the client may close the connection itself.
         """
         if self.close_task is None:
             self.code, self.reason = code, reason

@@ -25,7 +25,7 @@ class ApplicationRow(NamedTuple):
     tags: str
     integration_types_config: str
     settings: str
-    """JSON of `Settings`."""
+    """JSON of `ApplicationSettings`."""
     parent_id: ApplicationId | None = None
     """The publisher's application, which shares its players with all of its games."""
     obfuscates_channels: int = 0

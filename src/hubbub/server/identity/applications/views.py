@@ -117,7 +117,7 @@ def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
 
 
 def partial_application(row: ApplicationRow, now: int, *, with_name: bool = False) -> wire.ReadyApplication:
-    """Build the partial application of READY. With `named` (OAuth2 sessions), include name and publisher."""
+    """Build the partial application of READY. With `with_name` (OAuth2 sessions), include name and publisher."""
     flags, flags_new = wire.wire_flags(row.flags, now)
     partial = wire.ReadyApplication(id=ApplicationId(row.id), flags=flags, flags_new=flags_new)
     if with_name:

@@ -11,7 +11,7 @@ class ProviderRow(NamedTuple):
     application_id: int
     type: str
     settings: str
-    """JSON of `Settings`."""
+    """JSON of `ProviderSettings`."""
     level: int
     """How its issuers were validated when it was saved: 0 not at all, 1 by the rules."""
     changed_ms: int

@@ -186,7 +186,7 @@ def _refresh_token(
         actions.revoke_family(call, row.user_id, row.family_id)
         return invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if user.flags & UserFlags.PROVISIONAL_ACCOUNT:
-        # Spec, Authentication 5: deprecated; clients should send a new credential of the provider instead.
+        # spec/sdk.md#8.1: this grant is deprecated; clients should send a new credential of the provider instead.
         log.info("deprecated: a provisional account's token was refreshed", extra={"application": int(client.id)})
     return IssuedTokens(result)
 

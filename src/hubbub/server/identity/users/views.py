@@ -46,7 +46,7 @@ def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
         primary_guild=_primary_guild(row),
         mfa_enabled=bool(row.mfa_enabled),
         locale=row.locale,
-        # Spec, User.premium_type: 0 unless the token may read it.
+        # spec/http.md#3.7: 0 unless the token may read it.
         premium_type=row.premium_type if can_see_premium else 0,
         verified=bool(row.verified or row.bot),
         email=row.email if can_see_email else UNSET,

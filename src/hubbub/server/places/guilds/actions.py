@@ -36,7 +36,7 @@ def create(
 ) -> GuildRow:
     """Create a guild with its roles, channels and owner.
 
-    `begin` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
+    `contents` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
     needed, so that a world can be built without a caller."""
     guild_id = guild_id or call.new_id(GuildId)
     contents = contents or initial_contents.default_contents(call)

@@ -99,7 +99,7 @@ def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) ->
 def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, check_start: bool = True) -> None:
     """Add form errors unless the event starts in the future and ends after its start.
 
-    The start is checked only with `starts`."""
+    The start is checked only with `check_start`."""
     latest = now + wire.EVENT_YEARS_MAX * YEAR_MS
     if check_start and start_ms <= now:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")

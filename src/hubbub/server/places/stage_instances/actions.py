@@ -77,7 +77,8 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
 def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> None:
     """End a stage instance.
 
-    Without an acting user there is no audit log entry. `post_message` is False if the channel is deleted too."""
+    Without an acting user there is no audit log entry. `post_message` is false if the channel is deleted too, so that no
+    message is posted."""
     store.delete(call.tx, row.channel_id)
     jobs.cancel(call.tx, CLOSE, _key(row))
     if call.actor_or_none is not None:

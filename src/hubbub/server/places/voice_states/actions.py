@@ -196,7 +196,7 @@ def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str
         return
     store.put_channel(call.tx, known._replace(status=status))
     _publish_status(call, guild_id, channel_id, status)
-    # Spec, Audit log: 192 contains the new status; clearing is 193.
+    # spec/http.md#3.11: action 192 contains the new status; clearing it is action 193.
     options: dict[str, object] = {"channel_id": int(channel_id)}
     if status is not None:
         options["status"] = status

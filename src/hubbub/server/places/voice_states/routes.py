@@ -76,7 +76,7 @@ def update_voice_state(call: Call, guild_id: GuildId, user_id: UserId, body: wir
     if body.suppress:
         after = after._replace(request_to_speak_ms=None)
     elif user is not None and not user.bot:
-        # Spec, spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
+        # spec/http.md#3.9: for a user this is an invitation to speak, shown as a request to speak from now.
         after = after._replace(request_to_speak_ms=call.now)
     actions.moderate(call, before, after)
 
@@ -92,7 +92,7 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
         raise errors.WRONG_CHANNEL_TYPE()
     own = store.find(call.tx, standing.guild_id, call.user_id)
     if own is None or own.channel_id != channel_id:
-        # Spec, PUT voice-status: a caller who is not connected also needs MANAGE_CHANNELS.
+        # spec/voice.md#11: a caller who is not connected also needs MANAGE_CHANNELS.
         access.require_channel(call, channel_id, Permissions.MANAGE_CHANNELS)
     actions.set_status(call, standing.guild_id, channel_id, body.status or None)
 

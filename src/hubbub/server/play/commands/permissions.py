@@ -22,7 +22,7 @@ def can_use(
 ) -> bool:
     """Return whether a member may use a command in a channel.
 
-    `channel_id` is a thread's parent and `permissions` are the member's in that channel. `needed` is the command's
+    `channel_id` is a thread's parent and `permissions` are the member's in that channel. `required` is the command's
     `default_member_permissions`."""
     if permissions & Permissions.ADMINISTRATOR:
         return True

@@ -19,7 +19,7 @@ _FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 
 
 class InteractionToken:
-    """Operations available with an interaction's token; implements `webhooks.Speaker`."""
+    """Operations available with an interaction's token; implements `webhooks.WebhookAuthor`."""
 
     def __init__(self, row: InteractionRow, application: InteractionApplication) -> None:
         self._row = row

@@ -203,7 +203,7 @@ def load_invocation(
 ) -> LoadedInvocation | None:
     """Load the user, application, channel and command of an invocation in one query.
 
-    Return None if the channel does not exist. `command_id` is the command to run, or 0. `watch` is the key and the kind
+    Return None if the channel does not exist. `command_id` is the command to run, or 0. `timeout_job` is the key and the kind
     of the timeout job."""
     row = tx.wide(_INVOCATION_QUERY, *timeout_job, user_id, application_id, command_id, channel_id)
     if row is None:

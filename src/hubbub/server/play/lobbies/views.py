@@ -55,7 +55,7 @@ def member(row: LobbyMemberRow) -> wire.LobbyMember:
 def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool = False) -> list[wire.GatewayLobby]:
     """Return gateway views of an application's lobbies, in a fixed number of queries.
 
-    With `profiled`, members include their application profiles, for recipients who do not know them yet."""
+    With `include_profiles`, members include their application profiles, for recipients who do not know them yet."""
     if not rows:
         return []
     members_by_lobby = store.members_of(tx, [row.id for row in rows])
@@ -107,7 +107,7 @@ def member_changes(
 ) -> dict[int, wire.LobbyMemberChange]:
     """Return the member event payloads of a lobby by user ID.
 
-    With `profiled`, members include their application profiles."""
+    With `include_profiles`, members include their application profiles."""
     rows = list(members)
     users_by_id = users.find_many(tx, [each.user_id for each in rows])
     present = game_sessions.connected(tx, row.application_id, users_by_id)

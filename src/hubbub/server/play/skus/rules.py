@@ -28,7 +28,7 @@ def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
 
 
 def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
-    """Raise an error if an application may not create this SKU (Spec, 7.1).
+    """Raise an error if an application may not create this SKU (spec/webhooks-and-interactions.md#7.1).
 
     The number of SKUs is limited, and subscriptions are offered either to users or to guilds, not both."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:

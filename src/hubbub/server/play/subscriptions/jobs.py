@@ -17,8 +17,8 @@ from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 log = logging.getLogger(__name__)
 
-# Spec, 7.3: a subscription stays active while its payment is retried; the number of retries is our choice
-# (decisions/0033).
+# spec/webhooks-and-interactions.md#7.3: a subscription stays active while its payment is retried. The number of
+# retries is our choice (decisions/0033).
 RETRY_MS: Final = 24 * 3_600_000
 """Delay after a declined payment, in milliseconds. A provider that does not respond is asked sooner."""
 GRACE_MS: Final = 3 * RETRY_MS
@@ -69,7 +69,7 @@ def _find_renewal_sku(call: Call, row: SubscriptionRow) -> SkuRow | None:
     if row.status != SubscriptionStatus.ACTIVE or (row.guild_id and guilds.find(call.tx, row.guild_id) is None):
         return None
     sku = skus.find(call.tx, row.renewal_sku_id)
-    # Spec, 7.1: a SKU that is no longer published is not renewed.
+    # spec/webhooks-and-interactions.md#7.1: a SKU that is no longer published is not renewed.
     return sku if sku is not None and skus.is_on_sale(sku) else None
 
 

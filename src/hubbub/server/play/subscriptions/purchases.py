@@ -66,7 +66,7 @@ def _has_already(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
         pending_sku = skus.find(call.tx, pending[0].sku_id) if pending else None
         is_subscribing = pending_sku is not None and pending_sku.is_subscription
         return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
-    # Spec, 7.1: a consumable can be bought again once it is consumed.
+    # spec/webhooks-and-interactions.md#7.1: a consumable can be bought again once it is consumed.
     is_buying = any(each.sku_id == sku.id for each in pending)
     return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now)
 

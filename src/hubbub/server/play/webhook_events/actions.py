@@ -24,7 +24,7 @@ PROBE: Final = "webhook_events.probe"
 PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 """Interval in milliseconds between probes that check whether an endpoint rejects a forged request."""
 
-# Spec, 1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
+# spec/webhooks-and-interactions.md#1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
 FAILING_MIN_MS: Final = 24 * 3_600_000
 
@@ -74,7 +74,7 @@ def send(
     application_id = ApplicationId(application_id)
     if url is None and not _is_subscribed(call, application_id, type):
         return
-    # Spec, 1.2: the timestamp of these events has no offset.
+    # spec/webhooks-and-interactions.md#1.2: the timestamp of these events has no offset.
     event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)

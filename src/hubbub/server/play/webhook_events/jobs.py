@@ -11,7 +11,7 @@ from hubbub.server.core.jobs import DropJob, Job, PermanentFailure, RetryLater
 from hubbub.server.core.outbound_http import UnreachableError
 from hubbub.server.play.webhook_events import actions
 
-# Spec, 1.2: exponential backoff for at most ten minutes; the steps are our choice.
+# spec/webhooks-and-interactions.md#1.2: exponential backoff for at most ten minutes; the steps are our choice.
 DELAY_MS: Final = 1_000
 DELAY_MAX_MS: Final = 128_000
 

@@ -226,7 +226,7 @@ def create_system_message(
     embeds: Sequence[Embed] = (),
     call_info: wire.MessageCall | None = None,
 ) -> wire.Message:
-    """Create and publish a system message; `about` is the call that it announces."""
+    """Create and publish a system message; `call_info` is the call that it announces."""
     author = rules.require_author(call, channel, author_id)
     mentioned = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
     row = MessageRow(

@@ -17,7 +17,7 @@ from hubbub.server.talk.read_states import store
 def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, allow_backward: bool = False) -> None:
     """Set read states.
 
-    A read state only moves forward, since clients may report in any order. With `back` it may also move backward, which
+    A read state only moves forward, since clients may report in any order. With `allow_backward` it may also move backward, which
     a user requests explicitly."""
     before = store.find_many(call.tx, call.user_id, wanted)
     moved = {

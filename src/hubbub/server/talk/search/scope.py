@@ -33,20 +33,20 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
         return not private or bool(bits & Permissions.MANAGE_THREADS) or channel_id in self.threads
 
     def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
-        """Return `every`, `none` and `private` of a `Query` that restricts it to this scope.
+        """Return `required_groups`, `excluded` and `private_thread_marks` of a `Query` that restricts it to this scope.
 
         Lists either the readable or the hidden channels, whichever are fewer."""
-        every: tuple[tuple[str, ...], ...] = ()
-        none: tuple[str, ...] = ()
+        required_groups: tuple[tuple[str, ...], ...] = ()
+        excluded: tuple[str, ...] = ()
         if len(self.hidden) > len(self.readable):
-            every = (tuple(documents.governed_by(channel_id) for channel_id in self.readable),)
+            required_groups = (tuple(documents.governed_by(channel_id) for channel_id in self.readable),)
         else:
-            none = tuple(documents.governed_by(channel_id) for channel_id in self.hidden)
+            excluded = tuple(documents.governed_by(channel_id) for channel_id in self.hidden)
         managed = [channel_id for channel_id, bits in self.readable.items() if bits & Permissions.MANAGE_THREADS]
         if len(managed) == len(self.readable):
-            return every, none, None
+            return required_groups, excluded, None
         open_to = [*map(documents.in_channel, self.threads), *map(documents.governed_by, managed)]
-        return every, none, tuple(open_to)
+        return required_groups, excluded, tuple(open_to)
 
 
 def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:

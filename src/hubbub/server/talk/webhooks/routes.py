@@ -1,4 +1,4 @@
-"""HTTP handlers that manage webhooks. Their execution is in `speaking`."""
+"""HTTP handlers that manage webhooks. Their execution is in `execution.py`."""
 
 from msgspec import UNSET
 

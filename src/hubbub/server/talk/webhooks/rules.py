@@ -235,7 +235,7 @@ def allowed_components(
     """Return the components that a webhook may send.
 
     Webhooks of applications may send all components. Others may only send components that are not interactive, and only
-    if `wanted` is set."""
+    if `with_components` is set."""
     if not given or row.application_id is not None:
         return given
     if not with_components:

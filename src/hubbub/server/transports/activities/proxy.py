@@ -101,7 +101,7 @@ async def forward(
 ) -> web.StreamResponse:
     """Send the request to the target and its response to the client.
 
-    Raise `Refusal` for an error before the response has started, and `ClientGone` if the client has disconnected.
+    Raise `ProxyError` for an error before the response has started, and `ClientDisconnected` if the client has disconnected.
     """
     if request.content_length is not None and request.content_length > bounds.request_bytes_max:
         raise ProxyError(413)
@@ -160,7 +160,7 @@ async def _pass_back(
 
 
 async def _to_client(writing: Awaitable[object]) -> None:
-    """Await a write to the client, and raise `ClientGone` for its errors, to distinguish them from the target's."""
+    """Await a write to the client, and raise `ClientDisconnected` for its errors, to distinguish them from the target's."""
     try:
         await writing
     except ConnectionError as error:

@@ -47,7 +47,7 @@ class ActivitySockets:
         self._open: set[web.WebSocketResponse] = set()
 
     async def bridge(self, request: web.Request, url: URL, headers: CIMultiDict[str]) -> web.StreamResponse:
-        """Relay messages between a client and a target; raise `Refusal` if the target rejects the handshake."""
+        """Relay messages between a client and a target; raise `ProxyError` if the target rejects the handshake."""
         offered = [
             protocol.strip()
             for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])

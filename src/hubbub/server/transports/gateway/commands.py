@@ -79,7 +79,7 @@ class Commands:
     async def execute(
         self, connection: GatewayConnection, session: GatewaySession, opcode: int, data: msgspec.Raw, now: float
     ) -> None:
-        """Execute a command; raise `Closing` if its opcode is unknown or its payload invalid."""
+        """Execute a command; raise `CloseConnection` if its opcode is unknown or its payload invalid."""
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
             presence = _payload(SET_PRESENCE, data)

@@ -111,7 +111,7 @@ def has_zstd() -> bool:
 
 
 def encode_message(kind: Compression, payload: bytes, *, starts_stream: bool = False) -> bytes:
-    """Return a frame with a message for a single connection. `opening` starts the connection's compressed stream."""
+    """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
         return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored(payload) + _ZLIB_SYNC)
     if kind is Compression.ZSTD_STREAM:

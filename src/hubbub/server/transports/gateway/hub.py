@@ -361,7 +361,7 @@ class GuildHub:
         ):
             full, redacted = self._narrow(full, dispatch, only), self._narrow(redacted, dispatch, only)
             if audience.intent_exempt_user_id is not None:
-                full += self._always(dispatch, only, {*full, *redacted})
+                full += self._intent_exempt_sessions(dispatch, only, {*full, *redacted})
         if not full and not redacted:
             return
         packet = self._packet(dispatch.event, dispatch.body)
@@ -434,8 +434,10 @@ class GuildHub:
             chosen.append(session)
         return chosen
 
-    def _always(self, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]) -> list[GatewaySession]:
-        """Return the sessions of `audience.always` that are not among the recipients yet."""
+    def _intent_exempt_sessions(
+        self, dispatch: Dispatch, only: Seat | None, recipients: set[GatewaySession]
+    ) -> list[GatewaySession]:
+        """Return the sessions of `audience.intent_exempt_user_id` that are not among the recipients yet."""
         member = self._members.get(dispatch.audience.intent_exempt_user_id or 0)
         if member is None or member.state is None:
             return []

@@ -79,7 +79,7 @@ class SessionParameters(msgspec.Struct, kw_only=True):
 
 
 def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionParameters:
-    """Validate Identify; raise `Closing` if it is invalid. The shard count must be a multiple of `multiple`."""
+    """Validate Identify; raise `CloseConnection` if it is invalid. The shard count must be a multiple of `multiple`."""
     return SessionParameters(
         shard=_shard(identify, multiple),
         intents=_intents(identify, actor),
@@ -96,7 +96,7 @@ def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionPara
 
 
 def require_sharding(guilds: int, actor: Actor) -> None:
-    """Raise `Closing` if a bot has too many guilds for one session and must use sharding."""
+    """Raise `CloseConnection` if a bot has too many guilds for one session and must use sharding."""
     if actor.is_bot and guilds > GUILDS_PER_SHARD_MAX:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
 

@@ -38,7 +38,7 @@ class ExpiringMap(Generic[K, V]):
         return self._entries.get(key, default)
 
     def put(self, key: K, value: V, is_current: Callable[[V], bool]) -> None:
-        """Store a value. `matters` returns False for the value of an expired entry."""
+        """Store a value. `is_current` returns False for the value of an expired entry."""
         if len(self._entries) >= self._sweep_at and key not in self._entries:
             self._entries = {known: stored for known, stored in self._entries.items() if is_current(stored)}
             self._sweep_at = max(SWEEP_THRESHOLD, 2 * len(self._entries))

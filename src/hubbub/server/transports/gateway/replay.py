@@ -39,14 +39,14 @@ class ReplayBuffer:
         return self.last_seq
 
     def since(self, seq: int, limit: int) -> list[Packet] | None:
-        """Return at most `most` packets after a sequence number, or None if some of them were discarded."""
+        """Return at most `limit` packets after a sequence number, or None if some of them were discarded."""
         oldest = self.last_seq - len(self._packets)
         if not oldest <= seq <= self.last_seq:
             return None
         return list(islice(self._packets, seq - oldest, seq - oldest + limit))
 
     def discard(self, acknowledged: int, created_before: float, now: float) -> None:
-        """Discard packets made before `made_before`, and packets acknowledged more than `ACKNOWLEDGED_SECONDS` ago."""
+        """Discard packets created before `created_before`, and packets acknowledged more than `ACKNOWLEDGED_SECONDS` ago."""
         packets = self._packets
         number = self.last_seq - len(packets)
         while packets:

@@ -85,7 +85,7 @@ def _decode_carefully(data: bytes, kind: Any) -> Any:
 def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
     """Convert a builtin value (from JSON or form fields) to its model.
 
-    `careful` also rejects values that msgspec accepts but a store may not.
+    `check_storable` also rejects values that msgspec accepts but a store may not.
     """
     if check_storable:
         form = FormErrors()

@@ -31,7 +31,7 @@ class UploadBudget:
 
 
 async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: float) -> bytes:
-    """Read the whole body; raise 413 as soon as it exceeds `most` bytes."""
+    """Read the whole body; raise 413 as soon as it exceeds `bytes_max` bytes."""
     length = request.content_length
     if length is not None and length > bytes_max:
         raise errors.REQUEST_ENTITY_TOO_LARGE()

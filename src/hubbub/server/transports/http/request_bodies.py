@@ -34,7 +34,7 @@ class BodySource(Protocol):
         ...
 
     async def read_all(self, bytes_max: int) -> bytes:
-        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        """Read the whole body; raise 413 if it exceeds `bytes_max` bytes."""
         ...
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -52,7 +52,7 @@ class IncomingBody:
         self.length = request.content_length
 
     async def read_all(self, bytes_max: int) -> bytes:
-        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        """Read the whole body; raise 413 if it exceeds `bytes_max` bytes."""
         return await limits.read_body(self._request, bytes_max, self._timeout_seconds)
 
     def chunks(self) -> AsyncIterator[bytes]:
@@ -69,7 +69,7 @@ class BufferedBody:
         self.length = len(data)
 
     async def read_all(self, bytes_max: int) -> bytes:
-        """Read the whole body; raise 413 if it exceeds `most` bytes."""
+        """Read the whole body; raise 413 if it exceeds `bytes_max` bytes."""
         if len(self._data) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         return self._data

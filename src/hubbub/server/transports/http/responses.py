@@ -73,7 +73,7 @@ def encode_error(error: errors.ApiError, headers: dict[str, str]) -> EncodedResp
 def respond(
     request: web.Request, encoded: EncodedResponse, headers: dict[str, str], *, close_connection: bool = False
 ) -> web.StreamResponse:
-    """Return the aiohttp response. `closing` closes the connection after it."""
+    """Return the aiohttp response. `close_connection` closes the connection after it."""
     if encoded.headers:
         headers.update(encoded.headers)
     if encoded.body is not None:

@@ -276,7 +276,7 @@ class HttpServer:
         return encoded
 
     def add_routes(self, routes: Iterable[web.AbstractRouteDef], not_found_handler: Handler | None = None) -> None:
-        """Add routes; must be called before `application`. `lost` responds to browsers for unknown paths."""
+        """Add routes; must be called before `application`. `not_found_handler` responds to browsers for unknown paths."""
         self._routes += routes
         self._not_found_handler = not_found_handler
 

@@ -116,7 +116,7 @@ class VoiceCall:
         self, channel_id: int, sender: ExternalSender, end: Callable[[VoiceSession, VoiceCloseCode, str], None]
     ) -> None:
         self.channel_id = channel_id
-        # Where clients without end-to-end encryption are not allowed, `VoiceDoor` rejects them before they get here.
+        # Where clients without end-to-end encryption are not allowed, `VoiceServer` rejects them before they get here.
         self._group = DaveGroup(channel_id, sender, allows_plain_clients=True)
         self._end = end
         self._tick_timer: asyncio.TimerHandle | None = None

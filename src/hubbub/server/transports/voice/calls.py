@@ -152,9 +152,9 @@ class Calls:
         report_left: bool = False,
         close_delay_seconds: float = 0.0,
     ) -> None:
-        """End a session, inform the other members, and close its connection after `after_seconds` seconds.
+        """End a session, inform the other members, and close its connection after `close_delay_seconds` seconds.
 
-        `leaves` also reports to the platform that the user has left.
+        `report_left` also reports to the platform that the user has left.
         """
         if session.ended:
             return

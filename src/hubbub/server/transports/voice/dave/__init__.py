@@ -1,9 +1,9 @@
 """End-to-end encryption of calls (DAVE): the server's part of MLS, which signs, orders and relays, but cannot decrypt.
 
-There is one `ExternalSender` per voice node and one `Group` per call, whose ID is that of the channel or lobby. The
-voice server reports events to the group and sends the returned messages, in order, to each member in `Sending.to`:
+There is one `ExternalSender` per voice node and one `DaveGroup` per call, whose ID is that of the channel or lobby. The
+voice server reports events to the group and sends the returned messages, in order, to each member in `OutgoingMessage.to`:
 
-    group = Group(channel_id, sender)
+    group = DaveGroup(channel_id, sender)
     op4["dave_protocol_version"] = group.version_for(identify.max_dave_protocol_version)
     # Right after op 4, and after op 11 to the others; returns op 25, among others.
     send(group.joined(user_id, now, version))
@@ -14,16 +14,16 @@ voice server reports events to the group and sends the returned messages, in ord
     # At `group.deadline`, which may change with every call above.
     send(group.tick(now))
 
-`now` is in seconds and must not decrease. A `Sending` with bytes is sent as a binary message after its sequence number
+`now` is in seconds and must not decrease. An `OutgoingMessage` with bytes is sent as a binary message after its sequence number
 and opcode, one with a struct as JSON `d`. Messages to a member must arrive in the given order, so messages to a
 disconnected member are put into the replay buffer of its session.
 
 `group.overdue` are members whose key package has been missing for five seconds: close them with 4006, unless they are
 disconnected. `group.is_encrypted(user_id)` returns whether a member's frames are end-to-end encrypted, and
-`group.allows_unencrypted(now)` whether frames other than those and Opus silence may be forwarded. Only `Group(...,
-mixed=True)` accepts clients without DAVE (`joined(..., version=0)`) and disables the encryption of the call while they
-are in it; otherwise such a client is closed with 4017 before it joins. `group.rejections` counts rejected messages of
-clients by reason.
+`group.allows_unencrypted(now)` whether frames other than those and Opus silence may be forwarded. Only
+`DaveGroup(..., allows_plain_clients=True)` accepts clients without DAVE (`joined(..., version=0)`) and disables the
+encryption of the call while they are in it; otherwise such a client is closed with 4017 before it joins.
+`group.rejections` counts rejected messages of clients by reason.
 """
 
 from hubbub.server.transports.voice.dave.group import DaveGroup

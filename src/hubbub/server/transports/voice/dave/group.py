@@ -442,7 +442,7 @@ class DaveGroup:
             self._participants[user_id].reset(now)
         return [outgoing(to, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))] if to else []
 
-    # Clients without end-to-end encryption (`mixed` only).
+    # Clients without end-to-end encryption (`allows_plain_clients` only).
 
     def _downgrade(self, now: float) -> list[OutgoingMessage]:
         if self._version == 0:
