@@ -20,17 +20,17 @@ HANDSHAKE, FRAME, CLOSE, PING, PONG = range(5)
 
 
 class ConsentPrompt:
-    """A consent prompt that answers as the test decided."""
+    """A consent prompt that returns the decision of the test."""
 
     def __init__(self) -> None:
         self.granted = True
-        self.questions: list[ConsentRequest] = []
+        self.requests: list[ConsentRequest] = []
         self.release: asyncio.Event | None = None
-        """If not None, the prompt answers only after this event is set."""
+        """If not None, the prompt returns only after this event is set."""
 
-    async def ask(self, question: ConsentRequest) -> ConsentResponse:
-        """Record the question and return the decision."""
-        self.questions.append(question)
+    async def ask(self, request: ConsentRequest) -> ConsentResponse:
+        """Record the request and return the decision."""
+        self.requests.append(request)
         if self.release is not None:
             await self.release.wait()
         return ConsentResponse(self.granted)
@@ -64,7 +64,7 @@ class Machine:
             account,
             self.consent,
             self.opened_urls.append,
-            addresses=addresses.claim([self.directory], index),
+            listening_sockets=addresses.claim([self.directory], index),
             clock=self.world.clock.now_ms,
             **self.settings,
         )
@@ -134,11 +134,11 @@ class Program:
         assert (opcode, payload.get("evt")) == (FRAME, "READY"), payload
         self.ready = payload["data"]
 
-    async def request(self, cmd: str, args: Any = None, **more: Any) -> dict[str, Any]:
+    async def request(self, cmd: str, args: Any = None, **fields: Any) -> dict[str, Any]:
         """Send a command and return its reply; events that arrive before it are stored in `events`."""
         self._number += 1
         nonce = f"n{self._number}"
-        self.write(FRAME, {"cmd": cmd, "nonce": nonce, **({} if args is None else {"args": args}), **more})
+        self.write(FRAME, {"cmd": cmd, "nonce": nonce, **({} if args is None else {"args": args}), **fields})
         while True:
             opcode, payload = await self.read()
             assert opcode == FRAME, payload
@@ -148,16 +148,16 @@ class Program:
             assert payload["nonce"] == nonce, payload
             return dict(payload)
 
-    async def call(self, cmd: str, args: Any = None, **more: Any) -> Any:
+    async def call(self, cmd: str, args: Any = None, **fields: Any) -> Any:
         """Send a command, assert that it succeeds, and return its data."""
-        reply = await self.request(cmd, args, **more)
+        reply = await self.request(cmd, args, **fields)
         assert reply["evt"] is None, reply
         assert set(reply) == {"cmd", "data", "evt", "nonce"}
         return reply["data"]
 
-    async def call_error(self, cmd: str, args: Any = None, **more: Any) -> tuple[int, str]:
+    async def call_error(self, cmd: str, args: Any = None, **fields: Any) -> tuple[int, str]:
         """Send a command, assert that it fails, and return the error's code and message."""
-        reply = await self.request(cmd, args, **more)
+        reply = await self.request(cmd, args, **fields)
         assert reply["evt"] == "ERROR", reply
         return reply["data"]["code"], reply["data"]["message"]
 

@@ -35,9 +35,9 @@ async def game(world: World) -> oauth.Client:
     return await oauth.create_application(world, name="Puddle")
 
 
-def args(game: oauth.Client, scopes: Any = "identify", **more: Any) -> dict[str, Any]:
+def args(game: oauth.Client, scopes: Any = "identify", **fields: Any) -> dict[str, Any]:
     scopes = scopes.split() if isinstance(scopes, str) else scopes
-    return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **more}
+    return {"client_id": str(game.id), "scopes": scopes, "response_type": "code", **fields}
 
 
 async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machine: Machine, game: oauth.Client) -> None:
@@ -45,9 +45,9 @@ async def test_consent_is_requested_and_the_code_is_exchanged_for_a_token(machin
 
     reply = await program.call("AUTHORIZE", args(game, "identify guilds"))
 
-    (question,) = machine.consent.questions
-    assert (question.application, question.user_name) == ("Puddle", "mary")
-    assert question.scopes == ["See your username, avatar and banner", "See which guilds you are in"]
+    (consent_request,) = machine.consent.requests
+    assert (consent_request.application_name, consent_request.user_name) == ("Puddle", "mary")
+    assert consent_request.scope_descriptions == ["See your username, avatar and banner", "See which guilds you are in"]
     assert reply["redirect_uri"] == game.redirect_uri
     tokens = (await game.exchange(reply["code"])).ok()
     assert tokens["scope"] == "identify guilds"
@@ -86,13 +86,13 @@ async def test_a_denied_consent_is_an_error(machine: Machine, game: oauth.Client
 async def test_a_granted_scope_is_not_requested_again_with_prompt_none(machine: Machine, game: oauth.Client) -> None:
     program = await machine.connect_program(game.id)
     await program.call("AUTHORIZE", args(game, "identify guilds", prompt="none"))
-    assert len(machine.consent.questions) == 1
+    assert len(machine.consent.requests) == 1
 
     assert (await program.call("AUTHORIZE", args(game, prompt="none")))["code"]
-    assert len(machine.consent.questions) == 1
+    assert len(machine.consent.requests) == 1
     await program.call("AUTHORIZE", args(game, prompt="consent"))
     await program.call("AUTHORIZE", args(game, "identify connections", prompt="none"))
-    assert len(machine.consent.questions) == 3
+    assert len(machine.consent.requests) == 3
 
 
 async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth.Client) -> None:
@@ -100,7 +100,7 @@ async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth
     rpc_token = (await game.post("/oauth2/token/rpc")).ok()["rpc_token"]
 
     assert (await program.call("AUTHORIZE", args(game, rpc_token=rpc_token)))["code"]
-    assert machine.consent.questions == []
+    assert machine.consent.requests == []
     assert await program.call_error("AUTHORIZE", args(game, rpc_token=rpc_token)) == (5000, "invalid_request")
     assert await program.call_error("AUTHORIZE", args(game, rpc_token="invented")) == (5000, "invalid_request")
 
@@ -134,7 +134,7 @@ async def test_invalid_authorize_arguments_are_rejected(
 
     assert reply[0] == code
     assert message in reply[1]
-    assert machine.consent.questions == []
+    assert machine.consent.requests == []
 
 
 async def test_authenticate_rejects_tokens_of_other_applications_and_users(
@@ -207,7 +207,7 @@ async def test_a_game_receives_the_users_link_request(world: World, machine: Mac
 
 # The consent prompt
 
-QUESTION = ConsentRequest(
+CONSENT_REQUEST = ConsentRequest(
     "Puddle", "mary", ["See your name"], "http://platform.example/oauth2/authorize", {"state": "s"}
 )
 
@@ -222,7 +222,7 @@ async def test_the_terminal_prompt_accepts_only_yes(line: str, granted: bool, st
         output.append(question)
         return line
 
-    assert await TerminalConsent(answer, output.append).ask(QUESTION) == ConsentResponse(granted)
+    assert await TerminalConsent(answer, output.append).ask(CONSENT_REQUEST) == ConsentResponse(granted)
     assert output == ["Puddle requests access to the account mary:", "  - See your name", "Allow? [y/N] "]
 
 
@@ -230,9 +230,9 @@ async def test_a_closed_terminal_denies_consent(store_config: object) -> None:
     async def answer(question: str) -> str:
         raise EOFError
 
-    assert await TerminalConsent(answer, lambda _: None).ask(QUESTION) == ConsentResponse(False)
-    assert await FixedConsent(True).ask(QUESTION) == ConsentResponse(True)
-    assert await FixedConsent(False).ask(QUESTION) == ConsentResponse(False)
+    assert await TerminalConsent(answer, lambda _: None).ask(CONSENT_REQUEST) == ConsentResponse(False)
+    assert await FixedConsent(True).ask(CONSENT_REQUEST) == ConsentResponse(True)
+    assert await FixedConsent(False).ask(CONSENT_REQUEST) == ConsentResponse(False)
 
 
 async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_machine: NewMachine) -> None:

@@ -332,7 +332,7 @@ async def test_browser_commands_open_the_right_pages(town: AgentScene) -> None:
 
 
 async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.store.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
     program, game = await town.program(), town.game
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
     sku = (await game.owner.post(f"/applications/{game.id}/skus", json=made)).ok()["id"]
@@ -355,7 +355,7 @@ async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch:
 
 
 async def test_a_purchase_that_is_not_completed_times_out(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hubbub.agent.commands.store.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_TIMEOUT_SECONDS", 0.1)
     made = {"type": 2, "name": "Boots", "price": 100, "published": True}
     sku = (await town.game.owner.post(f"/applications/{town.game.id}/skus", json=made)).ok()["id"]

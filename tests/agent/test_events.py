@@ -216,7 +216,7 @@ async def test_a_join_request_is_accepted_with_an_invite_or_ignored(world: World
     host, guest = await listening(two.one, two.game.id), await listening(two.other, two.game.id)
     await host.call("SET_ACTIVITY", {"activity": PARTY})
     account = two.other.agent.account
-    assert await account.wait_until(lambda: account.state.activity_of(str(two.mary.id), str(two.game.id)), 10)
+    assert await account.wait_until(lambda: account.state.find_activity(str(two.mary.id), str(two.game.id)), 10)
     wish = {
         "application_id": str(two.game.id),
         "activity": {"type": 5, "session_id": account.state.session_id, "party_id": "party-1"},

@@ -114,7 +114,7 @@ async def test_a_game_that_fails_or_is_slow_to_start_is_abandoned(
     launcher.timeout_seconds = 0.01
     assert client.register_launch_command(two.game.id, "true")
     await client.close()
-    assert await launcher.join(str(two.game.id), {"secret": "come-in"})
+    assert await launcher.join_game(str(two.game.id), {"secret": "come-in"})
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
         while launcher._pending:
             await asyncio.sleep(0.01)

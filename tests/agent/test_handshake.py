@@ -294,12 +294,12 @@ def test_the_first_configured_directory_is_used(tmp_path: Path, store_config: ob
     run.mkdir()
     other.mkdir()
 
-    assert addresses.directories({"XDG_RUNTIME_DIR": str(run), "TMPDIR": str(other)})[0] == run
-    assert addresses.directories({"XDG_RUNTIME_DIR": "", "TMP": str(other)})[0] == other
+    assert addresses.find_socket_directories({"XDG_RUNTIME_DIR": str(run), "TMPDIR": str(other)})[0] == run
+    assert addresses.find_socket_directories({"XDG_RUNTIME_DIR": "", "TMP": str(other)})[0] == other
     own = Path(f"/run/user/{os.getuid()}")
-    assert set(addresses.directories({"TEMP": str(other)})) == {other} | ({own} if own.is_dir() else set())
+    assert set(addresses.find_socket_directories({"TEMP": str(other)})) == {other} | ({own} if own.is_dir() else set())
     with pytest.raises(AddressUnavailable, match="XDG_RUNTIME_DIR"):
-        addresses.directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
+        addresses.find_socket_directories({"XDG_RUNTIME_DIR": str(tmp_path / "nowhere")})
 
 
 def test_a_program_of_another_user_is_rejected(monkeypatch: pytest.MonkeyPatch, store_config: object) -> None:

@@ -127,12 +127,12 @@ def test_a_token_file_readable_by_others_is_rejected(tmp_path: Path, store_confi
     path.chmod(0o644)
 
     with pytest.raises(SettingError, match=r"token_file: .* can be read by other users"):
-        login.read_given_token(str(path), {})
+        login.read_provided_token(str(path), {})
     path.chmod(0o600)
-    assert login.read_given_token(str(path), {}) == "secret"
+    assert login.read_provided_token(str(path), {}) == "secret"
     path.write_text("two words")
     with pytest.raises(SettingError, match="must contain exactly one token"):
-        login.read_given_token(str(path), {})
+        login.read_provided_token(str(path), {})
 
 
 def test_tokens_are_stored_per_platform_with_private_permissions(tmp_path: Path, store_config: object) -> None:

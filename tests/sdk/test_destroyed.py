@@ -201,7 +201,7 @@ async def test_destroying_while_the_chat_client_is_busy(
         client.set_application_id(application.id)
         challenge = client.create_authorization_code_verifier().challenge
         client.authorize(AuthorizationArgs(scopes="identify", code_challenge=challenge), ended)
-        pump_until(client, lambda: bool(machine.consent.questions))
+        pump_until(client, lambda: bool(machine.consent.requests))
         client.close()
         sdk.run_callbacks()
 

@@ -72,8 +72,8 @@ async def test_authorization_prefers_the_chat_client_over_a_browser(world: World
         AuthorizationArgs(client_id=puddle.id, scopes="openid identify", code_challenge=verifier.challenge)
     )
 
-    (question,) = machine.consent.questions
-    assert (question.application, question.user_name) == ("Puddle", "mary")
+    (consent_request,) = machine.consent.requests
+    assert (consent_request.application_name, consent_request.user_name) == ("Puddle", "mary")
     tokens = await client.get_token(puddle.id, code, verifier.verifier, redirect_uri)
     assert (await client.fetch_current_user(BEARER, tokens.access_token)).id == machine.owner.id
     await client.close()
@@ -282,8 +282,8 @@ async def test_a_game_with_presence_authorizes_for_its_publisher(world: World, m
         AuthorizationArgs(client_id=publisher.id, scopes="identify", code_challenge=verifier.challenge)
     )
 
-    (question,) = machine.consent.questions
-    assert question.application == "Pond"
+    (consent_request,) = machine.consent.requests
+    assert consent_request.application_name == "Pond"
     tokens = await client.get_token(publisher.id, code, verifier.verifier, redirect_uri)
     assert tokens.access_token
     await client.get_platform_client_connected_user(publisher.id)
@@ -307,7 +307,7 @@ async def test_a_disconnecting_chat_client_fails_pending_requests(world: World, 
         await client.authorize(args)
 
     waiting = asyncio.create_task(ask())
-    await until(lambda: machine.consent.questions)
+    await until(lambda: machine.consent.requests)
 
     await machine.stop()
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Final
 
 import aiohttp
@@ -49,21 +49,23 @@ class Account:
         self._gateway.identify_fields = {
             "properties": {"os": "", "browser": "Hubbub Agent", "device": "desktop", "version": __version__},
         }
-        self._gateway.get_presence = self._at_identify
-        self._core.status_watchers.append(self._status_changed)
+        self._gateway.get_presence = self._presence_at_identify
+        self._core.status_watchers.append(self._on_status_change)
         self._status = status
         self.state: Final = SessionState()
-        self.activities: Callable[[], list[dict[str, Any]]] = list
-        """Returns the activities of the games on this machine."""
+        self.get_activities: Callable[[], list[dict[str, Any]]] = list
+        """Function that returns the activities of the games on this machine."""
         self.listeners: Final[list[Callable[[str, Any], None]]] = []
-        """Functions called with each event, after the state is updated."""
+        """Functions called with the name and data of each event, after the state is updated."""
         self.session_ended = asyncio.Event()
         """Set when the session has ended and will not be restored."""
         self._event_received = asyncio.Event()
         self._revision = 0
+        """Number of changes of the activities."""
         self._sent_revision = -1
+        """Revision of the activities that were sent last; -1 if they must be sent again."""
         seconds = PRESENCE_UPDATE_WINDOW_SECONDS if presence_interval_seconds is None else presence_interval_seconds
-        self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._publish)
+        self._presence_throttle = Throttle(PRESENCE_UPDATES_MAX, seconds, self._start_presence_update)
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -85,8 +87,8 @@ class Account:
         """Connect and wait until the session is ready; raise SignedOut if the platform rejects the token."""
         try:
             await self._gateway.connect()
-        except ConnectionLost as lost:
-            raise SignedOut(f"The platform rejected the session ({lost})") from None
+        except ConnectionLost as error:
+            raise SignedOut(f"The platform rejected the session ({error})") from None
 
     async def close(self) -> None:
         """Disconnect and release all resources."""
@@ -101,32 +103,32 @@ class Account:
         if self.is_ready:
             self._presence_throttle.call()
 
-    def _payload(self) -> dict[str, Any]:
-        return {"status": self._status, "since": None, "afk": False, "activities": self.activities()}
+    def _presence_payload(self) -> dict[str, Any]:
+        return {"status": self._status, "since": None, "afk": False, "activities": self.get_activities()}
 
-    def _at_identify(self) -> dict[str, Any]:
+    def _presence_at_identify(self) -> dict[str, Any]:
         self._sent_revision = self._revision
-        return self._payload()
+        return self._presence_payload()
 
-    def _publish(self) -> None:
+    def _start_presence_update(self) -> None:
         self._sent_revision = self._revision
         self._spawn(self._send_presence())
 
     async def _send_presence(self) -> None:
         try:
-            await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._payload())
+            await self._gateway.send(GatewayOpcode.PRESENCE_UPDATE, self._presence_payload())
         except (OSError, aiohttp.ClientError):
             # Sent again once the session is restored.
             self._sent_revision = -1
 
-    def _status_changed(self, status: ClientStatus) -> None:
+    def _on_status_change(self, status: ClientStatus) -> None:
         if status is ClientStatus.DISCONNECTED:
             self.session_ended.set()
         if status is ClientStatus.READY and self._sent_revision != self._revision:
             self._presence_throttle.call()
 
-    def _spawn(self, work: Any) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -134,19 +136,20 @@ class Account:
 
     def _handle_event(self, event: str, raw: msgspec.Raw) -> None:
         data = msgspec.json.decode(raw)
-        before = self.state.voice_channel()
+        previous_channel = self.state.voice_channel()
         self.state.handle_event(event, data)
         for listener in self.listeners:
             listener(event, data)
-        after = self.state.voice_channel()
-        if (before or {}).get("id") != (after or {}).get("id"):
+        current_channel = self.state.voice_channel()
+        if (previous_channel or {}).get("id") != (current_channel or {}).get("id"):
             for listener in self.listeners:
-                listener("_VOICE_CHANNEL_SELECT", after)
+                # The gateway has no such event; the underscore marks it as an event of this class.
+                listener("_VOICE_CHANNEL_SELECT", current_channel)
         received, self._event_received = self._event_received, asyncio.Event()
         received.set()
 
     async def wait_until(self, predicate: Callable[[], Any], timeout_seconds: float) -> bool:
-        """Wait until a predicate of the state is true; return False on timeout."""
+        """Wait until `predicate` is true, which is evaluated after each event; return False on timeout."""
         try:
             async with asyncio.timeout(timeout_seconds):
                 while not predicate():
@@ -158,7 +161,7 @@ class Account:
     # Requests
 
     async def send(self, op: GatewayOpcode, data: Any) -> None:
-        """Send a gateway command; raise RpcError without a connection."""
+        """Send a gateway command; raise RpcError 1001 if there is no connection."""
         try:
             await self._gateway.send(op, data)
         except (OSError, aiohttp.ClientError):
@@ -177,6 +180,8 @@ class Account:
     ) -> Any:
         """Send a request to the HTTP API and return the decoded response.
 
+        `parameters` are the values of the placeholders in `path`. `bearer` is an access token to send instead of the
+        user's token, and `anonymous` sends no token.
         Raises ApiError for an error response, and RpcError 1001 if the platform cannot be reached."""
         authorization = f"Bearer {bearer}" if bearer is not None else None if anonymous else self._core.token
         try:

@@ -21,7 +21,7 @@ from hubbub.protocol.rpc import RpcError, RpcErrorCode
 from hubbub.sdk.clock import Clock
 
 PLATFORMS_MAX: Final = 10
-SECONDS_DIGITS: Final = 3
+SECONDS_DIGIT_DIFFERENCE: Final = 3
 """A timestamp with at least this many digits less than the current time in milliseconds is in seconds (spec/rpc.md#8)."""
 SPECTATE_FLAG: Final = 1 << 2
 
@@ -31,14 +31,14 @@ _SECRET: Final = text(wire.ACTIVITY_TEXT_MIN, wire.SECRET_MAX)
 _IMAGE: Final = text(1, wire.ACTIVITY_IMAGE_MAX)
 
 
-def _size(value: Any, name: str) -> list[int]:
+def _party_size(value: Any, name: str) -> list[int]:
     size: list[int] = items(number(1), 2, 2)(value, name)
     if size[0] > size[1]:
         raise InvalidValue(f'"{name}" must not have a current size greater than its maximum size')
     return size
 
 
-def _schema(types: Collection[int]) -> Check:
+def _activity_check(types: Collection[int]) -> Check:
     return fields(
         {
             "type": one_of(*sorted(types)),
@@ -59,7 +59,7 @@ def _schema(types: Collection[int]) -> Check:
                     "invite_cover_image": _IMAGE,
                 }
             ),
-            "party": fields({"id": _TEXT, "size": _size, "privacy": one_of(0, 1)}),
+            "party": fields({"id": _TEXT, "size": _party_size, "privacy": one_of(0, 1)}),
             "secrets": fields({"join": _SECRET, "spectate": _SECRET, "match": _SECRET}),
             "buttons": items(
                 fields(
@@ -79,10 +79,12 @@ def _schema(types: Collection[int]) -> Check:
 def parse_activity(
     value: Any, *, application_id: str, name: str, types: Collection[int], now_ms: int
 ) -> dict[str, Any]:
-    """Validate an activity and convert it to the platform's format; raise RpcError 4000 with a schema error message."""
+    """Validate an activity and convert it to the platform's format; raise RpcError 4000 if it is invalid.
+
+    `types` are the activity types that the application may set."""
     try:
         try:
-            activity: dict[str, Any] = _schema(types)(value, "activity")
+            activity: dict[str, Any] = _activity_check(types)(value, "activity")
             secrets = list(activity.get("secrets", {}).values())
             if len(set(secrets)) < len(secrets):
                 raise child_error("secrets", '"secrets" must all be different')
@@ -97,22 +99,22 @@ def parse_activity(
         "name": name[: wire.ACTIVITY_NAME_MAX],
         "type": 0,
     } | activity
-    if times := result.get("timestamps"):
-        result["timestamps"] = {key: to_milliseconds(value, now_ms) for key, value in times.items()}
+    if timestamps := result.get("timestamps"):
+        result["timestamps"] = {key: to_milliseconds(value, now_ms) for key, value in timestamps.items()}
     if buttons := result.pop("buttons", None):
         result["buttons"] = [button["label"] for button in buttons]
         result["metadata"] = {"button_urls": [button["url"] for button in buttons]}
-    if flags := _flags(result):
+    if flags := _activity_flags(result):
         result["flags"] = flags
     return {key: value for key, value in result.items() if value not in ({}, [])}
 
 
 def to_milliseconds(value: int, now_ms: int) -> int:
     """Convert a timestamp in seconds or milliseconds to milliseconds."""
-    return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGITS else value
+    return value * 1000 if len(str(value)) <= len(str(now_ms)) - SECONDS_DIGIT_DIFFERENCE else value
 
 
-def _flags(activity: dict[str, Any]) -> int:
+def _activity_flags(activity: dict[str, Any]) -> int:
     secrets = activity.get("secrets", {})
     flags = int(ActivityFlags.INSTANCE) if activity.get("instance") else 0
     flags |= int(ActivityFlags.JOIN) if "join" in secrets else 0
@@ -128,45 +130,49 @@ class Owner(Protocol):
 
 
 class ActivityKey(NamedTuple):
-    """Key of an activity; there is one activity per process of an application."""
+    """Key of an activity. Each process of an application has at most one activity."""
 
     application_id: str
     pid: int
 
 
 class Activities:
-    """The activities of the games on this machine."""
+    """The activities that games on this machine have set, in the order in which they were set."""
 
-    def __init__(self, changed: Callable[[], None], clock: Clock) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], None], clock: Clock) -> None:
+        self._on_change = on_change
         self._activities: dict[ActivityKey, tuple[Owner, dict[str, Any]]] = {}
         self.clock = clock
 
-    def newest_first(self) -> list[dict[str, Any]]:
+    def list_newest_first(self) -> list[dict[str, Any]]:
         """Return all activities, newest first."""
         return [activity for _, activity in reversed(self._activities.values())]
 
     def find(self, application_id: str, pid: int | None = None) -> dict[str, Any] | None:
         """Return the newest activity of an application, or of one of its processes; None if there is none."""
-        found = None
+        newest = None
         for key, (_, activity) in self._activities.items():
             if key.application_id == application_id and pid in (None, key.pid):
-                found = activity
-        return found
+                newest = activity
+        return newest
 
     def put(self, owner: Owner, pid: int, activity: dict[str, Any] | None) -> None:
         """Set the activity of a process, or remove it with None."""
         key = ActivityKey(owner.application_id, pid)
-        before = self._activities.pop(key, None)
+        previous = self._activities.pop(key, None)
         if activity is not None:
             self._activities[key] = (owner, activity)
-        if activity is not None or before is not None:
-            self._changed()
+        if activity is not None or previous is not None:
+            self._on_change()
 
     def remove(self, owner: Owner, pid: int | None = None) -> None:
         """Remove the activities of a connection, or those of one of its processes."""
-        gone = [key for key, (setter, _) in self._activities.items() if setter is owner and pid in (None, key.pid)]
-        for key in gone:
+        removed_keys = [
+            key
+            for key, (activity_owner, _) in self._activities.items()
+            if activity_owner is owner and pid in (None, key.pid)
+        ]
+        for key in removed_keys:
             del self._activities[key]
-        if gone:
-            self._changed()
+        if removed_keys:
+            self._on_change()

@@ -11,72 +11,76 @@ from typing import Final, NamedTuple
 from hubbub.protocol import rpc
 
 DIRECTORY_VARIABLES: Final = ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP")
-SOCKET_NAMES: Final = (rpc.SOCKET_PREFIX, rpc.COMPATIBLE_SOCKET_PREFIX)
-"""Socket name prefixes: the one that this SDK uses, and the one that unmodified libraries use."""
+SOCKET_PREFIXES: Final = (rpc.SOCKET_PREFIX, rpc.COMPATIBLE_SOCKET_PREFIX)
+"""Prefixes of the socket names: the one that this SDK uses, and the one that unmodified libraries use."""
 PROBE_TIMEOUT_SECONDS: Final = 1.0
 BACKLOG: Final = 64
 
 
 class AddressUnavailable(Exception):
-    """Raised when there is no free address to listen on."""
+    """Raised when there is no directory or index that the agent can listen on."""
 
 
-class Address(NamedTuple):
+class ListeningSocket(NamedTuple):
     """A listening socket and its path."""
 
     path: Path
     socket: socket.socket
 
 
-def directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
+def find_socket_directories(environ: Mapping[str, str] = os.environ) -> list[Path]:
     """Return the writable directories in which games look for the socket, in their order.
 
-    The first one follows the public rule. Some games also look in the user's runtime directory if no variable names it.
-    Raises `Taken` if there is none."""
+    The first directory is the one named by the first variable of `DIRECTORY_VARIABLES` that is set, or /tmp. Some games
+    also look in the user's runtime directory if XDG_RUNTIME_DIR is not set. Raises `AddressUnavailable` if none of these
+    is a writable directory."""
     first = next((Path(environ[name]) for name in DIRECTORY_VARIABLES if environ.get(name)), Path("/tmp"))
-    found = [first]
+    candidates = [first]
     if sys.platform == "linux" and not environ.get(DIRECTORY_VARIABLES[0]):
-        found.append(Path(f"/run/user/{os.getuid()}"))
-    existing: list[Path] = []
-    for each in found:
-        if each.is_dir() and os.access(each, os.W_OK) and all(not each.samefile(other) for other in existing):
-            existing.append(each)
-    if not existing:
+        candidates.append(Path(f"/run/user/{os.getuid()}"))
+    writable: list[Path] = []
+    for candidate in candidates:
+        if candidate.is_dir() and os.access(candidate, os.W_OK) and not any(map(candidate.samefile, writable)):
+            writable.append(candidate)
+    if not writable:
         raise AddressUnavailable(
             f"Cannot create a socket: {first} is not a writable directory. Set XDG_RUNTIME_DIR to one that is"
         )
-    return existing
+    return writable
 
 
-def claim(folders: Sequence[Path], index: int | None = None) -> list[Address]:
-    """Listen at the lowest index that is free under every name and in every folder.
+def claim(directories: Sequence[Path], index: int | None = None) -> list[ListeningSocket]:
+    """Listen at the lowest index that is free with every prefix and in every directory.
 
-    All games then find the same agent. Raises `Taken` if no index is free."""
-    wanted = rpc.SOCKET_INDEXES if index is None else (index,)
-    for number in wanted:
-        claimed = _claim_all([folder / f"{name}-ipc-{number}" for folder in folders for name in SOCKET_NAMES])
+    All games then find the same agent. Raises `AddressUnavailable` if no index is free."""
+    indexes = rpc.SOCKET_INDEXES if index is None else (index,)
+    for socket_index in indexes:
+        claimed = _claim_all(
+            [directory / f"{prefix}-ipc-{socket_index}" for directory in directories for prefix in SOCKET_PREFIXES]
+        )
         if claimed is not None:
             return claimed
-    indexes = (
+    subject = (
         f"Index {index} is" if index is not None else f"Indexes {rpc.SOCKET_INDEXES[0]} to {rpc.SOCKET_INDEXES[-1]} are"
     )
     raise AddressUnavailable(
-        f"{indexes} in use in {', '.join(map(str, folders))}. Stop the other agent or chat client first"
+        f"{subject} in use in {', '.join(map(str, directories))}. Stop the other agent or chat client first"
     )
 
 
-def _claim_all(paths: list[Path]) -> list[Address] | None:
-    claimed: list[Address] = []
+def _claim_all(paths: list[Path]) -> list[ListeningSocket] | None:
+    claimed: list[ListeningSocket] = []
     for path in paths:
-        listening = _listen(path)
-        if listening is None:
+        listener = _listen(path)
+        if listener is None:
             release(claimed)
             return None
-        claimed.append(Address(path, listening))
+        claimed.append(ListeningSocket(path, listener))
     return claimed
 
 
 def _listen(path: Path) -> socket.socket | None:
+    """Return a socket that listens at a path; None if the path is in use or not writable."""
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         if path.exists() or path.is_symlink():
@@ -85,11 +89,11 @@ def _listen(path: Path) -> socket.socket | None:
             # No process listens on this socket: its program was killed.
             path.unlink()
         # Create the socket with restricted permissions, so that other users cannot connect before chmod.
-        before = os.umask(0o177)
+        previous_umask = os.umask(0o177)
         try:
             listener.bind(str(path))
         finally:
-            os.umask(before)
+            os.umask(previous_umask)
         path.chmod(0o600)
         listener.listen(BACKLOG)
         listener.setblocking(False)
@@ -112,8 +116,8 @@ def _is_listening(path: Path) -> bool:
         return True
 
 
-def release(addresses: Sequence[Address]) -> None:
-    """Close the sockets and delete their files."""
-    for address in addresses:
-        address.socket.close()
-        address.path.unlink(missing_ok=True)
+def release(listening_sockets: Sequence[ListeningSocket]) -> None:
+    """Close sockets of `claim` and delete their files."""
+    for listening_socket in listening_sockets:
+        listening_socket.socket.close()
+        listening_socket.path.unlink(missing_ok=True)

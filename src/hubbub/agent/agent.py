@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from hubbub.agent import commands
 from hubbub.agent.account import Account
-from hubbub.agent.addresses import Address
+from hubbub.agent.addresses import ListeningSocket
 from hubbub.agent.connections import Application, ProgramConnection, Transport
 from hubbub.agent.consent import Consent
 from hubbub.agent.context import AgentContext
-from hubbub.agent.events import Events
+from hubbub.agent.events import EventForwarder
 from hubbub.agent.ipc import ConnectionClosed, IpcServer
 from hubbub.agent.throttle import Throttle
 from hubbub.agent.websocket import WebSocketServer
@@ -33,24 +33,29 @@ class Agent:
         self,
         account: Account,
         consent: Consent,
-        opener: Callable[[str], Any],
+        open_url: Callable[[str], Any],
         *,
-        addresses: Sequence[Address] = (),
+        listening_sockets: Sequence[ListeningSocket] = (),
         websocket_ports: Sequence[int] = (),
         clock: Clock = machine_ms,
         activity_window_seconds: float = rpc.ACTIVITY_UPDATES_WINDOW_SECONDS,
         handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
         self.account = account
-        self.context: Final = AgentContext(account, consent, opener, clock)
+        self.context: Final = AgentContext(account, consent, open_url, clock)
         self._activity_window_seconds = activity_window_seconds
-        account.listeners.append(Events(self.context).handle)
+        account.listeners.append(EventForwarder(self.context).handle)
         self._ipc = IpcServer(
-            addresses, self.accept, self.remove_connection, handshake_timeout_seconds=handshake_timeout_seconds
+            listening_sockets,
+            self.accept_handshake,
+            self.remove_connection,
+            handshake_timeout_seconds=handshake_timeout_seconds,
         )
         self._websockets: WebSocketServer | None = None
         if websocket_ports:
-            self._websockets = WebSocketServer(self.accept, self.remove_connection, account.web_url, websocket_ports)
+            self._websockets = WebSocketServer(
+                self.accept_handshake, self.remove_connection, account.web_url, websocket_ports
+            )
 
     async def start(self) -> None:
         """Sign in, then start to listen, so that the state is complete when a program connects."""
@@ -74,7 +79,7 @@ class Agent:
 
     # Connections
 
-    async def accept(
+    async def accept_handshake(
         self,
         transport: Transport,
         handshake: dict[str, Any],
@@ -83,7 +88,7 @@ class Agent:
         origin: str | None,
         scopes: frozenset[str],
     ) -> ProgramConnection:
-        """Accept the handshake of a program and send READY; raise `ipc.Closed` to reject it."""
+        """Accept the handshake of a program and send READY; raise `ConnectionClosed` to reject it."""
         if str(handshake.get("v")) != str(rpc.VERSION):
             raise ConnectionClosed(CloseCode.INVALID_VERSION, "Invalid Version")
         application = await self.fetch_application(str(handshake.get("client_id") or ""))
@@ -98,7 +103,9 @@ class Agent:
         connection.activity_throttle = Throttle(
             rpc.ACTIVITY_UPDATES_MAX, self._activity_window_seconds, lambda: self.context.publish_activities(connection)
         )
-        connection.dispatch("READY", {"v": rpc.VERSION, "config": self._config(), "user": self.context.user_view()})
+        connection.dispatch(
+            "READY", {"v": rpc.VERSION, "config": self._ready_config(), "user": self.context.user_view()}
+        )
         self.context.connections.append(connection)
         connection.start(self.run_command)
         self.context.voice.restore(connection)
@@ -111,10 +118,10 @@ class Agent:
         self.context.remove_connection(connection)
 
     async def fetch_application(self, client_id: str) -> Application:
-        """Fetch an application by client ID; raise `ipc.Closed` if it does not exist."""
-        unknown = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
+        """Fetch an application by client ID; raise `ConnectionClosed` if it does not exist."""
+        invalid_client_id = ConnectionClosed(CloseCode.INVALID_CLIENT_ID, rpc.INVALID_CLIENT_ID_MESSAGE)
         if not client_id.isascii() or not client_id.isdecimal() or len(client_id) > 20:
-            raise unknown
+            raise invalid_client_id
         try:
             payload = await self.account.request(
                 "GET", "/applications/{application_id}/rpc", application_id=client_id, anonymous=True
@@ -122,7 +129,7 @@ class Agent:
         except ApiError as error:
             if error.status >= 500:
                 raise ConnectionClosed(CloseCode.ABNORMAL, "The platform returned a server error") from None
-            raise unknown from None
+            raise invalid_client_id from None
         except RpcError as error:
             raise ConnectionClosed(CloseCode.ABNORMAL, error.message) from None
         return Application(
@@ -134,7 +141,7 @@ class Agent:
             activity_types=frozenset(payload["activity_types"]),
         )
 
-    def _config(self) -> dict[str, str]:
+    def _ready_config(self) -> dict[str, str]:
         host = self.account.web_url.partition("://")[2]
         return {"cdn_host": f"{host}/cdn", "api_endpoint": f"//{host}/api", "environment": "production"}
 
@@ -142,11 +149,11 @@ class Agent:
 
     async def run_command(self, connection: ProgramConnection, request: rpc.Request) -> Any:
         """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
-        needs = rpc_scopes.COMMANDS.get(request.cmd)
-        if needs is None:
+        required = rpc_scopes.COMMANDS.get(request.cmd)
+        if required is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc_scopes.allows(needs, connection.transport_scopes):
+        if not rpc_scopes.allows(required, connection.transport_scopes):
             await commands.recheck_token(self.context, connection)
-            commands.require(rpc_scopes.allows(needs, connection.scopes))
+            commands.require_allowed(rpc_scopes.allows(required, connection.scopes))
         handler = commands.HANDLERS[request.cmd]
         return await handler(self.context, connection, request)

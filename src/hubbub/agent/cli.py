@@ -83,12 +83,12 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
         login.store_token(url, None, tokens_path)
         return 0
     index = parse_index(arguments.ipc_index or environ.get(INDEX_VARIABLE))
-    token = login.read_given_token(arguments.token_file, environ)
-    token_was_given = token is not None
+    token = login.read_provided_token(arguments.token_file, environ)
+    is_token_provided = token is not None
     token = token or login.load_token(url, tokens_path)
-    interactive = sys.stdin is not None and sys.stdin.isatty()
+    is_interactive = sys.stdin is not None and sys.stdin.isatty()
     if token is None:
-        if not interactive:
+        if not is_interactive:
             raise SettingError(
                 "token", f"set --token-file or {login.TOKEN_VARIABLE}, or run the command in a terminal to sign in"
             )
@@ -96,43 +96,43 @@ async def run(arguments: argparse.Namespace, environ: Mapping[str, str]) -> int:
         login.store_token(url, token, tokens_path)
     account = Account(url, token, status=arguments.status)
     try:
-        await _serve(arguments, account, index, interactive)
+        await _serve(arguments, account, index, is_interactive)
     except SignedOut:
-        if not token_was_given:
+        if not is_token_provided:
             login.store_token(url, None, tokens_path)
         raise
     return 0
 
 
-async def _serve(arguments: argparse.Namespace, account: Account, index: int | None, interactive: bool) -> None:
+async def _serve(arguments: argparse.Namespace, account: Account, index: int | None, is_interactive: bool) -> None:
     terminal = Terminal()
-    claimed = addresses.claim(addresses.directories(), index)
+    listening_sockets = addresses.claim(addresses.find_socket_directories(), index)
     agent = Agent(
         account,
-        _consent(arguments.consent, terminal, interactive),
+        _new_consent(arguments.consent, terminal, is_interactive),
         _open_browser,
-        addresses=claimed,
+        listening_sockets=listening_sockets,
         websocket_ports=rpc.WEBSOCKET_PORTS if arguments.websocket else (),
     )
-    stopping = asyncio.Event()
+    stop_requested = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopping.set)
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stop_requested.set)
     try:
         await agent.start()
         print(f"Signed in as {account.state.user.get('username')} at {account.web_url}", flush=True)
-        print("Listening at " + ", ".join(str(address.path) for address in claimed), flush=True)
+        print("Listening at " + ", ".join(str(socket.path) for socket in listening_sockets), flush=True)
         if agent.websocket_port is not None:
             print(f"Listening at ws://127.0.0.1:{agent.websocket_port}", flush=True)
-        waiting: list[asyncio.Task[Any]] = [
-            asyncio.create_task(stopping.wait()),
+        tasks: list[asyncio.Task[Any]] = [
+            asyncio.create_task(stop_requested.wait()),
             asyncio.create_task(account.session_ended.wait()),
         ]
-        if interactive:
+        if is_interactive:
             terminal.start()
-            waiting.append(asyncio.create_task(terminal.serve(agent.context)))
-        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-        for task in waiting:
+            tasks.append(asyncio.create_task(terminal.serve(agent.context)))
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in tasks:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await task
@@ -142,10 +142,10 @@ async def _serve(arguments: argparse.Namespace, account: Account, index: int | N
         await agent.stop()
 
 
-def _consent(mode: str, terminal: Terminal, interactive: bool) -> Consent:
+def _new_consent(mode: str, terminal: Terminal, is_interactive: bool) -> Consent:
     if mode in ("always", "never"):
         return FixedConsent(mode == "always")
-    if mode == "ask" and interactive:
+    if mode == "ask" and is_interactive:
         return TerminalConsent(terminal.ask, terminal.write_line)
     return BrowserConsent(_open_browser)
 

@@ -33,7 +33,7 @@ class Transport(Protocol):
 
 
 class Application(NamedTuple):
-    """The application of a program."""
+    """The application that a program belongs to."""
 
     id: str
     name: str
@@ -48,12 +48,12 @@ class Subscription(NamedTuple):
     """A subscription of a program to an event."""
 
     event: str
-    about: str | None
-    """ID of the guild, channel or lobby; None for all."""
+    subscribed_id: str | None
+    """ID of the guild, channel or lobby whose events are sent; None for the events of all."""
 
 
 class ProgramConnection:
-    """The connection of a program."""
+    """The connection of one program."""
 
     def __init__(
         self, transport: Transport, application: Application, *, pid: int | None = None, scopes: frozenset[str]
@@ -63,7 +63,7 @@ class ProgramConnection:
         self.pid = pid
         """Process ID of the program; None if the system does not provide it."""
         self.transport_scopes = scopes
-        """Scopes of the transport, without a token."""
+        """Scopes that the connection has by its transport, without a token."""
         self.token_scopes: frozenset[str] = frozenset()
         """Scopes of the token; empty before AUTHENTICATE."""
         self.token: str | None = None
@@ -76,7 +76,6 @@ class ProgramConnection:
         self.pending_activities: dict[int, dict[str, Any] | None] = {}
         """Activities by process ID that are set but not published yet."""
         self.is_closed = False
-        """Whether the connection is closed."""
         self._queue: asyncio.Queue[rpc.Request] = asyncio.Queue(QUEUED_REQUESTS_MAX)
         self._worker: asyncio.Task[None] | None = None
 
@@ -96,11 +95,11 @@ class ProgramConnection:
         return PseudoScope.AUTHENTICATED in self.token_scopes
 
     def start(self, handler: Callable[["ProgramConnection", rpc.Request], Awaitable[Any]]) -> None:
-        """Start to process commands with `handler`."""
+        """Start processing commands with `handler`, which returns the data of the response."""
         self._worker = asyncio.get_running_loop().create_task(self._run_commands(handler))
 
     async def stop(self) -> None:
-        """Cancel the running command after the connection closed."""
+        """Mark the connection as closed and cancel its running command."""
         self.is_closed = True
         if self.activity_throttle is not None:
             self.activity_throttle.cancel()

@@ -9,33 +9,30 @@ from hubbub.sdk.daemon_threads import run_in_daemon_thread
 from hubbub.sdk.loopback import LoopbackServer
 
 RESPONSE_TIMEOUT_SECONDS: Final = 300.0
-"""Maximum time for the user to respond."""
+"""Maximum time for the user to respond to a consent request."""
 
 
 class ConsentRequest(NamedTuple):
     """A request of an application for access to the user's account."""
 
-    application: str
-    """Name of the application."""
+    application_name: str
     user_name: str
-    """Name of the user."""
-    scopes: list[str]
-    """Descriptions of the requested scopes."""
-    url: str
+    scope_descriptions: list[str]
+    consent_url: str
     """URL of the platform's consent page."""
-    fields: dict[str, str]
+    query: dict[str, str]
     """Query parameters of the consent page."""
 
 
 class ConsentResponse(NamedTuple):
-    """The decision of the user."""
+    """The user's decision on a consent request."""
 
     granted: bool
     """Whether the user agreed."""
     redirect_query: dict[str, str] | None = None
     """Query parameters of the redirect if the user decided on the platform's consent page; None otherwise."""
     redirect_uri: str | None = None
-    """Redirect URI of the consent page; None without it."""
+    """Redirect URI that was passed to the consent page; None if the user decided elsewhere."""
 
 
 DENIED: Final = ConsentResponse(granted=False)
@@ -44,7 +41,7 @@ DENIED: Final = ConsentResponse(granted=False)
 class Consent(Protocol):
     """Interface for asking the user for consent."""
 
-    async def ask(self, question: ConsentRequest) -> ConsentResponse:
+    async def ask(self, request: ConsentRequest) -> ConsentResponse:
         """Ask the user for consent and return the decision."""
 
 
@@ -52,27 +49,27 @@ class FixedConsent:
     """Consent with a fixed decision, for rehearsals and unattended machines."""
 
     def __init__(self, granted: bool) -> None:
-        self._answer = ConsentResponse(granted)
+        self._response = ConsentResponse(granted)
 
-    async def ask(self, question: ConsentRequest) -> ConsentResponse:
+    async def ask(self, request: ConsentRequest) -> ConsentResponse:
         """Return the fixed decision."""
-        return self._answer
+        return self._response
 
 
 class TerminalConsent:
-    """Consent on the terminal, by a yes/no question."""
+    """Consent by a yes/no question on the terminal."""
 
     def __init__(self, ask: Callable[[str], Awaitable[str]], write_line: Callable[[str], Any] = print) -> None:
         self._ask = ask
-        self._write = write_line
+        self._write_line = write_line
         self._lock = asyncio.Lock()
 
-    async def ask(self, question: ConsentRequest) -> ConsentResponse:
-        """Ask one question at a time; any answer but yes denies, and so does a timeout."""
+    async def ask(self, request: ConsentRequest) -> ConsentResponse:
+        """Ask the user on the terminal, one request at a time. Any answer other than yes, and a timeout, deny the request."""
         async with self._lock:
-            self._write(f"{question.application} requests access to the account {question.user_name}:")
-            for description in question.scopes:
-                self._write(f"  - {description}")
+            self._write_line(f"{request.application_name} requests access to the account {request.user_name}:")
+            for description in request.scope_descriptions:
+                self._write_line(f"  - {description}")
             try:
                 async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
                     answer = await self._ask("Allow? [y/N] ")
@@ -84,14 +81,14 @@ class TerminalConsent:
 class BrowserConsent:
     """Consent in the browser, on the platform's consent page."""
 
-    def __init__(self, opener: Callable[[str], Any]) -> None:
-        self._opener = opener
+    def __init__(self, open_url: Callable[[str], Any]) -> None:
+        self._open_url = open_url
 
-    async def ask(self, question: ConsentRequest) -> ConsentResponse:
+    async def ask(self, request: ConsentRequest) -> ConsentResponse:
         """Open the consent page and wait for its redirect; the application must allow loopback redirects."""
         async with LoopbackServer() as loopback:
-            fields = question.fields | {"redirect_uri": loopback.redirect_uri}
-            await run_in_daemon_thread(self._opener, f"{question.url}?{urlencode(fields)}")
+            query = request.query | {"redirect_uri": loopback.redirect_uri}
+            await run_in_daemon_thread(self._open_url, f"{request.consent_url}?{urlencode(query)}")
             try:
                 async with asyncio.timeout(RESPONSE_TIMEOUT_SECONDS):
                     redirect_query = await loopback.redirect_query

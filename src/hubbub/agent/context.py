@@ -1,4 +1,4 @@
-"""State shared by the commands and events of an agent: the account, its connections, activities and voice settings."""
+"""State of an agent that command handlers and events share: account, connections, activities and voice settings."""
 
 import asyncio
 import logging
@@ -28,31 +28,31 @@ USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar"
 class AgentContext:
     """The shared state of an agent."""
 
-    def __init__(self, account: Account, consent: Consent, opener: Callable[[str], Any], clock: Clock) -> None:
+    def __init__(self, account: Account, consent: Consent, open_url: Callable[[str], Any], clock: Clock) -> None:
         self.account = account
         self.consent = consent
-        self._opener = opener
+        self._open_url = open_url
         self.connections: Final[list[ProgramConnection]] = []
         self.activities: Final = Activities(account.publish_presence, clock)
-        account.activities = self.activities.newest_first
-        self.voice: Final = VoiceSettings(self._voice_changed)
+        account.get_activities = self.activities.list_newest_first
+        self.voice: Final = VoiceSettings(self._on_voice_settings_changed)
         self.join_requests: Final[set[tuple[str, str]]] = set()
         """Pending join requests, as pairs of application ID and user ID."""
         self.invites: Final[dict[str, dict[str, Any]]] = {}
         """Received activity invites by message ID, which the user may accept."""
-        self.launcher: Final = GameLauncher(self._is_connected, self._publish_join)
-        self._watches: dict[tuple[ProgramConnection, int], ProcessWatch] = {}
+        self.launcher: Final = GameLauncher(self._is_connected, self._publish_activity_join)
+        self._process_watches: dict[tuple[ProgramConnection, int], ProcessWatch] = {}
         self._voice_tasks: set[asyncio.Task[None]] = set()
 
     def user_view(self) -> dict[str, Any]:
         """Build the user object of READY for the signed-in user."""
-        me = self.account.state.user
-        view = {name: me.get(name) for name in USER_FIELDS}
-        return view | {"bot": False, "flags": me.get("flags", 0), "premium_type": me.get("premium_type") or 0}
+        user = self.account.state.user
+        view = {name: user.get(name) for name in USER_FIELDS}
+        return view | {"bot": False, "flags": user.get("flags", 0), "premium_type": user.get("premium_type") or 0}
 
     async def open_page(self, path: str) -> None:
         """Open a page of the platform in the user's browser."""
-        await run_in_daemon_thread(self._opener, f"{self.account.web_url}{path}")
+        await run_in_daemon_thread(self._open_url, f"{self.account.web_url}{path}")
 
     # Activities
 
@@ -60,8 +60,9 @@ class AgentContext:
         """Set the activity of a process, within the rate limit of its connection."""
         connection.pending_activities.pop(pid, None)
         connection.pending_activities[pid] = activity
-        if activity is not None and (connection, pid) not in self._watches:
-            self._watches[connection, pid] = ProcessWatch(pid, lambda: self._process_ended(connection, pid))
+        if activity is not None and (connection, pid) not in self._process_watches:
+            self._process_watches[connection, pid] = ProcessWatch(pid, lambda: self._on_process_end(connection, pid))
+        # `Agent.accept_handshake` sets the throttle of every connection.
         assert connection.activity_throttle is not None
         connection.activity_throttle.call()
 
@@ -74,20 +75,25 @@ class AgentContext:
     def remove_connection(self, connection: ProgramConnection) -> None:
         """Remove everything that a closed connection set."""
         self.activities.remove(connection)
-        for key in [key for key in self._watches if key[0] is connection]:
-            self._watches.pop(key).cancel()
+        for key in [key for key in self._process_watches if key[0] is connection]:
+            self._process_watches.pop(key).cancel()
         self.voice.release(connection)
 
-    def _process_ended(self, connection: ProgramConnection, pid: int) -> None:
-        self._watches.pop((connection, pid), None)
+    def _on_process_end(self, connection: ProgramConnection, pid: int) -> None:
+        self._process_watches.pop((connection, pid), None)
         connection.pending_activities.pop(pid, None)
         self.activities.remove(connection, pid)
 
     # Events
 
-    def publish(self, event: str, data: Any, *, about: str | None = None, application_id: str | None = None) -> int:
-        """Send an event to the connections that subscribed to it and have its scope; return how many there are."""
-        matching = {Subscription(event, None), Subscription(event, about)}
+    def publish(
+        self, event: str, data: Any, *, subscribed_id: str | None = None, application_id: str | None = None
+    ) -> int:
+        """Send an event to the connections that subscribed to it and have its scope; return their number.
+
+        `subscribed_id` is the guild or channel of the event: connections that subscribed to all of them receive it, too.
+        `application_id` restricts the event to the programs of one application."""
+        matching = {Subscription(event, None), Subscription(event, subscribed_id)}
         count = 0
         for connection in list(self.connections):
             if application_id is not None and connection.application_id != application_id:
@@ -99,24 +105,26 @@ class AgentContext:
                 count += 1
         return count
 
-    async def join(self, application_id: str, secret: str) -> bool:
+    async def join_game(self, application_id: str, secret: str) -> bool:
         """Send a join secret to a game, launching it if needed; return False if it neither runs nor can be launched."""
         data = {"secret": secret, "application_id": application_id}
-        return bool(self._publish_join(application_id, data)) or await self.launcher.join(application_id, data)
+        return bool(self._publish_activity_join(application_id, data)) or await self.launcher.join_game(
+            application_id, data
+        )
 
-    def _publish_join(self, application_id: str, data: Any) -> int:
+    def _publish_activity_join(self, application_id: str, data: Any) -> int:
         return self.publish("ACTIVITY_JOIN", data, application_id=application_id)
 
     def _is_connected(self, application_id: str) -> bool:
         return any(connection.application_id == application_id for connection in self.connections)
 
     async def request_authorization(self, application_id: str) -> int:
-        """Ask a game to start the authorization, unless it is linked; return how many programs were notified."""
-        if application_id in await self.linked_games():
+        """Ask a game to start the authorization, unless it is linked; return the number of notified programs."""
+        if application_id in await self.list_linked_games():
             return 0
         return self.publish("AUTHORIZE_REQUEST", None, application_id=application_id)
 
-    async def linked_games(self) -> set[str]:
+    async def list_linked_games(self) -> set[str]:
         """Return the IDs of the games that the user authorized for the social layer (spec/sdk.md#6.4)."""
         try:
             grants = await self.account.request("GET", "/oauth2/tokens")
@@ -124,11 +132,11 @@ class AgentContext:
             # The game may then request an authorization that already exists, which the platform handles.
             log.info("Could not list the linked games: %s", error)
             return set()
-        return {each["application"]["id"] for each in grants if not SOCIAL_LAYER_SCOPES.isdisjoint(each["scopes"])}
+        return {grant["application"]["id"] for grant in grants if not SOCIAL_LAYER_SCOPES.isdisjoint(grant["scopes"])}
 
     # Voice
 
-    def _voice_changed(self, changed: dict[str, Any]) -> None:
+    def _on_voice_settings_changed(self, changed: dict[str, Any]) -> None:
         settings = self.voice.settings()
         self.publish("VOICE_SETTINGS_UPDATE", settings)
         self.publish("VOICE_SETTINGS_UPDATE_2", settings)
@@ -140,13 +148,15 @@ class AgentContext:
 
     async def _send_voice_state(self, channel: dict[str, Any]) -> None:
         try:
-            await self.join_voice(channel)
+            await self.set_voice_channel(channel)
         except RpcError:
-            # Without a session the user is not in a voice channel.
+            # There is no gateway session, so there is no voice state to update.
             return
 
-    async def join_voice(self, channel: dict[str, Any] | None, guild_id: str | None = None) -> None:
-        """Join a voice channel, or leave it with None, with the mute and deaf settings of the user."""
+    async def set_voice_channel(self, channel: dict[str, Any] | None, guild_id: str | None = None) -> None:
+        """Move the user to a voice channel, or disconnect the user if `channel` is None.
+
+        `guild_id` is needed only to disconnect. The user's mute and deaf settings are applied."""
         settings = self.voice.settings()
         await self.account.send(
             GatewayOpcode.VOICE_STATE_UPDATE,

@@ -4,25 +4,26 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from hubbub.agent import views
-from hubbub.agent.commands.authorization import close_revoked
+from hubbub.agent.commands.authorization import close_revoked_connection
 from hubbub.agent.context import AgentContext
-from hubbub.protocol.enums import ActivityActionType
+from hubbub.protocol.enums import ActivityActionType, ChannelType
 
-PRIVATE_CHANNEL_TYPES: Final = (1, 3)
-"""Types of private channels, in which every message notifies the user."""
+PRIVATE_CHANNEL_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM)
+"""Types of channels in which every message notifies the user."""
 
 
-class Events:
+class EventForwarder:
     """Receives gateway events and sends RPC events to the subscribed programs."""
 
     def __init__(self, context: AgentContext) -> None:
         self._context = context
         self._voice_states: dict[tuple[str, str], dict[str, Any]] = {}
-        self._connection_state = "DISCONNECTED"
         self._hostname: str | None = None
 
     def handle(self, event: str, data: Any) -> None:
-        """Handle a gateway event; the state is already updated."""
+        """Send the RPC events that correspond to a gateway event, which `SessionState` must already include.
+
+        `Account` also reports its own event `_VOICE_CHANNEL_SELECT`, which the gateway does not have."""
         handler = getattr(self, f"_on_{event.lower().lstrip('_')}", None)
         if handler is not None:
             handler(data)
@@ -43,28 +44,28 @@ class Events:
     def _on_relationship_remove(self, data: Any) -> None:
         state = self._context.account.state
         user = state.users.get(data["id"]) or {"id": data["id"]}
-        gone = {"type": 0, "user": views.user(user), "presence": {"status": "offline", "activity": None}}
-        self._context.publish("RELATIONSHIP_UPDATE", gone)
+        removed_view = {"type": 0, "user": views.user(user), "presence": {"status": "offline", "activity": None}}
+        self._context.publish("RELATIONSHIP_UPDATE", removed_view)
 
     def _on_presence_update(self, data: Any) -> None:
         if not data.get("guild_id"):
             self._publish_relationship(data["user"]["id"])
 
     def _publish_relationship(self, user_id: str) -> None:
-        known = self._context.account.state.relationships.get(user_id)
-        if known is not None:
-            self._context.publish("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, known))
+        relationship = self._context.account.state.relationships.get(user_id)
+        if relationship is not None:
+            self._context.publish("RELATIONSHIP_UPDATE", views.relationship(self._context.account.state, relationship))
 
     def _on_guild_member_update(self, data: Any) -> None:
         state = self._context.account.state
         if data["user"]["id"] == state.user_id:
             view = views.member(state, data["guild_id"])
-            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, about=data["guild_id"])
+            self._context.publish("CURRENT_GUILD_MEMBER_UPDATE", view, subscribed_id=data["guild_id"])
 
     def _on_oauth2_token_revoke(self, data: Any) -> None:
         for connection in list(self._context.connections):
             if connection.application_id == data["application_id"] and connection.is_authenticated:
-                close_revoked(connection)
+                close_revoked_connection(connection)
 
     # Guilds
 
@@ -80,7 +81,7 @@ class Events:
         guild = self._context.account.state.guilds.get(data["id"])
         if guild is not None:
             view = {"guild": views.guild(self._context.account.web_url, guild), "online": 0}
-            self._context.publish("GUILD_STATUS", view, about=data["id"])
+            self._context.publish("GUILD_STATUS", view, subscribed_id=data["id"])
 
     def _on_channel_create(self, data: Any) -> None:
         view = {"id": data["id"], "name": data.get("name") or "", "type": data["type"]}
@@ -94,16 +95,15 @@ class Events:
             "VOICE_CHANNEL_SELECT", {"channel_id": channel.get("id"), "guild_id": channel.get("guild_id")}
         )
         self._hostname = None
-        self._set_connection_state("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
+        self._publish_connection_status("AWAITING_ENDPOINT" if channel else "DISCONNECTED")
 
     def _on_voice_server_update(self, data: Any) -> None:
         endpoint = data.get("endpoint")
         self._hostname = urlsplit(f"//{endpoint}").hostname if endpoint else None
         # The agent transmits no audio, so the connection stays in this state.
-        self._set_connection_state("AWAITING_ENDPOINT")
+        self._publish_connection_status("AWAITING_ENDPOINT")
 
-    def _set_connection_state(self, state: str) -> None:
-        self._connection_state = state
+    def _publish_connection_status(self, state: str) -> None:
         status: dict[str, Any] = {
             "state": state,
             "hostname": self._hostname,
@@ -115,69 +115,71 @@ class Events:
 
     def _on_voice_state_update(self, data: Any) -> None:
         key = (str(data.get("guild_id") or ""), data["user_id"])
-        before, after = self._voice_states.pop(key, None), data if data.get("channel_id") else None
-        if after is not None:
-            self._voice_states[key] = after
-        left = before is not None and (after is None or before["channel_id"] != after["channel_id"])
-        if left and before is not None:
-            self._publish_voice_state("VOICE_STATE_DELETE", before)
-        if after is not None:
+        previous, current = self._voice_states.pop(key, None), data if data.get("channel_id") else None
+        if current is not None:
+            self._voice_states[key] = current
+        has_left = previous is not None and (current is None or previous["channel_id"] != current["channel_id"])
+        if has_left and previous is not None:
+            self._publish_voice_state("VOICE_STATE_DELETE", previous)
+        if current is not None:
             self._publish_voice_state(
-                "VOICE_STATE_UPDATE" if before is not None and not left else "VOICE_STATE_CREATE", after
+                "VOICE_STATE_UPDATE" if previous is not None and not has_left else "VOICE_STATE_CREATE", current
             )
 
     def _publish_voice_state(self, event: str, voice_state: dict[str, Any]) -> None:
         view = views.voice_state(self._context.account.state, self._context.voice, voice_state)
-        self._context.publish(event, view, about=voice_state["channel_id"])
+        self._context.publish(event, view, subscribed_id=voice_state["channel_id"])
 
     # Messages
 
     def _on_message_create(self, data: Any) -> None:
-        self._context.publish("MESSAGE_CREATE", self._message(data), about=data["channel_id"])
+        self._context.publish("MESSAGE_CREATE", self._message_payload(data), subscribed_id=data["channel_id"])
         if data.get("author", {}).get("id") == self._context.account.state.user_id:
             return
         if data.get("activity"):
-            self._receive_invite(data)
+            self._handle_invite(data)
         else:
-            self._notify(data)
+            self._publish_notification(data)
 
     def _on_message_update(self, data: Any) -> None:
-        self._context.publish("MESSAGE_UPDATE", self._message(data), about=data["channel_id"])
+        self._context.publish("MESSAGE_UPDATE", self._message_payload(data), subscribed_id=data["channel_id"])
 
     def _on_message_delete(self, data: Any) -> None:
         self._context.invites.pop(data["id"], None)
         view = {"channel_id": data["channel_id"], "message": {"id": data["id"]}}
-        self._context.publish("MESSAGE_DELETE", view, about=data["channel_id"])
+        self._context.publish("MESSAGE_DELETE", view, subscribed_id=data["channel_id"])
 
-    def _message(self, data: Any) -> dict[str, Any]:
+    def _message_payload(self, data: Any) -> dict[str, Any]:
         return {"channel_id": data["channel_id"], "message": views.message(self._context.account.state, data)}
 
-    def _notify(self, data: Any) -> None:
+    def _publish_notification(self, data: Any) -> None:
         state = self._context.account.state
         if state.is_chat_visible():
             return
         channel = state.channels.get(data["channel_id"], {})
-        mentioned = any(user.get("id") == state.user_id for user in data.get("mentions", []))
-        if channel.get("type") not in PRIVATE_CHANNEL_TYPES and not mentioned and not data.get("mention_everyone"):
+        is_mentioned = any(user.get("id") == state.user_id for user in data.get("mentions", []))
+        if channel.get("type") not in PRIVATE_CHANNEL_TYPES and not is_mentioned and not data.get("mention_everyone"):
             return
-        author = state.name_of(data.get("author", {}))
+        author = state.display_name_of(data.get("author", {}))
         channel_name = "" if channel.get("type") in PRIVATE_CHANNEL_TYPES else f" (#{channel.get('name', '')})"
-        view = self._message(data) | {
+        view = self._message_payload(data) | {
             "icon_url": views.avatar_url(self._context.account.web_url, data.get("author", {})),
             "title": f"{author}{channel_name}",
             "body": data.get("content", ""),
         }
         self._context.publish("NOTIFICATION_CREATE", view)
 
-    def _receive_invite(self, data: Any) -> None:
-        """Store and send an activity invite or a join request."""
+    def _handle_invite(self, data: Any) -> None:
+        """Store an activity invite or join request and publish it to the application's programs."""
         application_id = str((data.get("application") or {}).get("id") or data.get("application_id") or "")
         invite, sender = data["activity"], data["author"]
         is_invite = invite.get("type") == ActivityActionType.JOIN
         if not is_invite and invite.get("type") != ActivityActionType.JOIN_REQUEST:
             return
-        known = self._context.account.state.activity_of(sender["id"], application_id, invite.get("party_id"))
-        activity = known or {
+        current_activity = self._context.account.state.find_activity(
+            sender["id"], application_id, invite.get("party_id")
+        )
+        activity = current_activity or {
             "session_id": invite.get("session_id"),
             "application_id": application_id,
             "party": {"id": invite.get("party_id")},
@@ -192,7 +194,7 @@ class Events:
         if is_invite:
             self._context.invites[data["id"]] = view | {
                 "application_id": application_id,
-                "application": (data.get("application") or {}).get("name", ""),
+                "application_name": (data.get("application") or {}).get("name", ""),
                 "session_id": activity.get("session_id") or invite.get("session_id"),
             }
         else:

@@ -1,4 +1,4 @@
-"""Launching of a game whose invite the user accepted, if it is not running (spec/sdk.md#10.2)."""
+"""Launcher for games that are not running when the user accepts an invite to them (spec/sdk.md#10.2)."""
 
 import asyncio
 import logging
@@ -13,37 +13,38 @@ from hubbub.sdk.launch_entries import LaunchCommand, find_launch
 log = logging.getLogger(__name__)
 
 LAUNCH_TIMEOUT_SECONDS: Final = 60.0
-"""Maximum time for a game to start and subscribe; afterwards its pending join is dropped."""
+"""Maximum time for a game to start and subscribe; afterwards its pending ACTIVITY_JOIN is dropped."""
 
 
 class GameLauncher:
-    """Launches games, and holds their pending join until they subscribe to it."""
+    """Launches games, and holds the ACTIVITY_JOIN event of each until the game subscribes to it."""
 
-    def __init__(self, is_connected: Callable[[str], bool], send: Callable[[str, Any], int]) -> None:
+    def __init__(self, is_connected: Callable[[str], bool], publish_join: Callable[[str, Any], int]) -> None:
+        """`publish_join` returns the number of programs that received the event."""
         self._is_connected = is_connected
-        self._send = send
+        self._publish_join = publish_join
         self.timeout_seconds = LAUNCH_TIMEOUT_SECONDS
         self._pending: dict[str, tuple[Any, asyncio.TimerHandle]] = {}
 
-    async def join(self, application_id: str, data: Any) -> bool:
-        """Send a join to a game once it subscribes, and launch the game if needed.
+    async def join_game(self, application_id: str, data: Any) -> bool:
+        """Send ACTIVITY_JOIN to a game once it subscribes, and launch the game if needed.
 
-        Returns False if the game is not running and has no launch command."""
+        `data` is the payload of the event. Returns False if the game is not running and has no launch command."""
         already_pending = application_id in self._pending
         self._add_pending(application_id, data)
-        if already_pending or self._is_connected(application_id) or await self._start(application_id):
+        if already_pending or self._is_connected(application_id) or await self._launch(application_id):
             return True
         self._drop_pending(application_id)
         return False
 
-    def subscribed(self, application_id: str) -> None:
-        """Send the pending join of a game whose program just subscribed."""
+    def on_subscribed(self, application_id: str) -> None:
+        """Send the pending ACTIVITY_JOIN of a game whose program just subscribed to it."""
         if application_id in self._pending:
             # Send it after the response to SUBSCRIBE, which the program waits for.
             asyncio.get_running_loop().call_soon(self._send_pending, application_id)
 
     def close(self) -> None:
-        """Drop all pending joins; launched games keep running."""
+        """Drop all pending events; launched games keep running."""
         for application_id in list(self._pending):
             self._drop_pending(application_id)
 
@@ -59,22 +60,22 @@ class GameLauncher:
 
     def _send_pending(self, application_id: str) -> None:
         pending = self._pending.get(application_id)
-        if pending is not None and self._send(application_id, pending[0]):
+        if pending is not None and self._publish_join(application_id, pending[0]):
             self._drop_pending(application_id)
 
-    async def _start(self, application_id: str) -> bool:
+    async def _launch(self, application_id: str) -> bool:
         launch = find_launch(application_id)
         if launch is None:
             return False
         try:
-            await run_in_daemon_thread(_run, launch)
+            await run_in_daemon_thread(_start_process, launch)
         except OSError as error:
             log.warning("Could not start %s: %s", launch.arguments[0], error)
             return False
         return True
 
 
-def _run(launch: LaunchCommand) -> None:
+def _start_process(launch: LaunchCommand) -> None:
     """Start a program in its own session, and wait for it on a thread so that it does not become a zombie."""
     process = subprocess.Popen(
         launch.arguments,

@@ -7,12 +7,12 @@ import socket
 import struct
 import sys
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from hubbub.agent.addresses import Address, release
-from hubbub.agent.connections import ProgramConnection
+from hubbub.agent.addresses import ListeningSocket, release
+from hubbub.agent.connections import ProgramConnection, Transport
 from hubbub.protocol import codec, rpc
 from hubbub.protocol.rpc import CloseCode, Opcode
 from hubbub.protocol.rpc_scopes import PseudoScope
@@ -20,8 +20,9 @@ from hubbub.protocol.rpc_scopes import PseudoScope
 log = logging.getLogger(__name__)
 
 UNREAD_BYTES_MAX: Final = 1 << 20
-"""Maximum number of unread bytes; the connection of a program that reads too slowly is aborted."""
+"""Maximum number of sent bytes that a program has not read; if it is exceeded, the connection is aborted."""
 PEER_CREDENTIALS: Final = struct.Struct("3i")
+"""Layout of `struct ucred` on Linux: process ID, user ID, group ID."""
 
 
 class ConnectionClosed(Exception):
@@ -33,8 +34,22 @@ class ConnectionClosed(Exception):
         super().__init__(message)
 
 
-AcceptHandshake = Callable[..., Awaitable[ProgramConnection]]
-"""Accepts the handshake of a connection, or raises `Closed`."""
+class AcceptHandshake(Protocol):
+    """Function that accepts the handshake of a connection, or raises `ConnectionClosed`."""
+
+    def __call__(
+        self,
+        transport: Transport,
+        handshake: dict[str, Any],
+        *,
+        pid: int | None,
+        origin: str | None,
+        scopes: frozenset[str],
+    ) -> Awaitable[ProgramConnection]:
+        """Accept a handshake.
+
+        `pid` is the process ID of the program, `origin` the origin of a web page, and `scopes` the scopes that the
+        transport grants."""
 
 
 class UnixSocketTransport:
@@ -64,23 +79,23 @@ class IpcServer:
 
     def __init__(
         self,
-        addresses: Sequence[Address],
-        accept: AcceptHandshake,
+        listening_sockets: Sequence[ListeningSocket],
+        accept_handshake: AcceptHandshake,
         on_closed: Callable[[ProgramConnection], Awaitable[None]],
         *,
         handshake_timeout_seconds: float = rpc.HANDSHAKE_TIMEOUT_SECONDS,
     ) -> None:
-        self.addresses = addresses
-        self._accept = accept
+        self._listening_sockets = listening_sockets
+        self._accept_handshake = accept_handshake
         self._on_closed = on_closed
         self._handshake_timeout_seconds = handshake_timeout_seconds
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start to listen."""
-        for address in self.addresses:
-            self._servers.append(await asyncio.start_unix_server(self._serve, sock=address.socket))
+        """Start listening."""
+        for listening_socket in self._listening_sockets:
+            self._servers.append(await asyncio.start_unix_server(self._serve, sock=listening_socket.socket))
 
     async def stop(self) -> None:
         """Close all connections and delete the sockets."""
@@ -89,7 +104,7 @@ class IpcServer:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        release(self.addresses)
+        release(self._listening_sockets)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -100,12 +115,12 @@ class IpcServer:
             pid = _peer_pid(writer.get_extra_info("socket"))
             async with asyncio.timeout(self._handshake_timeout_seconds):
                 handshake = await _read_handshake(reader)
-                connection = await self._accept(
+                connection = await self._accept_handshake(
                     transport, handshake, pid=pid, origin=None, scopes=frozenset({PseudoScope.LOCAL.value})
                 )
-            await self._read(reader, transport, connection)
-        except ConnectionClosed as closed:
-            transport.close(closed.code, closed.message)
+            await self._read_frames(reader, transport, connection)
+        except ConnectionClosed as error:
+            transport.close(error.code, error.message)
         except TimeoutError:
             transport.close(CloseCode.UNSUPPORTED, "The handshake timed out")
         except PermissionError as error:
@@ -121,7 +136,7 @@ class IpcServer:
                 await self._on_closed(connection)
             writer.close()
 
-    async def _read(
+    async def _read_frames(
         self, reader: asyncio.StreamReader, transport: UnixSocketTransport, connection: ProgramConnection
     ) -> None:
         while True:
@@ -163,8 +178,9 @@ def _peer_pid(sock: socket.socket) -> int | None:
     """Return the process ID of the peer, or None; raise PermissionError if it belongs to another user."""
     if sys.platform != "linux":
         return None
-    raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS.size)
-    pid, uid, _ = PEER_CREDENTIALS.unpack(raw)
+    credentials = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, PEER_CREDENTIALS.size)
+    pid, uid, _ = PEER_CREDENTIALS.unpack(credentials)
     if uid != os.getuid():
         raise PermissionError(f"the program belongs to another user (uid {uid})")
+    # The kernel reports 0 for a peer in another PID namespace.
     return int(pid) or None

@@ -13,7 +13,7 @@ from hubbub.protocol.errors import ApiError
 from hubbub.sdk.api import Api
 
 TOKEN_VARIABLE: Final = "HUBBUB_AGENT_TOKEN"
-PRIVATE_MODE: Final = 0o600
+PRIVATE_FILE_MODE: Final = 0o600
 
 
 class SettingError(Exception):
@@ -26,11 +26,11 @@ class SettingError(Exception):
 
 def token_store_path(environ: Mapping[str, str]) -> Path:
     """Return the path of the file with the stored tokens."""
-    home = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    return Path(home) / "hubbub" / "agent.json"
+    config_home = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    return Path(config_home) / "hubbub" / "agent.json"
 
 
-def read_given_token(token_file: str | None, environ: Mapping[str, str]) -> str | None:
+def read_provided_token(token_file: str | None, environ: Mapping[str, str]) -> str | None:
     """Return the token from the token file or the environment, or None; raise SettingError if it is invalid."""
     if token_file is not None:
         path = Path(token_file)
@@ -54,49 +54,51 @@ def _require_private(path: Path, key: str) -> None:
 
 
 def load_token(url: str, path: Path) -> str | None:
-    """Return the stored token of a platform, or None."""
-    return _read(path).get(url)
+    """Return the stored token of the platform at `url`, or None."""
+    return _read_tokens(path).get(url)
 
 
 def store_token(url: str, token: str | None, path: Path) -> None:
-    """Store the token of a platform, or delete it with None."""
-    tokens = {key: value for key, value in _read(path).items() if key != url}
+    """Store the token of the platform at `url`, or delete it if `token` is None."""
+    tokens = {key: value for key, value in _read_tokens(path).items() if key != url}
     if token is not None:
         tokens[url] = token
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     # Create the file with restricted permissions, and replace the old one atomically.
     with os.fdopen(
-        os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_MODE), "w", encoding="utf-8"
+        os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE_FILE_MODE), "w", encoding="utf-8"
     ) as file:
         json.dump(tokens, file)
     os.replace(temporary, path)
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read_tokens(path: Path) -> dict[str, str]:
     try:
         _require_private(path, "token")
-        found: Any = json.loads(path.read_text(encoding="utf-8"))
+        tokens: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise SettingError("token", f"cannot read {path}: {error}") from None
-    return {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
+    return {key: value for key, value in tokens.items() if isinstance(value, str)} if isinstance(tokens, dict) else {}
 
 
-async def sign_in(url: str, ask: Callable[[str], str], ask_secretly: Callable[[str], str]) -> str:
-    """Sign in with username and password, and with an authenticator code if needed; return the token."""
+async def sign_in(url: str, ask: Callable[[str], str], ask_password: Callable[[str], str]) -> str:
+    """Sign in with username and password, and with an authenticator code if needed; return the token.
+
+    `ask` and `ask_password` show a prompt and return the user's input; `ask_password` does not echo it."""
     login = ask("Username or email: ")
     async with Api(url) as api:
         try:
             response = json.loads(
-                await api.request("POST", "/auth/login", json={"login": login, "password": ask_secretly("Password: ")})
+                await api.request("POST", "/auth/login", json={"login": login, "password": ask_password("Password: ")})
             )
             if response.get("mfa"):
                 body = {"ticket": response["ticket"], "code": ask("Authenticator code: ")}
                 response = json.loads(await api.request("POST", "/auth/mfa/totp", json=body))
         except ApiError as error:
-            raise SettingError("login", f"the platform rejected it: {error}") from None
+            raise SettingError("login", f"the platform rejected the login: {error}") from None
         except (aiohttp.ClientError, OSError) as error:
             raise SettingError("url", f"cannot reach {url}: {error}") from None
     return str(response["token"])

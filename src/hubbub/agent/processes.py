@@ -1,11 +1,11 @@
-"""Detection of the end of a process, with which its activity ends (spec/rpc.md#8)."""
+"""Detection of the end of a process, after which the agent removes the activity of the process (spec/rpc.md#8)."""
 
 import asyncio
 import os
 from collections.abc import Callable
 from typing import Final
 
-POLL_SECONDS: Final = 5.0
+POLL_INTERVAL_SECONDS: Final = 5.0
 """Polling interval on systems without pidfd."""
 
 
@@ -20,7 +20,7 @@ class ProcessWatch:
         self._timer: asyncio.TimerHandle | None = None
         try:
             self._descriptor = os.pidfd_open(pid)
-            self._loop.add_reader(self._descriptor, self._ended)
+            self._loop.add_reader(self._descriptor, self._on_process_end)
         except (AttributeError, OSError):
             # The system has no pidfd, or there is no such process: a sandboxed game has another process ID inside its
             # sandbox, and its activity ends with its connection.
@@ -28,7 +28,7 @@ class ProcessWatch:
                 self._poll()
 
     def cancel(self) -> None:
-        """Stop watching."""
+        """Stop watching the process."""
         if self._descriptor is not None:
             self._loop.remove_reader(self._descriptor)
             os.close(self._descriptor)
@@ -38,11 +38,11 @@ class ProcessWatch:
 
     def _poll(self) -> None:
         if is_alive(self.pid):
-            self._timer = self._loop.call_later(POLL_SECONDS, self._poll)
+            self._timer = self._loop.call_later(POLL_INTERVAL_SECONDS, self._poll)
         else:
-            self._ended()
+            self._on_process_end()
 
-    def _ended(self) -> None:
+    def _on_process_end(self) -> None:
         self.cancel()
         self._on_end()
 

@@ -3,22 +3,25 @@
 from typing import Any
 
 Data = dict[str, Any]
+"""A JSON object of the gateway."""
 
 
 class SessionState:
-    """State that starts with READY and is updated by events."""
+    """State of a gateway session: READY contains the initial state, and later events update it.
+
+    The method `_x_y` handles the event X_Y."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Remove everything; a new session sends the whole state."""
+        """Remove everything, because READY of a new session contains the whole state."""
         self.user: Data = {}
         self.session_id = ""
         self.guilds: dict[str, Data] = {}
         """Guilds from GUILD_CREATE, without their channels, members and voice states."""
         self.pending_guilds: set[str] = set()
-        """IDs of guilds in READY or marked unavailable, whose GUILD_CREATE has not arrived."""
+        """IDs of guilds that are loading or unavailable: their GUILD_CREATE has not arrived yet."""
         self.channels: dict[str, Data] = {}
         self.members: dict[str, Data] = {}
         """The user's own member object by guild ID."""
@@ -38,23 +41,25 @@ class SessionState:
         """ID of the signed-in user; empty before READY."""
         return str(self.user.get("id", ""))
 
-    def name_of(self, user: Data) -> str:
+    def display_name_of(self, user: Data) -> str:
         """Return the display name of a user."""
         return str(user.get("global_name") or user.get("username") or "")
 
     def voice_channel(self) -> Data | None:
         """Return the voice channel that the user is in with any client, or None."""
-        for (_, user_id), state in self.voice_states.items():
+        for (_, user_id), voice_state in self.voice_states.items():
             if user_id == self.user_id:
-                return self.channels.get(str(state.get("channel_id")))
+                return self.channels.get(str(voice_state.get("channel_id")))
         return None
 
-    def voice_states_in(self, channel_id: str) -> list[Data]:
+    def list_voice_states(self, channel_id: str) -> list[Data]:
         """Return the voice states of the users in a voice channel."""
-        return [state for state in self.voice_states.values() if state.get("channel_id") == channel_id]
+        return [
+            voice_state for voice_state in self.voice_states.values() if voice_state.get("channel_id") == channel_id
+        ]
 
-    def activity_of(self, user_id: str, application_id: str, party_id: str | None = None) -> Data | None:
-        """Return a friend's activity of an application, in a party if given; None if there is none."""
+    def find_activity(self, user_id: str, application_id: str, party_id: str | None = None) -> Data | None:
+        """Return a friend's activity of an application, or None; `party_id` requires that the activity has this party."""
         for activity in self.presences.get(user_id, {}).get("activities", []):
             if activity.get("application_id") == application_id:
                 if party_id is None or (activity.get("party") or {}).get("id") == party_id:
@@ -79,7 +84,7 @@ class SessionState:
     def _ready(self, data: Data) -> None:
         self.reset()
         self.user, self.session_id = data["user"], data["session_id"]
-        self._note_user(self.user)
+        self._store_user(self.user)
         self.pending_guilds = {guild["id"] for guild in data.get("guilds", [])}
         for channel in data.get("private_channels", []):
             self._channel_create(channel)
@@ -90,38 +95,38 @@ class SessionState:
 
     def _user_update(self, data: Data) -> None:
         self.user = {**self.user, **data}
-        self._note_user(self.user)
+        self._store_user(self.user)
 
-    def _note_user(self, user: Data | None) -> None:
+    def _store_user(self, user: Data | None) -> None:
         if user and user.get("username"):
             self.users[user["id"]] = user
 
     def _guild_create(self, data: Data) -> None:
         guild_id = data["id"]
-        self._forget_guild(guild_id)
+        self._remove_guild(guild_id)
         self.pending_guilds.discard(guild_id)
         if data.get("unavailable"):
             self.pending_guilds.add(guild_id)
             return
-        left_out = ("channels", "threads", "members", "presences", "voice_states")
-        self.guilds[guild_id] = {key: value for key, value in data.items() if key not in left_out}
+        omitted_fields = ("channels", "threads", "members", "presences", "voice_states")
+        self.guilds[guild_id] = {key: value for key, value in data.items() if key not in omitted_fields}
         for channel in [*data.get("channels", []), *data.get("threads", [])]:
             self._channel_create({**channel, "guild_id": guild_id})
         for member in data.get("members", []):
-            self._note_member(guild_id, member)
-        for state in data.get("voice_states", []):
-            self._voice_state_update({**state, "guild_id": guild_id})
+            self._store_member(guild_id, member)
+        for voice_state in data.get("voice_states", []):
+            self._voice_state_update({**voice_state, "guild_id": guild_id})
 
     def _guild_update(self, data: Data) -> None:
         if data["id"] in self.guilds:
             self.guilds[data["id"]] |= data
 
     def _guild_delete(self, data: Data) -> None:
-        self._forget_guild(data["id"])
+        self._remove_guild(data["id"])
         if data.get("unavailable"):
             self.pending_guilds.add(data["id"])
 
-    def _forget_guild(self, guild_id: str) -> None:
+    def _remove_guild(self, guild_id: str) -> None:
         self.guilds.pop(guild_id, None)
         self.pending_guilds.discard(guild_id)
         self.members.pop(guild_id, None)
@@ -135,8 +140,8 @@ class SessionState:
     def _guild_role_create(self, data: Data) -> None:
         guild = self.guilds.get(data["guild_id"])
         if guild is not None:
-            others = [role for role in guild.get("roles", []) if role["id"] != data["role"]["id"]]
-            guild["roles"] = [*others, data["role"]]
+            other_roles = [role for role in guild.get("roles", []) if role["id"] != data["role"]["id"]]
+            guild["roles"] = [*other_roles, data["role"]]
 
     _guild_role_update = _guild_role_create
 
@@ -146,13 +151,13 @@ class SessionState:
             guild["roles"] = [role for role in guild.get("roles", []) if role["id"] != data["role_id"]]
 
     def _guild_member_update(self, data: Data) -> None:
-        self._note_member(data["guild_id"], data)
+        self._store_member(data["guild_id"], data)
 
     _guild_member_add = _guild_member_update
 
-    def _note_member(self, guild_id: str, member: Data) -> None:
+    def _store_member(self, guild_id: str, member: Data) -> None:
         user = member.get("user") or {}
-        self._note_user(user)
+        self._store_user(user)
         if user.get("id") == self.user_id:
             self.members[guild_id] = member
         if user.get("id"):
@@ -161,7 +166,7 @@ class SessionState:
     def _channel_create(self, data: Data) -> None:
         self.channels[data["id"]] = data
         for user in data.get("recipients", []):
-            self._note_user(user)
+            self._store_user(user)
 
     _channel_update = _thread_create = _thread_update = _channel_create
 
@@ -171,9 +176,9 @@ class SessionState:
     _thread_delete = _channel_delete
 
     def _relationship_add(self, data: Data) -> None:
-        self._note_user(data.get("user"))
-        known = self.relationships.get(data["id"], {})
-        self.relationships[data["id"]] = {**known, **data}
+        self._store_user(data.get("user"))
+        relationship = self.relationships.get(data["id"], {})
+        self.relationships[data["id"]] = {**relationship, **data}
 
     _relationship_update = _relationship_add
 
@@ -184,14 +189,14 @@ class SessionState:
     def _presence_update(self, data: Data) -> None:
         # Presences of guild members arrive as well, but are not needed.
         if not data.get("guild_id"):
-            self._note_user(data.get("user"))
+            self._store_user(data.get("user"))
             self.presences[data["user"]["id"]] = data
 
     def _voice_state_update(self, data: Data) -> None:
         guild_id = str(data.get("guild_id") or "")
         member = data.get("member")
         if member:
-            self._note_member(guild_id, member)
+            self._store_member(guild_id, member)
         if data.get("channel_id") is None:
             self.voice_states.pop((guild_id, data["user_id"]), None)
         else:
@@ -199,4 +204,4 @@ class SessionState:
 
     def _message_create(self, data: Data) -> None:
         if not data.get("webhook_id"):
-            self._note_user(data.get("author"))
+            self._store_user(data.get("author"))

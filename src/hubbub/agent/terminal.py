@@ -19,7 +19,7 @@ HELP: Final = """\
 
 
 class Terminal:
-    """Reads lines and passes them to the open question, or else runs them as commands."""
+    """Reads lines. A line answers the open question; without an open question it is a command."""
 
     def __init__(self, source: TextIO | None = None, write_line: Callable[[str], Any] = print) -> None:
         self._source = source or sys.stdin
@@ -28,10 +28,10 @@ class Terminal:
         self._lines: asyncio.Queue[str | None] = asyncio.Queue()
 
     def start(self) -> None:
-        """Start to read, on a thread, because not every system can read a terminal asynchronously."""
+        """Start a thread that reads lines, because not every system can read a terminal asynchronously."""
         loop = asyncio.get_running_loop()
 
-        def read() -> None:
+        def read_lines() -> None:
             try:
                 for line in self._source:
                     loop.call_soon_threadsafe(self._handle_line, line.rstrip("\n"))
@@ -40,7 +40,7 @@ class Terminal:
                 # The agent has stopped.
                 return
 
-        threading.Thread(target=read, name="hubbub-terminal", daemon=True).start()
+        threading.Thread(target=read_lines, name="hubbub-terminal", daemon=True).start()
 
     def _handle_line(self, line: str | None) -> None:
         if self._open_question is not None and not self._open_question.done():
@@ -73,30 +73,32 @@ class Terminal:
     async def run_command(self, context: AgentContext, command: str, argument: str) -> None:
         """Run one command."""
         if command == "games":
-            linked = await context.linked_games()
+            linked_ids = await context.list_linked_games()
             for connection in context.connections:
-                can_link = any(each.event == "AUTHORIZE_REQUEST" for each in connection.subscriptions)
-                note = ", linked" if connection.application_id in linked else ", can be linked" if can_link else ""
+                can_link = any(subscription.event == "AUTHORIZE_REQUEST" for subscription in connection.subscriptions)
+                note = ", linked" if connection.application_id in linked_ids else ", can be linked" if can_link else ""
                 self.write_line(f"  {connection.application.name} ({connection.application_id}){note}")
         elif command == "link":
-            notified = await context.request_authorization(argument)
+            notified_programs = await context.request_authorization(argument)
             self.write_line(
                 "  The game will ask for access in a moment."
-                if notified
+                if notified_programs
                 else "  This game cannot be linked now. Type `games` to see which games can."
             )
         elif command == "invites":
             for message_id, invite in context.invites.items():
-                self.write_line(f"  {message_id}: {invite['user']['username']} invites you to {invite['application']}")
+                self.write_line(
+                    f"  {message_id}: {invite['user']['username']} invites you to {invite['application_name']}"
+                )
         elif command == "accept" and argument in context.invites:
-            await self._accept(context, argument, context.invites[argument])
+            await self._accept_invite(context, argument, context.invites[argument])
         elif command:
             self.write_line(HELP)
 
-    async def _accept(self, context: AgentContext, message_id: str, invite: dict[str, Any]) -> None:
+    async def _accept_invite(self, context: AgentContext, message_id: str, invite: dict[str, Any]) -> None:
         query = {"channel_id": invite["channel_id"], "message_id": message_id}
         try:
-            joined = await join_session(
+            is_joining = await join_session(
                 context, invite["user"]["id"], str(invite["session_id"]), invite["application_id"], query
             )
         except RpcError as error:
@@ -105,6 +107,6 @@ class Terminal:
         del context.invites[message_id]
         self.write_line(
             "  The game is joining."
-            if joined
+            if is_joining
             else "  Invite accepted. The agent cannot start the game; start it yourself to join."
         )

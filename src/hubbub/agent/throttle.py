@@ -6,34 +6,34 @@ from collections.abc import Callable
 
 
 class Throttle:
-    """Calls a function at most `most` times per `seconds`; excess calls are merged into one later call."""
+    """Calls a function at most `limit` times in `seconds` seconds; excess calls are merged into one later call."""
 
     def __init__(self, limit: int, seconds: float, function: Callable[[], None]) -> None:
         self._limit = limit
         self._seconds = seconds
         self._function = function
         self._called_at: deque[float] = deque(maxlen=limit)
-        self._delayed: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     def call(self) -> None:
         """Call the function now, or once the limit allows; further calls until then have no effect."""
-        if self._delayed is not None:
+        if self._timer is not None:
             return
         loop = asyncio.get_running_loop()
         wait_seconds = self._called_at[0] + self._seconds - loop.time() if len(self._called_at) == self._limit else 0.0
         if wait_seconds > 0:
-            self._delayed = loop.call_later(wait_seconds, self._call_delayed)
+            self._timer = loop.call_later(wait_seconds, self._call_delayed)
         else:
             self._call_now()
 
     def cancel(self) -> None:
         """Cancel the delayed call."""
-        if self._delayed is not None:
-            self._delayed.cancel()
-            self._delayed = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     def _call_delayed(self) -> None:
-        self._delayed = None
+        self._timer = None
         self._call_now()
 
     def _call_now(self) -> None:

@@ -1,4 +1,4 @@
-"""Validation of command arguments, with error messages like `child_error "activity" fails because [...]` (spec/rpc.md#8).
+"""Validation of command arguments, with error messages like `child "activity" fails because [...]` (spec/rpc.md#8).
 
 A check takes a value and its name and returns the converted value, or raises `InvalidValue`. A null counts as a missing value.
 """
@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
 Check = Callable[[Any, str], Any]
+"""Function that takes a value and its name, and returns the converted value or raises `InvalidValue`."""
 
 
 class InvalidValue(Exception):
@@ -22,7 +23,7 @@ def child_error(name: str, problem: object) -> InvalidValue:
 
 
 def text(minimum: int, maximum: int) -> Check:
-    """Return a check for a string with a length from `least` to `most`."""
+    """Return a check for a string with a length from `minimum` to `maximum`."""
 
     def check(value: Any, name: str) -> str:
         if not isinstance(value, str):
@@ -39,7 +40,7 @@ def text(minimum: int, maximum: int) -> Check:
 
 
 def web_url(maximum: int) -> Check:
-    """Return a check for an http or https URL of at most `most` characters."""
+    """Return a check for an http or https URL of at most `maximum` characters."""
     check_text = text(1, maximum)
 
     def check(value: Any, name: str) -> str:
@@ -57,7 +58,7 @@ def web_url(maximum: int) -> Check:
 
 
 def number(minimum: float | None = None, maximum: float | None = None, *, whole: bool = True) -> Check:
-    """Return a check for a number from `least` to `most`; `whole` requires an integer."""
+    """Return a check for a number from `minimum` to `maximum`; `whole` requires an integer."""
 
     def check(value: Any, name: str) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -102,8 +103,8 @@ def snowflake(value: Any, name: str) -> str:
     return value
 
 
-def items(each: Check, minimum: int, maximum: int) -> Check:
-    """Return a check for a list of `least` to `most` items that pass the check `each`."""
+def items(check_item: Check, minimum: int, maximum: int) -> Check:
+    """Return a check for a list of `minimum` to `maximum` items that pass `check_item`."""
 
     def check(value: Any, name: str) -> list[Any]:
         if not isinstance(value, list):
@@ -113,9 +114,9 @@ def items(each: Check, minimum: int, maximum: int) -> Check:
         if len(value) > maximum:
             raise InvalidValue(f'"{name}" must contain less than or equal to {maximum} items')
         result = []
-        for position, one in enumerate(value):
+        for position, item in enumerate(value):
             try:
-                result.append(each(one, str(position)))
+                result.append(check_item(item, str(position)))
             except InvalidValue as error:
                 raise InvalidValue(f'"{name}" at position {position} fails because [{error}]') from None
         return result
@@ -124,19 +125,19 @@ def items(each: Check, minimum: int, maximum: int) -> Check:
 
 
 def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check:
-    """Return a check for an object; unknown keys are dropped."""
+    """Return a check for an object whose values pass `checks`; unknown keys are dropped."""
 
     def check(value: Any, name: str) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise InvalidValue(f'"{name}" must be an object')
         result: dict[str, Any] = {}
-        for key, inner in checks.items():
+        for key, check_field in checks.items():
             if value.get(key) is None:
                 if key in required:
                     raise child_error(key, f'"{key}" is required')
                 continue
             try:
-                result[key] = inner(value[key], key)
+                result[key] = check_field(value[key], key)
             except InvalidValue as error:
                 raise child_error(key, error) from None
         return result
@@ -144,13 +145,16 @@ def fields(checks: Mapping[str, Check], required: Collection[str] = ()) -> Check
     return check
 
 
-ARGUMENTS: Final = "args"
+ARGUMENTS_NAME: Final = "args"
+"""Name of the arguments in error messages."""
 
 
 def parse_arguments(args: Mapping[str, Any] | None, checks: Mapping[str, Check], *required: str) -> dict[str, Any]:
-    """Validate the arguments of a command; raise RpcError 4000 if they are invalid."""
+    """Validate the arguments of a command and return them; raise RpcError 4000 if they are invalid.
+
+    `required` are the names of the arguments that must be present."""
     try:
-        checked: dict[str, Any] = fields(checks, required)(dict(args or {}), ARGUMENTS)
+        arguments: dict[str, Any] = fields(checks, required)(dict(args or {}), ARGUMENTS_NAME)
     except InvalidValue as error:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, str(error)) from None
-    return checked
+    return arguments

@@ -1,11 +1,13 @@
-"""Builds the objects of the local RPC, which have fewer fields than those of the gateway."""
+"""Functions that build the objects of the local RPC from those of the gateway, which have more fields."""
 
 from typing import Any, Final
 
 from hubbub.agent.state import SessionState
 from hubbub.agent.voice import VoiceSettings
+from hubbub.protocol.enums import RelationshipType
 
 Data = dict[str, Any]
+"""A JSON object of the gateway or of the local RPC."""
 
 USER_FIELDS: Final = ("id", "username", "discriminator", "global_name", "avatar")
 VOICE_STATE_FIELDS: Final = ("mute", "deaf", "self_mute", "self_deaf", "suppress")
@@ -34,34 +36,33 @@ def user(payload: Data) -> Data:
     }
 
 
-def avatar_url(web: str, payload: Data) -> str | None:
+def avatar_url(web_url: str, payload: Data) -> str | None:
     """Return the URL of a user's avatar image, or None."""
     if not payload.get("avatar"):
         return None
-    return f"{web}/cdn/avatars/{payload['id']}/{payload['avatar']}.png"
+    return f"{web_url}/cdn/avatars/{payload['id']}/{payload['avatar']}.png"
 
 
-def guild(web: str, payload: Data) -> Data:
+def guild(web_url: str, payload: Data) -> Data:
     """Build a guild object."""
-    icon = f"{web}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
+    icon = f"{web_url}/cdn/icons/{payload['id']}/{payload['icon']}.png" if payload.get("icon") else None
     return {"id": payload["id"], "name": payload.get("name", ""), "icon_url": icon}
 
 
 def member(state: SessionState, guild_id: str) -> Data:
     """Build the member object of the signed-in user in a guild."""
     member_payload = state.members.get(guild_id, {})
-    me = state.user
     return {
         "user_id": state.user_id,
         "guild_id": guild_id,
         "nick": member_payload.get("nick"),
-        "avatar": member_payload.get("avatar") or me.get("avatar"),
+        "avatar": member_payload.get("avatar") or state.user.get("avatar"),
         "roles": member_payload.get("roles", []),
     }
 
 
 def relationship(state: SessionState, payload: Data) -> Data:
-    """Build a relationship object with the user's presence, which is offline if unknown."""
+    """Build a relationship object with the presence of the other user, which is offline if unknown."""
     user_id = payload["id"]
     presence = state.presences.get(user_id, {})
     activities = presence.get("activities") or []
@@ -76,17 +77,17 @@ def relationship(state: SessionState, payload: Data) -> Data:
 
 
 def voice_state(state: SessionState, voice: VoiceSettings, payload: Data) -> Data:
-    """Build the object of a user in a voice channel, with the local volume, mute and pan."""
+    """Build the object of a user in a voice channel, with the volume, mute and pan that apply on this machine."""
     user_id, guild_id = payload["user_id"], str(payload.get("guild_id") or "")
     participant = state.users.get(user_id) or (payload.get("member") or {}).get("user") or {"id": user_id}
-    local = voice.user_settings(user_id)
+    local_settings = voice.user_settings(user_id)
     return {
         "voice_state": {name: bool(payload.get(name)) for name in VOICE_STATE_FIELDS},
         "user": user(participant),
-        "nick": state.nicks.get((guild_id, user_id)) or state.name_of(participant),
-        "volume": local["volume"],
-        "mute": local["mute"],
-        "pan": local["pan"],
+        "nick": state.nicks.get((guild_id, user_id)) or state.display_name_of(participant),
+        "volume": local_settings["volume"],
+        "mute": local_settings["mute"],
+        "pan": local_settings["pan"],
     }
 
 
@@ -94,15 +95,18 @@ def channel(state: SessionState, voice: VoiceSettings, payload: Data, messages: 
     """Build a channel object with its voice states and messages."""
     return {
         "id": payload["id"],
-        "name": payload.get("name") or ", ".join(state.name_of(each) for each in payload.get("recipients", [])),
+        "name": payload.get("name")
+        or ", ".join(state.display_name_of(recipient) for recipient in payload.get("recipients", [])),
         "type": payload["type"],
         "topic": payload.get("topic") or "",
         "bitrate": payload.get("bitrate") or 0,
         "user_limit": payload.get("user_limit") or 0,
         "guild_id": payload.get("guild_id"),
         "position": payload.get("position") or 0,
-        "voice_states": [voice_state(state, voice, each) for each in state.voice_states_in(payload["id"])],
-        "messages": [message(state, each) for each in messages],
+        "voice_states": [
+            voice_state(state, voice, participant) for participant in state.list_voice_states(payload["id"])
+        ],
+        "messages": [message(state, message_payload) for message_payload in messages],
     }
 
 
@@ -113,5 +117,5 @@ def message(state: SessionState, payload: Data) -> Data:
     if author is not None:
         guild_id = str(payload.get("guild_id") or "")
         view |= {"author": user(author), "nick": state.nicks.get((guild_id, author["id"])), "blocked": False}
-        view["blocked"] = state.relationships.get(author["id"], {}).get("type") == 2
+        view["blocked"] = state.relationships.get(author["id"], {}).get("type") == RelationshipType.BLOCKED
     return view

@@ -12,7 +12,7 @@ from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.validation import Check, boolean, fields, items, number, one_of, text
 from hubbub.protocol.rpc import RpcError, RpcErrorCode
 
-DEFAULTS: Final[dict[str, Any]] = {
+DEFAULT_SETTINGS: Final[dict[str, Any]] = {
     "input": {"available_devices": [{"id": "default", "name": "Default"}], "device_id": "default", "volume": 100},
     "output": {"available_devices": [{"id": "default", "name": "Default"}], "device_id": "default", "volume": 100},
     "mode": {"type": "VOICE_ACTIVITY", "auto_threshold": True, "threshold": -60, "shortcut": [], "delay": 20},
@@ -25,17 +25,17 @@ DEFAULTS: Final[dict[str, Any]] = {
     "mute": False,
 }
 
-_DEVICE: Final = text(1, 256)
-_KEY: Final = fields({"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code"))
+_DEVICE_ID: Final = text(1, 256)
+_SHORTCUT_KEY: Final = fields({"type": number(0, 3), "code": number(0), "name": text(1, 64)}, required=("type", "code"))
 SETTINGS_CHECKS: Final[dict[str, Check]] = {
-    "input": fields({"device_id": _DEVICE, "volume": number(0, 100, whole=False)}),
-    "output": fields({"device_id": _DEVICE, "volume": number(0, 200, whole=False)}),
+    "input": fields({"device_id": _DEVICE_ID, "volume": number(0, 100, whole=False)}),
+    "output": fields({"device_id": _DEVICE_ID, "volume": number(0, 200, whole=False)}),
     "mode": fields(
         {
             "type": one_of("PUSH_TO_TALK", "VOICE_ACTIVITY"),
             "auto_threshold": boolean,
             "threshold": number(-100, 0, whole=False),
-            "shortcut": items(_KEY, 0, 8),
+            "shortcut": items(_SHORTCUT_KEY, 0, 8),
             "delay": number(0, 2000, whole=False),
         }
     ),
@@ -63,49 +63,53 @@ class VoiceSettings:
     """The voice settings of the user."""
 
     def __init__(self, on_change: Callable[[dict[str, Any]], None]) -> None:
+        """`on_change` is called with the settings that changed."""
         self._on_change = on_change
-        self._defaults = copy.deepcopy(DEFAULTS)
-        self._changed: dict[str, Any] = {}
+        self._defaults = copy.deepcopy(DEFAULT_SETTINGS)
+        self._changed_settings: dict[str, Any] = {}
         """Settings changed by the program that controls them."""
-        self._users: dict[str, dict[str, Any]] = {}
+        self._user_settings: dict[str, dict[str, Any]] = {}
+        """Local settings for other users, by user ID."""
         self._controller: ProgramConnection | None = None
-        self._saved: dict[str, dict[str, Any]] = {}
+        self._saved_settings: dict[str, dict[str, Any]] = {}
         """Settings of disconnected applications by ID, which are restored on their next connection."""
         self.devices: list[dict[str, Any]] = []
         """Certified devices registered by programs."""
 
     def settings(self) -> dict[str, Any]:
         """Return the current settings."""
-        return _merged(self._defaults, self._changed)
+        return _merge(self._defaults, self._changed_settings)
 
     def user_settings(self, user_id: str) -> dict[str, Any]:
         """Return the local volume, pan and mute of another user."""
-        return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._users.get(user_id, {})
+        return {"pan": {"left": 1.0, "right": 1.0}, "volume": 100, "mute": False} | self._user_settings.get(user_id, {})
 
-    def change(self, connection: ProgramConnection, settings: dict[str, Any]) -> None:
-        """Change the settings; raise RpcError if another application controls them until it disconnects."""
+    def update(self, connection: ProgramConnection, settings: dict[str, Any]) -> None:
+        """Update the settings and take control of them; raise RpcError if another application controls them.
+
+        An application has control until it disconnects."""
         self._take_control(connection)
-        self._changed = _merged(self._changed, settings)
+        self._changed_settings = _merge(self._changed_settings, settings)
         self._on_change(settings)
 
-    def change_user(self, connection: ProgramConnection, user_id: str, settings: dict[str, Any]) -> None:
-        """Change the local volume, pan or mute of another user; raise RpcError like `change`."""
+    def update_user(self, connection: ProgramConnection, user_id: str, settings: dict[str, Any]) -> None:
+        """Update the local volume, pan or mute of another user; raise RpcError if another application controls the settings."""
         self._take_control(connection)
-        self._users[user_id] = self._users.get(user_id, {}) | settings
+        self._user_settings[user_id] = self._user_settings.get(user_id, {}) | settings
 
     def restore(self, connection: ProgramConnection) -> None:
-        """Restore the settings of a reconnected application, unless another one controls them."""
-        if self._controller is None and (saved := self._saved.get(connection.application_id)):
-            self._controller, self._changed = connection, saved
+        """Restore the saved settings of an application that connected again, unless another one controls the settings."""
+        if self._controller is None and (saved := self._saved_settings.get(connection.application_id)):
+            self._controller, self._changed_settings = connection, saved
             self._on_change(saved)
 
     def release(self, connection: ProgramConnection) -> None:
         """Reset the settings to their previous values if the disconnected program controlled them."""
         if self._controller is connection:
-            released, self._changed = self._changed, {}
-            self._saved[connection.application_id] = released
+            released, self._changed_settings = self._changed_settings, {}
+            self._saved_settings[connection.application_id] = released
             self._controller = None
-            self._users = {}
+            self._user_settings = {}
             if released:
                 self._on_change(released)
 
@@ -115,7 +119,7 @@ class VoiceSettings:
         self._controller = self._controller or connection
 
 
-def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+def _merge(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     merged = copy.deepcopy(base)
     for key, value in changes.items():
         current = merged.get(key)

@@ -52,8 +52,8 @@ class WebSocketTransport:
         """Wait until all pending messages are sent."""
         await asyncio.gather(*self._pending, return_exceptions=True)
 
-    def _spawn(self, work: Awaitable[object]) -> None:
-        task = asyncio.ensure_future(work)
+    def _spawn(self, awaitable: Awaitable[object]) -> None:
+        task = asyncio.ensure_future(awaitable)
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
@@ -75,9 +75,10 @@ class WebSocketServer:
         self._runner: web.AppRunner | None = None
         self._open_sockets: set[web.WebSocketResponse] = set()
         self.port: int | None = None
+        """Port of the server; None before `start`."""
 
     async def start(self) -> None:
-        """Start to listen; raise OSError if no port is free."""
+        """Start listening; raise OSError if no port is free."""
         application = web.Application()
         application.router.add_get("/", self._serve)
         self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
@@ -108,14 +109,14 @@ class WebSocketServer:
         self._open_sockets.add(socket)
         transport, connection = WebSocketTransport(socket, request.transport), None
         try:
-            connection = await self._accept(transport, request)
+            connection = await self._accept_request(transport, request)
             async for message in socket:
                 if message.type is WSMsgType.TEXT:
                     connection.receive(message.data.encode())
                 else:
                     raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
-        except ConnectionClosed as closed:
-            transport.close(closed.code, closed.message)
+        except ConnectionClosed as error:
+            transport.close(error.code, error.message)
         finally:
             self._open_sockets.discard(socket)
             if connection is not None:
@@ -123,11 +124,13 @@ class WebSocketServer:
             await transport.flush()
         return socket
 
-    async def _accept(self, transport: WebSocketTransport, request: web.Request) -> ProgramConnection:
+    async def _accept_request(self, transport: WebSocketTransport, request: web.Request) -> ProgramConnection:
         if request.query.get("encoding", "json") != "json":
             raise ConnectionClosed(CloseCode.INVALID_ENCODING, "Invalid Encoding")
         origin = request.headers.get("Origin")
         # A web page always sends its origin, so a request without one comes from a local program.
-        scopes = PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None
-        held = frozenset() if scopes is None else frozenset({scopes.value})
-        return await self._accept_handshake(transport, dict(request.query), pid=None, origin=origin, scopes=held)
+        pseudo_scope = (
+            PseudoScope.LOCAL if origin is None else PseudoScope.PRIVATE if origin == self._platform_url else None
+        )
+        scopes = frozenset() if pseudo_scope is None else frozenset({pseudo_scope.value})
+        return await self._accept_handshake(transport, dict(request.query), pid=None, origin=origin, scopes=scopes)

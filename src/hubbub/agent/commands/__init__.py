@@ -11,6 +11,6 @@ from hubbub.agent.commands import (  # noqa: F401
     voice,
 )
 from hubbub.agent.commands.authorization import recheck_token
-from hubbub.agent.commands.registry import HANDLERS, require
+from hubbub.agent.commands.registry import HANDLERS, require_allowed
 
-__all__ = ["HANDLERS", "recheck_token", "require"]
+__all__ = ["HANDLERS", "recheck_token", "require_allowed"]

@@ -14,16 +14,16 @@ from hubbub.protocol.enums import ActivityActionType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
-CONTENT_MAX: Final = 1024
-PID_CHECK: Final = number(0, (1 << 31) - 1)
+INVITE_CONTENT_MAX: Final = 1024
+PROCESS_ID_CHECK: Final = number(0, (1 << 31) - 1)
 RETRY_DELAYS_SECONDS: Final = (0.0, 0.1, 0.2, 0.4, 0.8)
 """Delays between attempts to send an invite, because the platform may not have processed the activity yet."""
 
 
 @handles_command("SET_ACTIVITY")
 async def set_activity(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any] | None:
-    """Set the activity of a process, or remove it without an activity."""
-    args = parse_arguments(request.args, {"pid": PID_CHECK})
+    """Set the activity of a process; without an activity in the arguments, remove it."""
+    args = parse_arguments(request.args, {"pid": PROCESS_ID_CHECK})
     pid = args.get("pid") or connection.pid or os.getpid()
     value = (request.args or {}).get("activity")
     if value is None:
@@ -48,19 +48,19 @@ async def activity_invite_user(context: AgentContext, connection: ProgramConnect
     checks = {
         "user_id": snowflake,
         "type": one_of(ActivityActionType.JOIN),
-        "content": text(1, CONTENT_MAX),
-        "pid": PID_CHECK,
+        "content": text(1, INVITE_CONTENT_MAX),
+        "pid": PROCESS_ID_CHECK,
     }
     args = parse_arguments(args_sent, checks, "user_id")
-    await _invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
+    await _send_invite(context, connection, args["user_id"], args.get("pid"), args.get("content", ""))
 
 
 @handles_command("SEND_ACTIVITY_JOIN_INVITE")
 async def send_activity_join_invite(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Accept a user's join request by sending an invite."""
-    args = parse_arguments(request.args, {"user_id": snowflake, "pid": PID_CHECK}, "user_id")
-    _require_request(context, connection, args["user_id"])
-    await _invite(context, connection, args["user_id"], args.get("pid"), "")
+    args = parse_arguments(request.args, {"user_id": snowflake, "pid": PROCESS_ID_CHECK}, "user_id")
+    _require_join_request(context, connection, args["user_id"])
+    await _send_invite(context, connection, args["user_id"], args.get("pid"), "")
     context.join_requests.discard((connection.application_id, args["user_id"]))
 
 
@@ -68,7 +68,7 @@ async def send_activity_join_invite(context: AgentContext, connection: ProgramCo
 async def close_activity_request(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Dismiss a user's join request without a response."""
     args = parse_arguments(request.args, {"user_id": snowflake}, "user_id")
-    _require_request(context, connection, args["user_id"])
+    _require_join_request(context, connection, args["user_id"])
     context.join_requests.discard((connection.application_id, args["user_id"]))
 
 
@@ -88,7 +88,7 @@ async def accept_activity_invite(context: AgentContext, connection: ProgramConne
         "user_id",
     )
     application_id = args.get("application_id", connection.application_id)
-    activity = context.account.state.activity_of(args["user_id"], application_id) or {}
+    activity = context.account.state.find_activity(args["user_id"], application_id) or {}
     session_id = args.get("session_id") or activity.get("session_id")
     if not session_id:
         raise RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "The user has no joinable activity")
@@ -101,7 +101,7 @@ async def join_session(
 ) -> bool:
     """Send the join secret of a user's session to the programs of an application, launching one if needed.
 
-    Returns whether a program receives it."""
+    `query` identifies the invite message. Returns False if no program runs or can be launched."""
     try:
         response = await context.account.request(
             "GET",
@@ -113,15 +113,15 @@ async def join_session(
         )
     except ApiError as error:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_SECRET, str(error)) from None
-    return await context.join(application_id, response["secret"])
+    return await context.join_game(application_id, response["secret"])
 
 
-def _require_request(context: AgentContext, connection: ProgramConnection, user_id: str) -> None:
+def _require_join_request(context: AgentContext, connection: ProgramConnection, user_id: str) -> None:
     if (connection.application_id, user_id) not in context.join_requests:
         raise RpcError(RpcErrorCode.INVALID_ACTIVITY_JOIN_REQUEST, "The user has not requested to join")
 
 
-async def _invite(
+async def _send_invite(
     context: AgentContext, connection: ProgramConnection, user_id: str, pid: int | None, content: str
 ) -> None:
     activity = context.activities.find(connection.application_id, pid or None)
@@ -138,8 +138,8 @@ async def _invite(
     }
     if content:
         body["content"] = content
-    for wait_seconds in RETRY_DELAYS_SECONDS:
-        await asyncio.sleep(wait_seconds)
+    for delay_seconds in RETRY_DELAYS_SECONDS:
+        await asyncio.sleep(delay_seconds)
         try:
             await context.account.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
             return

@@ -23,17 +23,17 @@ TOKEN_CHECK_INTERVAL_MS: Final = 5 * 60_000
 _TEXT: Final = text(1, TEXT_MAX)
 
 
-def _scopes(value: Any, name: str) -> list[str]:
+def _check_scopes(value: Any, name: str) -> list[str]:
     if isinstance(value, str):
         value = value.split()
     scopes: list[str] = items(text(1, 64), 1, SCOPES_MAX)(value, name)
     return scopes
 
 
-_AUTHORIZE: Final = {
+_AUTHORIZE_CHECKS: Final = {
     "client_id": snowflake,
-    "scopes": _scopes,
-    "scope": _scopes,
+    "scopes": _check_scopes,
+    "scope": _check_scopes,
     "response_type": one_of("code"),
     "prompt": one_of("none", "consent"),
     "state": _TEXT,
@@ -65,7 +65,7 @@ def oauth2_error(error_code: str) -> RpcError:
     return RpcError(RpcErrorCode.OAUTH2_ERROR, error_code)
 
 
-def _oauth2_error_of(error: ApiError) -> RpcError:
+def _to_oauth2_error(error: ApiError) -> RpcError:
     error_code = error.extra.get("error")
     return oauth2_error(error_code if isinstance(error_code, str) else str(error))
 
@@ -73,45 +73,45 @@ def _oauth2_error_of(error: ApiError) -> RpcError:
 @handles_command("AUTHORIZE")
 async def authorize(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, str]:
     """Ask the user for consent and return an authorization code for the program's backend."""
-    args = parse_arguments(request.args, _AUTHORIZE, "client_id")
+    args = parse_arguments(request.args, _AUTHORIZE_CHECKS, "client_id")
     if args["client_id"] != connection.application_id:
         raise RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID")
     scopes = args.get("scopes") or args.get("scope")
     if not scopes:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scopes" fails because ["scopes" is required]')
-    fields = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
-    fields |= {name: str(args[name]) for name in FORWARDED_ARGUMENTS if name in args}
+    query = {"client_id": connection.application_id, "response_type": "code", "scope": " ".join(scopes)}
+    query |= {name: str(args[name]) for name in FORWARDED_ARGUMENTS if name in args}
     try:
-        preview = await context.account.request("GET", "/oauth2/authorize", query=fields)
+        preview = await context.account.request("GET", "/oauth2/authorize", query=query)
         # No consent is needed with an RPC token of the backend, or for an earlier grant if the program requests no
         # prompt.
         if "rpc_token" in args:
-            answer, fields["rpc_token"] = ConsentResponse(granted=True), args["rpc_token"]
+            decision, query["rpc_token"] = ConsentResponse(granted=True), args["rpc_token"]
         elif args.get("prompt") == "none" and preview["authorized"]:
-            answer = ConsentResponse(granted=True)
+            decision = ConsentResponse(granted=True)
         else:
-            answer = await context.consent.ask(_consent_request(context, preview, fields))
-        if answer.redirect_query is None:
-            body: dict[str, Any] = {"authorize": answer.granted}
-            response = await context.account.request("POST", "/oauth2/authorize", query=fields, json=body)
+            decision = await context.consent.ask(_consent_request(context, preview, query))
+        if decision.redirect_query is None:
+            body: dict[str, Any] = {"authorize": decision.granted}
+            response = await context.account.request("POST", "/oauth2/authorize", query=query, json=body)
             redirect_query, redirect_uri = dict(parse_qsl(urlsplit(response["url"]).query)), preview["redirect_uri"]
         else:
-            redirect_query, redirect_uri = answer.redirect_query, answer.redirect_uri
+            redirect_query, redirect_uri = decision.redirect_query, decision.redirect_uri
     except ApiError as error:
-        raise _oauth2_error_of(error) from None
-    if answer == DENIED or "code" not in redirect_query:
+        raise _to_oauth2_error(error) from None
+    if decision == DENIED or "code" not in redirect_query:
         raise oauth2_error(redirect_query.get("error", ACCESS_DENIED))
     # The token endpoint requires the same redirect URI as the authorization.
     return {"code": redirect_query["code"], "redirect_uri": str(redirect_uri or "")}
 
 
-def _consent_request(context: AgentContext, preview: dict[str, Any], fields: dict[str, str]) -> ConsentRequest:
+def _consent_request(context: AgentContext, preview: dict[str, Any], query: dict[str, str]) -> ConsentRequest:
     return ConsentRequest(
-        application=preview["application"]["name"],
-        user_name=context.account.state.name_of(preview["user"]),
-        scopes=[scope["description"] for scope in preview["scopes"]],
-        url=f"{context.account.web_url}/oauth2/authorize",
-        fields=fields,
+        application_name=preview["application"]["name"],
+        user_name=context.account.state.display_name_of(preview["user"]),
+        scope_descriptions=[scope["description"] for scope in preview["scopes"]],
+        consent_url=f"{context.account.web_url}/oauth2/authorize",
+        query=query,
     )
 
 
@@ -137,15 +137,15 @@ async def authenticate(context: AgentContext, connection: ProgramConnection, req
 
 
 async def _check_token(context: AgentContext, connection: ProgramConnection, token: str) -> dict[str, Any]:
-    invalid = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
+    invalid_token = RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token")
     try:
         grant: dict[str, Any] = await context.account.request("GET", "/oauth2/@me", bearer=token)
     except (ApiError, ValueError):
-        raise invalid from None
+        raise invalid_token from None
     # The response contains the user only if the token has the `identify` scope.
     user_id = grant.get("user", {}).get("id")
     if grant["application"]["id"] != connection.application_id or user_id != context.account.state.user_id:
-        raise invalid
+        raise invalid_token
     connection.token_scopes = expand_scopes(grant["scopes"]) | {PseudoScope.AUTHENTICATED.value}
     connection.token, connection.token_checked_ms = token, machine_ms()
     return grant
@@ -159,11 +159,11 @@ async def recheck_token(context: AgentContext, connection: ProgramConnection) ->
         await _check_token(context, connection, connection.token)
     except RpcError as error:
         if error.code is RpcErrorCode.INVALID_TOKEN:
-            close_revoked(connection)
+            close_revoked_connection(connection)
         raise
 
 
-def close_revoked(connection: ProgramConnection) -> None:
+def close_revoked_connection(connection: ProgramConnection) -> None:
     """Drop the scopes of a connection whose token is invalid, and close it."""
     connection.token_scopes, connection.token = frozenset(), None
     connection.transport.close(CloseCode.TOKEN_REVOKED, "Token Revoked")

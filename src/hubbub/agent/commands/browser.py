@@ -1,4 +1,6 @@
-"""Commands that open pages of the platform in the user's browser, and commands that need a screen (spec/rpc.md#6)."""
+"""Commands that open pages of the platform in the user's browser, and commands that the agent rejects
+because it has no window (spec/rpc.md#6).
+"""
 
 from typing import Any, Final
 from urllib.parse import quote
@@ -11,16 +13,17 @@ from hubbub.agent.validation import fields, number, parse_arguments, snowflake, 
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
-_CODE: Final = text(1, 128)
+_CODE_CHECK: Final = text(1, 128)
 _DEEP_LINK_PARAMS: Final = fields(
-    {"code": _CODE, "section": text(1, 64), "guildId": snowflake, "channelId": snowflake, "skuId": snowflake}
+    {"code": _CODE_CHECK, "section": text(1, 64), "guildId": snowflake, "channelId": snowflake, "skuId": snowflake}
 )
 
 
-def _required(params: dict[str, Any], name: str) -> str:
+def _quoted_parameter(params: dict[str, Any], name: str) -> str:
+    """Return a required parameter, quoted for use in a path; raise RpcError if it is missing."""
     if name not in params:
-        problem = f'child "params" fails because [child "{name}" fails because ["{name}" is required]]'
-        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, problem)
+        message = f'child "params" fails because [child "{name}" fails because ["{name}" is required]]'
+        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, message)
     return quote(str(params[name]), safe="")
 
 
@@ -28,21 +31,23 @@ def _required(params: dict[str, Any], name: str) -> str:
 async def deep_link(context: AgentContext, connection: ProgramConnection, request: Request) -> bool:
     """Open a page of the platform."""
     args = parse_arguments(request.args, {"type": text(1, 64), "params": _DEEP_LINK_PARAMS}, "type")
-    params, kind = args.get("params", {}), args["type"]
-    if kind == "USER_SETTINGS":
-        games = params.get("section") in ("connected-games", "authorized-apps")
-        path = "/settings/apps" if games else "/settings/account"
-    elif kind in ("INVITE", "INVITE_BROWSER"):
-        path = f"/invite/{_required(params, 'code')}"
-    elif kind == "CHANNEL":
-        path = _channel_path(params.get("guildId"), _required(params, "channelId"))
-    elif kind in ("APP_DIRECTORY", "STORE"):
+    params, page_type = args.get("params", {}), args["type"]
+    if page_type == "USER_SETTINGS":
+        shows_apps = params.get("section") in ("connected-games", "authorized-apps")
+        path = "/settings/apps" if shows_apps else "/settings/account"
+    elif page_type in ("INVITE", "INVITE_BROWSER"):
+        path = f"/invite/{_quoted_parameter(params, 'code')}"
+    elif page_type == "CHANNEL":
+        path = _channel_path(params.get("guildId"), _quoted_parameter(params, "channelId"))
+    elif page_type in ("APP_DIRECTORY", "STORE"):
         path = f"/application-directory/{connection.application_id}/store"
         path += f"/{params['skuId']}" if "skuId" in params else ""
-    elif kind == "ACTIVATE_DEVICE":
+    elif page_type == "ACTIVATE_DEVICE":
         path = "/activate"
     else:
-        raise RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "type" fails because ["type" is not known here]')
+        raise RpcError(
+            RpcErrorCode.INVALID_PAYLOAD, 'child "type" fails because ["type" is not a page of this platform]'
+        )
     await context.open_page(path)
     return True
 
@@ -54,7 +59,7 @@ def _channel_path(guild_id: str | None, channel_id: str, message_id: str | None 
 
 @handles_command("OPEN_MESSAGE")
 async def open_message(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Open a message in its channel; raise RpcError 4005 if the user cannot see the channel."""
+    """Open a message in its channel; raise RpcError INVALID_CHANNEL if the user cannot see the channel."""
     args = parse_arguments(
         request.args,
         {"guild_id": snowflake, "channel_id": snowflake, "message_id": snowflake},
@@ -87,7 +92,7 @@ async def select_text_channel(
 @handles_command("INVITE_BROWSER")
 async def invite_browser(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Open an invite."""
-    code = parse_arguments(request.args, {"code": _CODE}, "code")["code"]
+    code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
         invite = await context.account.request("GET", "/invites/{code}", code=code)
     except ApiError as error:
@@ -101,7 +106,7 @@ async def guild_template_browser(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any]:
     """Open a guild template."""
-    code = parse_arguments(request.args, {"code": _CODE}, "code")["code"]
+    code = parse_arguments(request.args, {"code": _CODE_CHECK}, "code")["code"]
     try:
         template = await context.account.request("GET", "/guilds/templates/{code}", code=code)
     except ApiError as error:
@@ -113,7 +118,7 @@ async def guild_template_browser(
 @handles_command("GIFT_CODE_BROWSER")
 async def gift_code_browser(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject a gift code, because the platform has no gifts."""
-    parse_arguments(request.args, {"code": _CODE}, "code")
+    parse_arguments(request.args, {"code": _CODE_CHECK}, "code")
     raise RpcError(RpcErrorCode.INVALID_GIFT_CODE, "Invalid gift code")
 
 
@@ -124,7 +129,7 @@ async def connections_callback(context: AgentContext, connection: ProgramConnect
     raise RpcError(RpcErrorCode.INVALID_CONNECTION_CALLBACK_STATE, "No connection is waiting for this callback")
 
 
-# Commands that need a screen, a camera or an embedded activity
+# Commands that the agent does not support
 
 
 @handles_command(
@@ -139,7 +144,7 @@ async def connections_callback(context: AgentContext, connection: ProgramConnect
     "GET_ENTITLEMENT_TICKET",
     "GET_APPLICATION_TICKET",
 )
-async def unavailable(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
+async def reject_unsupported(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Reject a command that the agent does not support."""
     raise RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, f"This agent does not support {request.cmd}")
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 import aiohttp
 
 from hubbub.agent import views
-from hubbub.agent.commands.registry import handles_command, require
+from hubbub.agent.commands.registry import handles_command, require_allowed
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import boolean, number, one_of, parse_arguments, snowflake
@@ -16,7 +16,7 @@ from hubbub.protocol.permissions import base_permissions, channel_permissions, t
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.sdk.daemon_threads import new_session
 
-WAIT_MAX_SECONDS: Final = 60
+WAIT_SECONDS_MAX: Final = 60
 MESSAGES_MAX: Final = 50
 IMAGE_BYTES_MAX: Final = 8 << 20
 IMAGE_TIMEOUT_SECONDS: Final = 10.0
@@ -39,7 +39,7 @@ async def get_guilds(context: AgentContext, connection: ProgramConnection, reque
 async def get_guild(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Get a guild, waiting up to `timeout` seconds if it is still loading."""
     args = parse_arguments(
-        request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_MAX_SECONDS, whole=False)}, "guild_id"
+        request.args, {"guild_id": snowflake, "timeout": number(0, WAIT_SECONDS_MAX, whole=False)}, "guild_id"
     )
     guild_id, state = args["guild_id"], context.account.state
     if guild_id in state.pending_guilds and not await context.account.wait_until(
@@ -60,18 +60,22 @@ async def get_channels(context: AgentContext, connection: ProgramConnection, req
     state = context.account.state
     if guild_id not in state.guilds:
         raise RpcError(*INVALID_GUILD)
-    found = [channel for channel in state.channels.values() if channel.get("guild_id") == guild_id]
-    found.sort(key=lambda channel: (channel.get("position") or 0, int(channel["id"])))
-    return {"channels": [{"id": each["id"], "name": each.get("name") or "", "type": each["type"]} for each in found]}
+    channels = [channel for channel in state.channels.values() if channel.get("guild_id") == guild_id]
+    channels.sort(key=lambda channel: (channel.get("position") or 0, int(channel["id"])))
+    return {
+        "channels": [
+            {"id": channel["id"], "name": channel.get("name") or "", "type": channel["type"]} for channel in channels
+        ]
+    }
 
 
 def find_channel(context: AgentContext, connection: ProgramConnection, channel_id: str) -> dict[str, Any]:
-    """Return a channel that the program may access; raise RpcError 4005 or 4006 otherwise."""
+    """Return a channel that the program may access; raise RpcError INVALID_CHANNEL or INVALID_PERMISSIONS otherwise."""
     channel = context.account.state.channels.get(channel_id)
     if channel is None:
         raise RpcError(*INVALID_CHANNEL)
     if not channel.get("guild_id"):
-        require(not PRIVATE_CHANNEL_SCOPES.isdisjoint(connection.scopes))
+        require_allowed(not PRIVATE_CHANNEL_SCOPES.isdisjoint(connection.scopes))
     return channel
 
 
@@ -107,26 +111,29 @@ async def get_channel_permissions(
     guild = state.guilds.get(str((channel or {}).get("guild_id")))
     if channel is None or guild is None:
         raise RpcError(*INVALID_CHANNEL)
-    return {"permissions": str(permissions_in(guild, channel, state.members.get(guild["id"], {}), state.user_id))}
+    return {"permissions": str(compute_permissions(guild, channel, state.members.get(guild["id"], {}), state.user_id))}
 
 
-def permissions_in(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
+def compute_permissions(guild: dict[str, Any], channel: dict[str, Any], member: dict[str, Any], user_id: str) -> int:
     """Compute the permissions of a member in a channel."""
-    bits = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
+    bits_by_role = {role["id"]: int(role["permissions"]) for role in guild.get("roles", [])}
     role_ids = member.get("roles", [])
     base = base_permissions(
-        guild.get("owner_id") == user_id, bits.get(guild["id"], 0), (bits.get(role, 0) for role in role_ids)
+        guild.get("owner_id") == user_id,
+        bits_by_role.get(guild["id"], 0),
+        (bits_by_role.get(role_id, 0) for role_id in role_ids),
     )
     overwrites = {
-        each["id"]: (int(each["allow"]), int(each["deny"])) for each in channel.get("permission_overwrites", [])
+        overwrite["id"]: (int(overwrite["allow"]), int(overwrite["deny"]))
+        for overwrite in channel.get("permission_overwrites", [])
     }
-    found = channel_permissions(
+    permissions = channel_permissions(
         base,
         overwrites.get(guild["id"]),
-        [overwrites[role] for role in role_ids if role in overwrites],
+        [overwrites[role_id] for role_id in role_ids if role_id in overwrites],
         overwrites.get(user_id),
     )
-    return thread_permissions(found) if channel["type"] in THREAD_TYPES else found
+    return thread_permissions(permissions) if channel["type"] in THREAD_TYPES else permissions
 
 
 @handles_command("CREATE_CHANNEL_INVITE")
@@ -161,10 +168,10 @@ async def get_user(context: AgentContext, connection: ProgramConnection, request
 
 
 async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
-    """Return a user from the cached state or from the platform; raise RpcError 4010 if the user does not exist."""
-    known = context.account.state.users.get(user_id)
-    if known is not None:
-        return known
+    """Return a user from the cached state or from the platform; raise RpcError INVALID_USER if the user does not exist."""
+    cached_user = context.account.state.users.get(user_id)
+    if cached_user is not None:
+        return cached_user
     try:
         user: dict[str, Any] = await context.account.request("GET", "/users/{user_id}", user_id=user_id)
     except ApiError:
@@ -176,7 +183,7 @@ async def find_user(context: AgentContext, user_id: str) -> dict[str, Any]:
 async def get_relationships(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """List the user's relationships."""
     state = context.account.state
-    return {"relationships": [views.relationship(state, each) for each in state.relationships.values()]}
+    return {"relationships": [views.relationship(state, relationship) for relationship in state.relationships.values()]}
 
 
 @handles_command("GET_IMAGE")
@@ -199,11 +206,11 @@ async def get_image(context: AgentContext, connection: ProgramConnection, reques
         path = f"/cdn/avatars/{user['id']}/{user['avatar']}.{image_format}?size={args.get('size', 128)}"
     else:
         path = f"/cdn/embed/avatars/{(int(user['id']) >> 22) % 6}.png"
-    kind, data = await _fetch(f"{context.account.web_url}{path}")
-    return {"data_url": f"data:{kind};base64,{base64.b64encode(data).decode()}"}
+    content_type, data = await _fetch_image(f"{context.account.web_url}{path}")
+    return {"data_url": f"data:{content_type};base64,{base64.b64encode(data).decode()}"}
 
 
-async def _fetch(url: str) -> tuple[str, bytes]:
+async def _fetch_image(url: str) -> tuple[str, bytes]:
     try:
         async with (
             new_session() as session,

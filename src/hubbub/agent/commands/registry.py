@@ -9,8 +9,10 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 from hubbub.protocol.rpc_scopes import COMMANDS
 
 Handler = Callable[[AgentContext, ProgramConnection, Request], Awaitable[Any]]
+"""Function that runs a command and returns the data of the response."""
 
 HANDLERS: Final[dict[str, Handler]] = {}
+"""Handlers by the name of the command."""
 
 
 def handles_command(*names: str) -> Callable[[Handler], Handler]:
@@ -26,7 +28,7 @@ def handles_command(*names: str) -> Callable[[Handler], Handler]:
     return register
 
 
-def require(allowed: bool) -> None:
-    """Raise RpcError 4006 unless the program is allowed."""
-    if not allowed:
+def require_allowed(is_allowed: bool) -> None:
+    """Raise RpcError 4006, missing permissions, unless `is_allowed`."""
+    if not is_allowed:
         raise RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope")

@@ -11,10 +11,10 @@ from hubbub.protocol.errors import ApiError
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
 PURCHASE_TIMEOUT_SECONDS: Final = 300.0
-POLL_SECONDS: Final = 2.0
+POLL_INTERVAL_SECONDS: Final = 2.0
 
 
-async def _skus(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
+async def _fetch_skus(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
     try:
         store = await context.account.request(
             "GET", "/applications/{application_id}/store", application_id=connection.application_id
@@ -25,7 +25,7 @@ async def _skus(context: AgentContext, connection: ProgramConnection) -> list[di
     return skus
 
 
-async def _entitlements(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
+async def _fetch_entitlements(context: AgentContext, connection: ProgramConnection) -> list[dict[str, Any]]:
     try:
         entitlements: list[dict[str, Any]] = await context.account.request(
             "GET",
@@ -39,45 +39,45 @@ async def _entitlements(context: AgentContext, connection: ProgramConnection) ->
 
 
 @handles_command("GET_SKUS", "GET_SKUS_EMBEDDED")
-async def get_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
+async def get_fetch_skus(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """List the SKUs of the application; embedded activities expect them in a named field."""
-    skus = await _skus(context, connection)
+    skus = await _fetch_skus(context, connection)
     return {"skus": skus} if request.cmd.endswith("_EMBEDDED") else skus
 
 
 @handles_command("GET_ENTITLEMENTS", "GET_ENTITLEMENTS_EMBEDDED")
 async def get_entitlements(context: AgentContext, connection: ProgramConnection, request: Request) -> Any:
     """List the user's entitlements for the application; embedded activities expect them in a named field."""
-    found = await _entitlements(context, connection)
-    return {"entitlements": found} if request.cmd.endswith("_EMBEDDED") else found
+    entitlements = await _fetch_entitlements(context, connection)
+    return {"entitlements": entitlements} if request.cmd.endswith("_EMBEDDED") else entitlements
 
 
 @handles_command("START_PURCHASE")
 async def start_purchase(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> list[dict[str, Any]]:
-    """Open the store page of an SKU and wait until the user buys it; raise RpcError 5008 on timeout."""
+    """Open the store page of an SKU and wait until the user buys it; raise RpcError PURCHASE_CANCELLED on timeout."""
     sku_id = parse_arguments(request.args, {"sku_id": snowflake}, "sku_id")["sku_id"]
-    if all(sku["id"] != sku_id for sku in await _skus(context, connection)):
+    if all(sku["id"] != sku_id for sku in await _fetch_skus(context, connection)):
         raise RpcError(RpcErrorCode.PURCHASE_ERROR, "This application has no SKU with this ID")
-    before = {each["id"] for each in await _entitlements(context, connection)}
+    previous_ids = {entitlement["id"] for entitlement in await _fetch_entitlements(context, connection)}
     await context.open_page(f"/application-directory/{connection.application_id}/store/{sku_id}")
     try:
         async with asyncio.timeout(PURCHASE_TIMEOUT_SECONDS):
             while True:
-                bought = [
-                    each
-                    for each in await _entitlements(context, connection)
-                    if each["sku_id"] == sku_id and each["id"] not in before
+                purchased = [
+                    entitlement
+                    for entitlement in await _fetch_entitlements(context, connection)
+                    if entitlement["sku_id"] == sku_id and entitlement["id"] not in previous_ids
                 ]
-                if bought:
-                    return bought
-                await asyncio.sleep(POLL_SECONDS)
+                if purchased:
+                    return purchased
+                await asyncio.sleep(POLL_INTERVAL_SECONDS)
     except TimeoutError:
         raise RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was not completed") from None
 
 
 @handles_command("VALIDATE_APPLICATION")
 async def validate_application(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
-    """Check that the user may run the application, which only has to exist: applications themselves are not sold."""
-    await _skus(context, connection)
+    """Check that the application exists. Applications are not sold, so every user may run them."""
+    await _fetch_skus(context, connection)

@@ -1,9 +1,9 @@
 """The commands SUBSCRIBE and UNSUBSCRIBE (spec/rpc.md#9)."""
 
-from typing import Any
+from typing import Any, Final
 
 from hubbub.agent.commands.authorization import recheck_token
-from hubbub.agent.commands.registry import handles_command, require
+from hubbub.agent.commands.registry import handles_command, require_allowed
 from hubbub.agent.connections import ProgramConnection, Subscription
 from hubbub.agent.context import AgentContext
 from hubbub.agent.validation import parse_arguments, snowflake
@@ -11,56 +11,56 @@ from hubbub.protocol import rpc_scopes
 from hubbub.protocol.enums import Scope
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 
-MESSAGE_EVENTS = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
+MESSAGE_EVENTS: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
 
 
-def _read(request: Request) -> Subscription:
+def _parse_subscription(request: Request) -> Subscription:
     event = request.evt or ""
     if event not in rpc_scopes.EVENTS:
         raise RpcError(RpcErrorCode.INVALID_EVENT, f"Invalid event: {event[:64]}")
-    about = rpc_scopes.SUBSCRIPTION_ARGUMENTS.get(event)
-    if about is None:
+    argument = rpc_scopes.SUBSCRIPTION_ARGUMENTS.get(event)
+    if argument is None:
         return Subscription(event, None)
     if event.startswith("SPEAKING") and (request.args or {}).get("lobby_id") is not None:
         return Subscription(event, parse_arguments(request.args, {"lobby_id": snowflake})["lobby_id"])
-    return Subscription(event, parse_arguments(request.args, {about: snowflake}, about)[about])
+    return Subscription(event, parse_arguments(request.args, {argument: snowflake}, argument)[argument])
 
 
 @handles_command("SUBSCRIBE")
 async def subscribe(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Subscribe to an event; a repeated subscription has no effect."""
-    subscription = _read(request)
+    subscription = _parse_subscription(request)
     state = context.account.state
     if not rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.transport_scopes):
         await recheck_token(context, connection)
-        require(rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.scopes))
+        require_allowed(rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.scopes))
     if (
-        subscription.about is not None
+        subscription.subscribed_id is not None
         and rpc_scopes.SUBSCRIPTION_ARGUMENTS[subscription.event] == "guild_id"
-        and subscription.about not in state.guilds
+        and subscription.subscribed_id not in state.guilds
     ):
         raise RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id")
     if (
-        subscription.about is not None
+        subscription.subscribed_id is not None
         and rpc_scopes.SUBSCRIPTION_ARGUMENTS[subscription.event] == "channel_id"
         and "lobby_id" not in (request.args or {})
     ):
-        channel = state.channels.get(subscription.about)
+        channel = state.channels.get(subscription.subscribed_id)
         if channel is None:
             raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
         if subscription.event in MESSAGE_EVENTS:
             # Channels of other applications require messages.read (spec/rpc.md#9).
-            own = channel.get("application_id") == connection.application_id
-            require(own or Scope.MESSAGES_READ.value in connection.scopes)
+            is_own_channel = channel.get("application_id") == connection.application_id
+            require_allowed(is_own_channel or Scope.MESSAGES_READ.value in connection.scopes)
     connection.subscriptions.add(subscription)
     if subscription.event == "ACTIVITY_JOIN":
-        context.launcher.subscribed(connection.application_id)
+        context.launcher.on_subscribed(connection.application_id)
     return {"evt": subscription.event}
 
 
 @handles_command("UNSUBSCRIBE")
 async def unsubscribe(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
     """Unsubscribe from an event."""
-    subscription = _read(request)
+    subscription = _parse_subscription(request)
     connection.subscriptions.discard(subscription)
     return {"evt": subscription.event}

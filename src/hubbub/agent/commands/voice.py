@@ -1,8 +1,8 @@
-"""Commands for voice channels, voice settings and the soundboard (spec/rpc.md#6, 9)."""
+"""Commands for voice channels, voice settings and the soundboard (spec/rpc.md#6, spec/rpc.md#9)."""
 
 from typing import Any, Final
 
-from hubbub.agent.commands.directory import WAIT_MAX_SECONDS, channel_view, find_channel
+from hubbub.agent.commands.directory import WAIT_SECONDS_MAX, channel_view, find_channel
 from hubbub.agent.commands.registry import handles_command
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
@@ -15,13 +15,13 @@ from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
 SELECT_TIMEOUT_SECONDS: Final = 10.0
 DEVICES_MAX: Final = 100
 
-_NAME_AND_URL: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
-_DEVICE: Final = fields(
+_NAME_AND_URL_CHECK: Final = fields({"name": text(1, 128), "url": text(1, 512)}, required=("name", "url"))
+_DEVICE_CHECK: Final = fields(
     {
         "type": one_of("audioinput", "audiooutput", "videoinput"),
         "id": text(1, 256),
-        "vendor": _NAME_AND_URL,
-        "model": _NAME_AND_URL,
+        "vendor": _NAME_AND_URL_CHECK,
+        "model": _NAME_AND_URL_CHECK,
         "related": items(text(1, 256), 0, DEVICES_MAX),
         "echo_cancellation": boolean,
         "noise_suppression": boolean,
@@ -40,11 +40,11 @@ async def get_voice_settings(context: AgentContext, connection: ProgramConnectio
 
 @handles_command("SET_VOICE_SETTINGS", "SET_VOICE_SETTINGS_2")
 async def set_voice_settings(context: AgentContext, connection: ProgramConnection, request: Request) -> dict[str, Any]:
-    """Update the user's voice settings while the program is connected."""
+    """Update the user's voice settings. They are reset when the program disconnects."""
     settings = parse_arguments(request.args, SETTINGS_CHECKS)
     if not settings:
         raise RpcError(RpcErrorCode.INVALID_PAYLOAD, '"args" must contain at least one setting')
-    context.voice.change(connection, settings)
+    context.voice.update(connection, settings)
     return context.voice.settings()
 
 
@@ -56,12 +56,14 @@ async def set_user_voice_settings(
     args = parse_arguments(request.args, {"user_id": snowflake, **USER_SETTINGS_CHECKS}, "user_id")
     user_id = args.pop("user_id")
     channel = context.account.state.voice_channel()
-    present = (
-        [] if channel is None else [each["user_id"] for each in context.account.state.voice_states_in(channel["id"])]
+    present_user_ids = (
+        []
+        if channel is None
+        else [voice_state["user_id"] for voice_state in context.account.state.list_voice_states(channel["id"])]
     )
-    if user_id not in present:
+    if user_id not in present_user_ids:
         raise RpcError(RpcErrorCode.INVALID_USER, "The user is not in the same voice channel")
-    context.voice.change_user(connection, user_id, args)
+    context.voice.update_user(connection, user_id, args)
     return {"user_id": user_id} | context.voice.user_settings(user_id)
 
 
@@ -74,15 +76,15 @@ async def push_to_talk(context: AgentContext, connection: ProgramConnection, req
 @handles_command("SET_CERTIFIED_DEVICES")
 async def set_certified_devices(context: AgentContext, connection: ProgramConnection, request: Request) -> None:
     """Store the certified devices of a hardware vendor."""
-    sent = parse_arguments(request.args, {"devices": items(_DEVICE, 0, DEVICES_MAX)}, "devices")
-    context.voice.devices = sent["devices"]
+    args = parse_arguments(request.args, {"devices": items(_DEVICE_CHECK, 0, DEVICES_MAX)}, "devices")
+    context.voice.devices = args["devices"]
 
 
 @handles_command("GET_SELECTED_VOICE_CHANNEL")
 async def get_selected_voice_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
-    """Get the voice channel that the user is in, with any client."""
+    """Get the voice channel that the user is in, whichever client the user joined it with; null if none."""
     channel = context.account.state.voice_channel()
     return None if channel is None else await channel_view(context, connection, channel)
 
@@ -91,30 +93,30 @@ async def get_selected_voice_channel(
 async def select_voice_channel(
     context: AgentContext, connection: ProgramConnection, request: Request
 ) -> dict[str, Any] | None:
-    """Move the user to a voice channel, or disconnect the user without a channel ID."""
+    """Move the user to a voice channel; without a channel ID, disconnect the user."""
     args = parse_arguments(
         request.args,
         {
             "channel_id": snowflake,
-            "timeout": number(0, WAIT_MAX_SECONDS, whole=False),
+            "timeout": number(0, WAIT_SECONDS_MAX, whole=False),
             "force": boolean,
             "navigate": boolean,
         },
     )
     state, timeout_seconds = context.account.state, args.get("timeout", SELECT_TIMEOUT_SECONDS)
-    before = state.voice_channel()
+    previous_channel = state.voice_channel()
     if "channel_id" not in args:
-        if before is not None:
-            await context.join_voice(None, before.get("guild_id"))
+        if previous_channel is not None:
+            await context.set_voice_channel(None, previous_channel.get("guild_id"))
             await _wait_for_channel(context, None, timeout_seconds)
         return None
     channel = find_channel(context, connection, args["channel_id"])
     if channel["type"] not in VOICE_TYPES:
         raise RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id")
-    if before is not None and before["id"] != channel["id"] and not args.get("force"):
+    if previous_channel is not None and previous_channel["id"] != channel["id"] and not args.get("force"):
         raise RpcError(RpcErrorCode.SELECT_VOICE_FORCE_REQUIRED, "The user is in another voice channel")
-    if before is None or before["id"] != channel["id"]:
-        await context.join_voice(channel)
+    if previous_channel is None or previous_channel["id"] != channel["id"]:
+        await context.set_voice_channel(channel)
         await _wait_for_channel(context, channel["id"], timeout_seconds)
     return await channel_view(context, connection, channel)
 
