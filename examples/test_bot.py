@@ -40,7 +40,7 @@ def bot(hubbub_discord_py: Platform) -> Iterator[discord.Client]:
 def test_the_bot_replies_to_a_ping(hubbub: Platform, bot: discord.Client) -> None:
     """The user Alice sends !ping, and the bot replies to her message."""
     alice = hubbub.users["alice"]
-    ping = alice.say("general", "!ping")
+    ping = alice.send_message("general", "!ping")
 
     reply = alice.expect("MESSAGE_CREATE", content="pong")
 
@@ -51,8 +51,8 @@ def test_the_bot_replies_to_a_ping(hubbub: Platform, bot: discord.Client) -> Non
 def test_the_bot_is_silent_in_channels_it_cannot_see(hubbub: Platform, bot: discord.Client) -> None:
     """The bot cannot see #staff, so it replies only in #general."""
     alice = hubbub.users["alice"]
-    alice.say("staff", "!ping")
-    alice.say("general", "!ping")
+    alice.send_message("staff", "!ping")
+    alice.send_message("general", "!ping")
 
     alice.expect("MESSAGE_CREATE", content="pong", channel_id=hubbub.guilds["Town Square"].channels["general"])
     alice.expect_none("MESSAGE_CREATE", channel_id=hubbub.guilds["Town Square"].channels["staff"])

@@ -44,7 +44,7 @@ def name(value: Any, about: str | None) -> Any:
 
 
 def test_options_inside_sub_commands() -> None:
-    assert forms.options(COMMAND, ["sound", "set"], {"volume": 7}, name) == [
+    assert forms.build_options(COMMAND, ["sound", "set"], {"volume": 7}, name) == [
         {
             "type": 2,
             "name": "sound",
@@ -53,7 +53,7 @@ def test_options_inside_sub_commands() -> None:
             ],
         }
     ]
-    assert forms.options(COMMAND, ["show"], {}, name) == [{"type": 1, "name": "show", "options": []}]
+    assert forms.build_options(COMMAND, ["show"], {}, name) == [{"type": 1, "name": "show", "options": []}]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_options_inside_sub_commands() -> None:
 )
 def test_options_by_name(kind: int, about: str) -> None:
     command = {"name": "go", "options": [{"type": kind, "name": "to"}]}
-    [made] = forms.options(command, [], {"to": "general"}, name, focused="to")
+    [made] = forms.build_options(command, [], {"to": "general"}, name, focused="to")
     assert made == {"type": kind, "name": "to", "value": about, "focused": True}
 
 
 def test_a_modal_is_submitted_with_its_default_values() -> None:
-    assert forms.modal_values(MODAL, {}, name) == [
+    assert forms.build_modal_components(MODAL, {}, name) == [
         {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
         {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
         {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": False}},
@@ -78,7 +78,9 @@ def test_a_modal_is_submitted_with_its_default_values() -> None:
 def test_a_modal_by_custom_ids_and_labels() -> None:
     given = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
     made = [
-        each for row in forms.modal_values(MODAL, given, name) for each in row.get("components", [row.get("component")])
+        each
+        for row in forms.build_modal_components(MODAL, given, name)
+        for each in row.get("components", [row.get("component")])
     ]
     assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
 
@@ -86,7 +88,7 @@ def test_a_modal_by_custom_ids_and_labels() -> None:
 def test_components_are_found_at_any_depth() -> None:
     deep = {"type": 9, "components": [], "accessory": {"type": 2, "custom_id": "deep", "label": "Deep"}}
     message = {"components": [{"type": 17, "components": [deep, {"type": 2, "label": "Link", "url": "http://x"}]}]}
-    assert forms.component(message, "Deep", (2,))["custom_id"] == "deep"
-    assert forms.component(message, "deep", (2,))["label"] == "Deep"
+    assert forms.find_component(message, "Deep", (2,))["custom_id"] == "deep"
+    assert forms.find_component(message, "deep", (2,))["label"] == "Deep"
     with pytest.raises(AssertionError, match="no such component 'Shallow'; it has: deep, Link"):
-        forms.component(message, "Shallow", (2,))
+        forms.find_component(message, "Shallow", (2,))

@@ -12,8 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from hubbub.testing.people import Person
 from hubbub.testing.platform import Faults
+from hubbub.testing.users import User
 
 INNER = Path(__file__).parent / "inner"
 ROOT = Path(__file__).parents[2]
@@ -58,7 +58,7 @@ def run(pytester: pytest.Pytester) -> Run:
 
 def test_users_in_a_synchronous_test(run: Run) -> None:
     # No resource is left open and no error is swallowed.
-    run("people.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
+    run("users.py", ini=PATIENCE + ASYNCIO, arguments=("-W", "error")).assert_outcomes(passed=7)
 
 
 def test_every_test_has_a_world_of_its_own(run: Run) -> None:
@@ -66,7 +66,7 @@ def test_every_test_has_a_world_of_its_own(run: Run) -> None:
 
 
 def test_xdist_workers_have_separate_platforms(run: Run) -> None:
-    result = run("worlds.py", "people.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
+    result = run("worlds.py", "users.py", "village.toml", arguments=("-n", "2", "--dist", "loadfile"))
 
     result.assert_outcomes(passed=17)
 
@@ -93,7 +93,7 @@ def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
     text = str(result.stdout)
     for line in (
         # The first test: the error itself, then the platform's log.
-        "E       hubbub.testing.errors.Refused: demo-bot: POST /channels/*/messages was rejected",
+        "E       hubbub.testing.errors.RequestRejected: demo-bot: POST /channels/*/messages was rejected",
         "E         403 Missing Access (code 50001)",
         "* hubbub call *",
         "http://127.0.0.1:*, platform time *",
@@ -163,7 +163,7 @@ def test_the_documented_tables_match_the_plugin() -> None:
     rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
 
-    assert named == {name for name in dir(Person) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
+    assert named == {name for name in dir(User) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
     faults = set(re.findall(r"`(\w+)\(", people.partition("## Inject faults")[2].partition("## Configure")[0]))
     assert faults == {name for name in dir(Faults) if not name.startswith("_")}
 

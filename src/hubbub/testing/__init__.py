@@ -9,23 +9,33 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from hubbub.testing.actors import Actor, Bot
-    from hubbub.testing.answers import Answer, Answers
-    from hubbub.testing.errors import NotHeard, Refused, Unanswered
-    from hubbub.testing.people import Person
+    from hubbub.testing.errors import EventNotReceived, InteractionFailed, RequestRejected
     from hubbub.testing.platform import Platform
+    from hubbub.testing.results import Result, ResultList
+    from hubbub.testing.users import User
 
-__all__ = ["Actor", "Answer", "Answers", "Bot", "NotHeard", "Person", "Platform", "Refused", "Unanswered"]
+__all__ = [
+    "Actor",
+    "Result",
+    "ResultList",
+    "Bot",
+    "EventNotReceived",
+    "User",
+    "Platform",
+    "RequestRejected",
+    "InteractionFailed",
+]
 
 _MODULES: Final = {
     "Actor": "actors",
-    "Answer": "answers",
-    "Answers": "answers",
+    "Result": "results",
+    "ResultList": "results",
     "Bot": "actors",
-    "NotHeard": "errors",
-    "Person": "people",
+    "EventNotReceived": "errors",
+    "User": "users",
     "Platform": "platform",
-    "Refused": "errors",
-    "Unanswered": "errors",
+    "RequestRejected": "errors",
+    "InteractionFailed": "errors",
 }
 
 

@@ -7,12 +7,12 @@ from typing import Any, TypeVar, cast
 
 import aiohttp
 
-from hubbub.testing.answers import PendingAnswer
+from hubbub.testing.results import PendingResult
 
 T = TypeVar("T")
 
 CLOSE_TIMEOUT_SECONDS = 10.0
-"""Time limit in seconds for the end of the thread."""
+"""Time limit for the end of the thread."""
 
 
 class Background:
@@ -23,27 +23,27 @@ class Background:
         self._thread = threading.Thread(target=self._loop.run_forever, name="hubbub-testing", daemon=True)
         self._thread.start()
         self.http: aiohttp.ClientSession = self.run_and_wait(_new_session())
-        self.running: list[PendingAnswer[Any]] = []
+        self.pending_results: list[PendingResult[Any]] = []
         """Actions started inside event loops; checked when the platform of a test is stopped."""
 
-    def run(self, work: Coroutine[Any, Any, T], description: str) -> T:
-        """Run an action and wait for it, or inside an event loop start it and return an awaitable."""
+    def run(self, coroutine: Coroutine[Any, Any, T], description: str) -> T:
+        """Run an action and wait for it. Inside an event loop, start it and return an awaitable instead."""
         __tracebackhide__ = True
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            return self.run_and_wait(work)
-        soon = PendingAnswer(asyncio.run_coroutine_threadsafe(work, self._loop), description)
-        self.running.append(soon)
-        # The declared type is that of the result in both cases; an Answer can be awaited as well.
-        return cast("T", soon)
+            return self.run_and_wait(coroutine)
+        pending = PendingResult(asyncio.run_coroutine_threadsafe(coroutine, self._loop), description)
+        self.pending_results.append(pending)
+        # The declared type is that of the result in both cases; an Result can be awaited as well.
+        return cast("T", pending)
 
-    def run_and_wait(self, work: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
-        """Run a coroutine and wait for it, even inside an event loop; `timeout` is in seconds."""
+    def run_and_wait(self, coroutine: Coroutine[Any, Any, T], timeout_seconds: float | None = None) -> T:
+        """Run a coroutine and wait for it, even inside an event loop."""
         __tracebackhide__ = True
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return future.result(timeout)
+            return future.result(timeout_seconds)
         except AssertionError as error:
             # Hide the traceback of the background thread: the failure belongs to the test.
             raise error.with_traceback(None) from None
@@ -51,10 +51,12 @@ class Background:
             future.cancel()
             raise
 
-    def unawaited_errors(self, wait: bool) -> list[str]:
-        """Return the errors of actions that were never awaited since the last call."""
-        started, self.running = self.running, []
-        return [failure for soon in started if (failure := soon.unawaited_error(wait)) is not None]
+    def unawaited_errors(self, *, wait: bool) -> list[str]:
+        """Return the errors of actions that were started since the last call and never awaited.
+
+        If `wait` is false, actions that still run are canceled instead of waited for."""
+        pending_results, self.pending_results = self.pending_results, []
+        return [error for pending in pending_results if (error := pending.unawaited_error(wait=wait)) is not None]
 
     def close(self) -> None:
         """Cancel all tasks, close the HTTP session and stop the thread."""
@@ -65,10 +67,10 @@ class Background:
             self._loop.close()
 
     async def _shut_down(self) -> None:
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
+        other_tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in other_tasks:
             task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await asyncio.gather(*other_tasks, return_exceptions=True)
         await self.http.close()
 
 

@@ -6,12 +6,12 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from hubbub.testing.errors import BrokenPlatform, Refused
+from hubbub.testing.errors import PlatformUnavailable, RequestRejected
 
 
 async def request(
     http: aiohttp.ClientSession,
-    who: str,
+    actor_name: str,
     method: str,
     base: str,
     path: str,
@@ -21,24 +21,28 @@ async def request(
     data: Any = None,
     headers: Mapping[str, str] | None = None,
 ) -> Any:
-    """Send a request and return the decoded response; raise `Refused` if the platform rejects it."""
-    sent = dict(headers or {})
+    """Send a request and return the decoded response; raise `RequestRejected` if the platform rejects it.
+
+    `actor_name` is the sender in error messages."""
+    sent_headers = dict(headers or {})
     if authorization is not None:
-        sent["Authorization"] = authorization
+        sent_headers["Authorization"] = authorization
     if json is not None:
-        data, sent["Content-Type"] = msgspec.json.encode(json), "application/json"
+        data, sent_headers["Content-Type"] = msgspec.json.encode(json), "application/json"
     try:
-        async with http.request(method, base + path, data=data, headers=sent, allow_redirects=False) as response:
-            text = await response.read()
+        async with http.request(
+            method, base + path, data=data, headers=sent_headers, allow_redirects=False
+        ) as response:
+            content = await response.read()
             status, is_json = response.status, response.content_type == "application/json"
     except aiohttp.ClientConnectionError as error:
-        raise BrokenPlatform(
-            f"{who}: {method} {path}: the platform did not respond ({error or type(error).__name__})"
+        raise PlatformUnavailable(
+            f"{actor_name}: {method} {path}: the platform did not respond ({error or type(error).__name__})"
         ) from error
-    body = msgspec.json.decode(text) if is_json and text else text.decode("utf-8", "replace")
+    body = msgspec.json.decode(content) if is_json and content else content.decode("utf-8", "replace")
     if status >= 400:
-        raise Refused(who, method, path, status, body)
-    return body if text else None
+        raise RequestRejected(actor_name, method, path, status, body)
+    return body if content else None
 
 
 class Control:
@@ -49,8 +53,8 @@ class Control:
         self._url = url
         self._authorization = f"Bearer {token}"
 
-    async def request(self, method: str, path: str, json: Any = None, **more: Any) -> Any:
+    async def request(self, method: str, path: str, json: Any = None, **options: Any) -> Any:
         """Send a request to the control API; return the decoded response."""
-        if method == "POST" and json is None and "data" not in more:
+        if method == "POST" and json is None and "data" not in options:
             json = {}
-        return await request(self._http, "control", method, self._url, path, self._authorization, json=json, **more)
+        return await request(self._http, "control", method, self._url, path, self._authorization, json=json, **options)

@@ -1,39 +1,39 @@
 """Exceptions of the plugin: assertion errors, whose messages include the platform's response.
 
 AssertionError
-├── Refused      the platform rejected a request
-├── NotHeard     an expected event did not arrive, or an unexpected one did
-└── Unanswered   the application did not respond to an interaction
-BrokenPlatform   the platform does not run or does not respond
+├── RequestRejected     the platform rejected a request
+├── EventNotReceived    an expected event did not arrive, or an unexpected one did
+└── InteractionFailed   the application did not respond to an interaction
+PlatformUnavailable     the platform is not running or does not respond
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 
-class Refused(AssertionError):
+class RequestRejected(AssertionError):
     """Raised when the platform rejects a request."""
 
-    def __init__(self, who: str, method: str, path: str, status: int, body: Any) -> None:
+    def __init__(self, actor_name: str, method: str, path: str, status: int, body: Any) -> None:
         self.status = status
         """The HTTP status."""
         self.body = body
         """The decoded JSON body, or the text."""
         self.code: int = body.get("code", 0) if isinstance(body, dict) else 0
-        """The platform's error code, or 0."""
-        super().__init__(f"{who}: {method} {path} was rejected\n{format_error(status, body)}")
+        """The platform's error code; 0 if the response has none."""
+        super().__init__(f"{actor_name}: {method} {path} was rejected\n{format_error(status, body)}")
 
 
-class NotHeard(AssertionError):
+class EventNotReceived(AssertionError):
     """Raised when an expected event does not arrive in time, or an unexpected one arrives."""
 
 
-class Unanswered(AssertionError):
+class InteractionFailed(AssertionError):
     """Raised when the application does not respond to an interaction."""
 
 
-class BrokenPlatform(RuntimeError):
-    """Raised when the platform does not run or does not respond."""
+class PlatformUnavailable(RuntimeError):
+    """Raised when the platform is not running or does not respond."""
 
 
 def format_error(status: int, body: Any) -> str:
@@ -44,16 +44,16 @@ def format_error(status: int, body: Any) -> str:
     lines = [f"  {status} {message}{f' (code {code})' if code else ''}"]
     if "retry_after" in body:
         lines.append(f"  retry after {body['retry_after']} s")
-    lines += [f"  {path}: {problem}" for path, problem in _fields(body.get("errors"), "")]
+    lines += [f"  {path}: {message}" for path, message in _iter_field_errors(body.get("errors"), "")]
     return "\n".join(lines)
 
 
-def _fields(errors: Any, path: str) -> Iterator[tuple[str, str]]:
+def _iter_field_errors(errors: Any, path: str) -> Iterator[tuple[str, str]]:
     if not isinstance(errors, dict):
         return
-    for key, inner in errors.items():
+    for key, nested in errors.items():
         if key == "_errors":
-            for each in inner:
-                yield path or "(body)", f"{each.get('message')} ({each.get('code')})"
+            for field_error in nested:
+                yield path or "(body)", f"{field_error.get('message')} ({field_error.get('code')})"
         else:
-            yield from _fields(inner, f"{path}.{key}" if path else key)
+            yield from _iter_field_errors(nested, f"{path}.{key}" if path else key)

@@ -1,12 +1,15 @@
-"""Interaction data built from what a user sees: command options, message components and modal fields. No I/O."""
+"""Functions that build interaction data: the options of a command, and the submitted fields of components and modals.
+
+They do no I/O.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hubbub.protocol.enums import CommandOptionType, ComponentType
 
-NESTED: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
-SELECTS: Final = (
+SUB_COMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
+SELECT_TYPES: Final = (
     ComponentType.STRING_SELECT,
     ComponentType.USER_SELECT,
     ComponentType.ROLE_SELECT,
@@ -14,41 +17,55 @@ SELECTS: Final = (
     ComponentType.CHANNEL_SELECT,
 )
 
-NAMED_OPTION_KINDS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
-"""Option types whose values can be given by name, and the kind of object."""
-NAMED_COMPONENT_KINDS: Final[dict[int, str]] = {
+NAMED_OPTION_OBJECTS: Final[dict[int, str]] = {CommandOptionType.CHANNEL: "channel", CommandOptionType.ROLE: "role"}
+"""Option types whose values may be names of objects, and the type of these objects."""
+NAMED_COMPONENT_OBJECTS: Final[dict[int, str]] = {
     ComponentType.CHANNEL_SELECT: "channel",
     ComponentType.ROLE_SELECT: "role",
 }
-"""Component types whose values can be given by name, and the kind of object."""
+"""Component types whose values may be names of objects, and the type of these objects."""
 
 ValueResolver = Callable[[Any, str | None], Any]
-"""Converts a value in a test, and the kind of object it names (or None), to the value to send, such as an id."""
+"""Function that converts a value in a test to the value to send, such as an ID.
+
+Its second argument is the type of the object that the value may name, or None.
+"""
 
 
-def options(
+def build_options(
     command: Mapping[str, Any],
     path: Sequence[str],
-    given: Mapping[str, Any],
-    name: ValueResolver,
+    values: Mapping[str, Any],
+    resolve_value: ValueResolver,
     focused: str | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the options of a command, nested in the sub-commands of `path`."""
+    """Build the options of a command, nested in the sub-commands of `path`.
+
+    `values` are the option values by name, and `focused` is the name of the option to autocomplete."""
     declared = list(command.get("options", []))
     if path:
-        inner = {option["name"]: option for option in declared if option["type"] in NESTED}
-        if path[0] not in inner:
-            raise AssertionError(f"/{command['name']} has no sub-command {path[0]!r}; it has: {_list(inner)}")
-        chosen = inner[path[0]]
-        return [{"type": chosen["type"], "name": path[0], "options": options(chosen, path[1:], given, name, focused)}]
-    kinds = {option["name"]: option["type"] for option in declared}
-    filled = []
-    for key, value in given.items():
-        if key not in kinds:
-            raise AssertionError(f"{command['name']} has no option {key!r}; it has: {_list(kinds)}")
-        made = {"type": kinds[key], "name": key, "value": name(value, NAMED_OPTION_KINDS.get(kinds[key]))}
-        filled.append({**made, "focused": True} if key == focused else made)
-    return filled
+        sub_commands = {option["name"]: option for option in declared if option["type"] in SUB_COMMAND_TYPES}
+        if path[0] not in sub_commands:
+            raise AssertionError(
+                f"/{command['name']} has no sub-command {path[0]!r}; it has: {_join_names(sub_commands)}"
+            )
+        sub_command = sub_commands[path[0]]
+        return [
+            {
+                "type": sub_command["type"],
+                "name": path[0],
+                "options": build_options(sub_command, path[1:], values, resolve_value, focused),
+            }
+        ]
+    option_types = {option["name"]: option["type"] for option in declared}
+    filled_options = []
+    for key, value in values.items():
+        if key not in option_types:
+            raise AssertionError(f"{command['name']} has no option {key!r}; it has: {_join_names(option_types)}")
+        object_type = NAMED_OPTION_OBJECTS.get(option_types[key])
+        filled = {"type": option_types[key], "name": key, "value": resolve_value(value, object_type)}
+        filled_options.append({**filled, "focused": True} if key == focused else filled)
+    return filled_options
 
 
 def iter_components(components: Any) -> Iterator[dict[str, Any]]:
@@ -56,52 +73,62 @@ def iter_components(components: Any) -> Iterator[dict[str, Any]]:
     for component in components or ():
         yield component
         yield from iter_components(component.get("components"))
-        inner = [component[key] for key in ("component", "accessory") if isinstance(component.get(key), dict)]
-        yield from iter_components(inner)
+        nested = [component[key] for key in ("component", "accessory") if isinstance(component.get(key), dict)]
+        yield from iter_components(nested)
 
 
-def component(message: Mapping[str, Any], wanted: str, kinds: Sequence[int]) -> dict[str, Any]:
-    """Return the component of a message by its custom_id, label or placeholder."""
-    found = [each for each in iter_components(message.get("components")) if each["type"] in kinds]
+def find_component(message: Mapping[str, Any], identifier: str, types: Sequence[int]) -> dict[str, Any]:
+    """Return the component of a message with this custom_id, label or placeholder; raise AssertionError if none has it."""
+    candidates = [item for item in iter_components(message.get("components")) if item["type"] in types]
     for key in ("custom_id", "label", "placeholder"):
-        matching = [each for each in found if each.get(key) == wanted]
+        matching = [candidate for candidate in candidates if candidate.get(key) == identifier]
         if matching:
             return matching[0]
-    known = [str(each.get("custom_id") or each.get("label")) for each in found]
-    raise AssertionError(f"the message has no such component {wanted!r}; it has: {_list(known)}")
+    available = [str(candidate.get("custom_id") or candidate.get("label")) for candidate in candidates]
+    raise AssertionError(f"the message has no such component {identifier!r}; it has: {_join_names(available)}")
 
 
-def modal_values(modal: Mapping[str, Any], given: Mapping[str, Any], name: ValueResolver) -> list[dict[str, Any]]:
-    """Return a modal's components as submitted: given values by custom_id or label, default values for the rest."""
-    left = dict(given)
-    made, known = [], []
-    for shown in modal["components"]:
-        if shown["type"] == ComponentType.LABEL:
-            known.append(shown["label"])
-            made.append({"type": shown["type"], "component": _field(shown["component"], shown["label"], left, name)})
-        elif shown["type"] == ComponentType.ACTION_ROW:
-            known += [each.get("label") or each["custom_id"] for each in shown["components"]]
-            fields = [_field(each, each.get("label"), left, name) for each in shown["components"]]
-            made.append({"type": shown["type"], "components": fields})
-    if left:
-        raise AssertionError(f"the modal has no field {next(iter(left))!r}; it has: {_list(known)}")
-    return made
+def build_modal_components(
+    modal: Mapping[str, Any], values: Mapping[str, Any], resolve_value: ValueResolver
+) -> list[dict[str, Any]]:
+    """Build the components of a submitted modal.
+
+    `values` are the values of fields by custom_id or label; other fields have their default values."""
+    remaining = dict(values)
+    submitted, available = [], []
+    for component in modal["components"]:
+        if component["type"] == ComponentType.LABEL:
+            available.append(component["label"])
+            field = _build_field(component["component"], component["label"], remaining, resolve_value)
+            submitted.append({"type": component["type"], "component": field})
+        elif component["type"] == ComponentType.ACTION_ROW:
+            available += [item.get("label") or item["custom_id"] for item in component["components"]]
+            fields = [
+                _build_field(item, item.get("label"), remaining, resolve_value) for item in component["components"]
+            ]
+            submitted.append({"type": component["type"], "components": fields})
+    if remaining:
+        raise AssertionError(f"the modal has no field {next(iter(remaining))!r}; it has: {_join_names(available)}")
+    return submitted
 
 
-def _field(shown: Mapping[str, Any], label: str | None, left: dict[str, Any], name: ValueResolver) -> dict[str, Any]:
-    kind, custom_id = shown["type"], shown["custom_id"]
-    given = left.pop(custom_id, left.pop(label, None) if label is not None else None)
-    field: dict[str, Any] = {"type": kind, "custom_id": custom_id}
-    if kind == ComponentType.TEXT_INPUT:
-        return {**field, "value": shown.get("value", "") if given is None else given}
-    if kind == ComponentType.CHECKBOX:
-        return {**field, "value": shown.get("default", False) if given is None else given}
-    preset = [option["value"] for option in shown.get("options", ()) if option.get("default")]
-    if kind == ComponentType.RADIO_GROUP:
-        return {**field, "value": (preset[0] if preset else None) if given is None else given}
-    values = preset if given is None else given if isinstance(given, list) else [given]
-    return {**field, "values": [name(value, NAMED_COMPONENT_KINDS.get(kind)) for value in values]}
+def _build_field(
+    component: Mapping[str, Any], label: str | None, values: dict[str, Any], resolve_value: ValueResolver
+) -> dict[str, Any]:
+    """Build one submitted field, and remove its value from `values`."""
+    component_type, custom_id = component["type"], component["custom_id"]
+    value = values.pop(custom_id, values.pop(label, None) if label is not None else None)
+    field: dict[str, Any] = {"type": component_type, "custom_id": custom_id}
+    if component_type == ComponentType.TEXT_INPUT:
+        return {**field, "value": component.get("value", "") if value is None else value}
+    if component_type == ComponentType.CHECKBOX:
+        return {**field, "value": component.get("default", False) if value is None else value}
+    defaults = [option["value"] for option in component.get("options", ()) if option.get("default")]
+    if component_type == ComponentType.RADIO_GROUP:
+        return {**field, "value": (defaults[0] if defaults else None) if value is None else value}
+    selected = defaults if value is None else value if isinstance(value, list) else [value]
+    return {**field, "values": [resolve_value(item, NAMED_COMPONENT_OBJECTS.get(component_type)) for item in selected]}
 
 
-def _list(names: Any) -> str:
+def _join_names(names: Any) -> str:
     return ", ".join(names) or "none"

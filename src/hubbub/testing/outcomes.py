@@ -7,37 +7,41 @@ from hubbub.testing.sessions import ActorSession
 
 
 class InteractionOutcome:
-    """One interaction, from its nonce to its first response."""
+    """The outcome of one interaction, which is identified by its nonce.
 
-    def __init__(self, session: ActorSession, nonce: str, begin: int, message: Mapping[str, Any] | None) -> None:
+    `first_position` is the position of the first event in the session that can belong to it."""
+
+    def __init__(
+        self, session: ActorSession, nonce: str, first_position: int, message: Mapping[str, Any] | None
+    ) -> None:
         self._session = session
         self._nonce = nonce
-        self._position = self._begin = begin
+        self._position = self._first_position = first_position
         self._message = message
-        """The message with the used component, which the response may update."""
+        """The message whose component the user used, which the response may update; None for other interactions."""
         self._id: str | None = None
-        self._succeeded = False
+        self._has_succeeded = False
         self.response: Any = None
         """The response: a message, a modal, or autocomplete choices."""
         self.failure: dict[str, Any] | None = None
         """The data of INTERACTION_FAILURE, or None."""
 
-    def is_known(self) -> bool:
+    def process_events(self) -> bool:
         """Process the events received so far; return whether the outcome is known."""
-        heard = self._session.received
-        while self._position < len(heard) and not self._is_over():
-            event = heard[self._position]
+        received_events = self._session.received
+        while self._position < len(received_events) and not self._is_known():
+            event = received_events[self._position]
             if isinstance(event.data, dict) and event.data.get("nonce") == self._nonce:
-                self._record(event.name, event.data)
-            elif self._fits(event.name, event.data):
+                self._record_event(event.name, event.data)
+            elif self._is_response(event.name, event.data):
                 self.response = self._session.consume(self._position)
             self._position += 1
-        return self._is_over()
+        return self._is_known()
 
-    def _is_over(self) -> bool:
-        return self.response is not None or self.failure is not None or self._succeeded
+    def _is_known(self) -> bool:
+        return self.response is not None or self.failure is not None or self._has_succeeded
 
-    def _record(self, name: str, data: dict[str, Any]) -> None:
+    def _record_event(self, name: str, data: dict[str, Any]) -> None:
         self._session.consume(self._position)
         if name == "INTERACTION_CREATE":
             self._id = data["id"]
@@ -46,19 +50,19 @@ class InteractionOutcome:
         elif name in ("INTERACTION_MODAL_CREATE", "APPLICATION_COMMAND_AUTOCOMPLETE_RESPONSE"):
             self.response = data
         elif name == "INTERACTION_SUCCESS":
-            self._succeeded = True
+            self._has_succeeded = True
 
-    def _fits(self, name: str, data: Any) -> bool:
+    def _is_response(self, name: str, data: Any) -> bool:
         if name == "MESSAGE_CREATE":
             return self._id is not None and (data.get("interaction_metadata") or {}).get("id") == self._id
         return name == "MESSAGE_UPDATE" and self._message is not None and data["id"] == self._message["id"]
 
     def find_late_response(self) -> None:
         """Search for the response after INTERACTION_SUCCESS, once all pending events have arrived."""
-        for position in range(self._begin, len(self._session.received)):
+        for position in range(self._first_position, len(self._session.received)):
             event = self._session.received[position]
-            if self._fits(event.name, event.data):
-                # An update of the message may be a later action of the application, so it is not consumed and `expect`
-                # finds it.
+            if self._is_response(event.name, event.data):
+                # An update of the message may be a later action of the application, so it is not consumed and `expect` can
+                # return it.
                 self.response = self._session.consume(position) if self._message is None else event.data
                 return

@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hubbub.testing.actors import Actor, Bot
-from hubbub.testing.answers import Answer
 from hubbub.testing.context import PlatformContext
-from hubbub.testing.people import Person
 from hubbub.testing.process import PlatformProcess
 from hubbub.testing.ready import Application, Guild, Lobby, NamedObjects, ReadyDocument
+from hubbub.testing.results import Result
+from hubbub.testing.users import User
 
 
 class Platform:
@@ -20,12 +20,12 @@ class Platform:
         self.ready = ready
         """The ready document (docs/worlds.md)."""
         self.context = PlatformContext(process.background, ready, within)
-        """The state that its actors share."""
+        """The state that the actors of this platform share."""
         self.api, self.gateway, self.web, self.cdn = ready.api, ready.gateway, ready.web, ready.cdn
-        self.users: NamedObjects[Person] = NamedObjects("user", {})
+        self.users: NamedObjects[User] = NamedObjects("user", {})
         """The users of the world by name."""
         for name, user in ready.users.items():
-            self.users[name] = Person(self.context, name, user.id, user.token)
+            self.users[name] = User(self.context, name, user.id, user.token)
         self.applications: NamedObjects[Application] = self.context.applications
         self.bots: NamedObjects[Bot] = NamedObjects("bot", {})
         """The bots of the world by the name of their application, for actions on their behalf."""
@@ -36,7 +36,7 @@ class Platform:
         self.lobbies: NamedObjects[Lobby] = NamedObjects("lobby", ready.lobbies)
         self.clock = Clock(self.context)
         self.faults = Faults(self.context)
-        self.test_failed = False
+        self.has_failed_test = False
         """Whether a test that used the platform failed."""
         self._log_start = process.log_size()
         self.context.background.run_and_wait(self.context.control.request("POST", "/trace", {"on": True}))
@@ -46,10 +46,10 @@ class Platform:
 
     def close(self) -> list[str]:
         """Stop the platform; return errors of actions that were never awaited, unless the test has already failed."""
-        forgotten = self.context.background.unawaited_errors(wait=not self.test_failed)
+        errors = self.context.background.unawaited_errors(wait=not self.has_failed_test)
         self.context.background.run_and_wait(self._disconnect_all())
         self._process.end_fork(self.ready.fork_id)
-        return forgotten
+        return errors
 
     async def _disconnect_all(self) -> None:
         actors: list[Actor] = [*self.users.values(), *self.bots.values()]
@@ -57,26 +57,26 @@ class Platform:
 
     # Additional users
 
-    def add_user(self, name: str, **body: Any) -> Answer:
-        """Create a user without guilds, who is then `users[name]`; return id, token and password."""
+    def add_user(self, name: str, **body: Any) -> Result:
+        """Create a user without guilds, who is then `users[name]`; return its ID, token and password."""
         __tracebackhide__ = True
         return self.context.background.run(self._add_user(name, body), f"add user {name}")
 
-    async def _add_user(self, name: str, body: dict[str, Any]) -> Answer:
+    async def _add_user(self, name: str, body: dict[str, Any]) -> Result:
         __tracebackhide__ = True
-        made = await self.context.control.request("POST", "/users", {"username": name, **body})
-        self.users[name] = Person(self.context, name, made["id"], made["token"])
-        self.context.names[made["id"]] = name
-        return Answer(made)
+        created = await self.context.control.request("POST", "/users", {"username": name, **body})
+        self.users[name] = User(self.context, name, created["id"], created["token"])
+        self.context.names[created["id"]] = name
+        return Result(created)
 
     # Diagnostics
 
-    def trace(self, **query: str) -> Answer:
+    def trace(self, **query: str) -> Result:
         """Return the delivery trace: `events`, and `refused` requests (docs/control.md)."""
         __tracebackhide__ = True
         return self.context.background.run(self.context.get("/trace", query), "trace")
 
-    def rate_limits(self) -> Answer:
+    def rate_limits(self) -> Result:
         """Return the rate limit report."""
         __tracebackhide__ = True
         return self.context.background.run(self.context.get("/rate-limits", {}), "rate limits")
@@ -87,28 +87,28 @@ class Platform:
 
 
 class Clock:
-    """The platform's clock, controlled by the test. Each method returns its state: `now`, `now_ms`, `running`."""
+    """The platform's clock, which the test controls. Each method returns the state of the clock: `now`, `now_ms`, `running`."""
 
-    def __init__(self, scene: PlatformContext) -> None:
-        self._scene = scene
+    def __init__(self, context: PlatformContext) -> None:
+        self._context = context
 
-    def _do(self, method: str, path: str, body: dict[str, Any] | None = None) -> Answer:
+    def _run_request(self, method: str, path: str, body: dict[str, Any] | None = None) -> Result:
         __tracebackhide__ = True
-        return self._scene.background.run(self._request(method, path, body), f"clock {path}")
+        return self._context.background.run(self._request(method, path, body), f"clock {path}")
 
-    async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Answer:
+    async def _request(self, method: str, path: str, body: dict[str, Any] | None) -> Result:
         __tracebackhide__ = True
-        return Answer(await self._scene.control.request(method, f"/clock{path}", body))
+        return Result(await self._context.control.request(method, f"/clock{path}", body))
 
-    def get(self) -> Answer:
+    def get(self) -> Result:
         """Return the current state of the clock."""
         __tracebackhide__ = True
-        return self._do("GET", "")
+        return self._run_request("GET", "")
 
-    def set(self, now: datetime | str) -> Answer:
+    def set(self, now: datetime | str) -> Result:
         """Set the time, from a string like `"2026-12-01T00:00:00Z"` or a datetime (UTC if it has no time zone)."""
         __tracebackhide__ = True
-        return self._do("POST", "/set", {"now": to_iso(now)})
+        return self._run_request("POST", "/set", {"now": to_iso(now)})
 
     def advance(
         self,
@@ -118,95 +118,99 @@ class Clock:
         minutes: float = 0,
         seconds: float = 0,
         milliseconds: float = 0,
-    ) -> Answer:
-        """Advance the time; everything that becomes due meanwhile has happened when this returns."""
+    ) -> Result:
+        """Advance the time, and wait until all jobs that became due have run."""
         __tracebackhide__ = True
         step = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds, milliseconds=milliseconds)
-        return self._do("POST", "/advance", {"ms": round(step / timedelta(milliseconds=1))})
+        return self._run_request("POST", "/advance", {"ms": round(step / timedelta(milliseconds=1))})
 
-    def freeze(self) -> Answer:
+    def freeze(self) -> Result:
         """Stop the clock at the current time."""
         __tracebackhide__ = True
-        return self._do("POST", "/freeze")
+        return self._run_request("POST", "/freeze")
 
-    def resume(self) -> Answer:
-        """Let the clock run again."""
+    def resume(self) -> Result:
+        """Start the clock again."""
         __tracebackhide__ = True
-        return self._do("POST", "/resume")
+        return self._run_request("POST", "/resume")
 
 
 class Faults:
-    """Fault injection (docs/control.md). HTTP faults happen once, or `times` times (None: always)."""
+    """Fault injection (docs/control.md). HTTP faults occur once, or as often as `times`; `times=None` means always."""
 
-    def __init__(self, scene: PlatformContext) -> None:
-        self._scene = scene
+    def __init__(self, context: PlatformContext) -> None:
+        self._context = context
 
-    def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **more: Any) -> Answer:
+    def fail(self, method: str | None = None, route: str | None = None, status: int = 500, **options: Any) -> Result:
         """Fail requests with an error: `fail("POST", "/channels/{channel_id}/messages", 503, times=3, user=bot)`."""
         __tracebackhide__ = True
-        return self._inflict("http", "status", method=method, route=route, status=status, **more)
+        return self._add_fault("http", "status", method=method, route=route, status=status, **options)
 
     def rate_limit(
-        self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **more: Any
-    ) -> Answer:
+        self, method: str | None = None, route: str | None = None, retry_after: float = 1.0, **options: Any
+    ) -> Result:
         """Fail requests with 429."""
         __tracebackhide__ = True
         fault = {"method": method, "route": route, "status": 429, "retry_after": retry_after}
-        return self._inflict("http", "status", **fault, **more)
+        return self._add_fault("http", "status", **fault, **options)
 
-    def drop(self, method: str | None = None, route: str | None = None, **more: Any) -> Answer:
-        """Drop the connection of a request; with `to_iso="after"` only after the operation has run."""
+    def drop(self, method: str | None = None, route: str | None = None, **options: Any) -> Result:
+        """Drop the connection of a request; with `moment="after"` only after the operation has run."""
         __tracebackhide__ = True
-        return self._inflict("http", "drop", method=method, route=route, **more)
+        return self._add_fault("http", "drop", method=method, route=route, **options)
 
-    def delay(self, method: str | None = None, route: str | None = None, delay_ms: int = 1000, **more: Any) -> Answer:
+    def delay(
+        self, method: str | None = None, route: str | None = None, delay_ms: int = 1000, **options: Any
+    ) -> Result:
         """Delay responses by `delay_ms`, in real time."""
         __tracebackhide__ = True
-        return self._inflict("http", "delay", method=method, route=route, delay_ms=delay_ms, **more)
+        return self._add_fault("http", "delay", method=method, route=route, delay_ms=delay_ms, **options)
 
-    def close_session(self, user: Any = None, code: int = 4000, **more: Any) -> Answer:
+    def close_session(self, user: Any = None, code: int = 4000, **options: Any) -> Result:
         """Close the gateway connections of a user, or of all users without `user`; the sessions can be resumed."""
         __tracebackhide__ = True
-        return self._inflict("gateway", "close", user=user, code=code, **more)
+        return self._add_fault("gateway", "close", user=user, code=code, **options)
 
-    def drop_session(self, user: Any = None, **more: Any) -> Answer:
+    def drop_session(self, user: Any = None, **options: Any) -> Result:
         """Drop the gateway connections of a user, or of all users, without a close frame."""
         __tracebackhide__ = True
-        return self._inflict("gateway", "drop", user=user, **more)
+        return self._add_fault("gateway", "drop", user=user, **options)
 
-    def invalidate_session(self, user: Any = None, resumable: bool = False, **more: Any) -> Answer:
+    def invalidate_session(self, user: Any = None, resumable: bool = False, **options: Any) -> Result:
         """Send Invalid Session to the gateway sessions of a user, or of all users."""
         __tracebackhide__ = True
-        return self._inflict("gateway", "invalid_session", user=user, resumable=resumable, **more)
+        return self._add_fault("gateway", "invalid_session", user=user, resumable=resumable, **options)
 
-    def refuse_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Answer:
-        """Close the next connections that identify or resume with a code."""
+    def reject_identify(self, user: Any = None, code: int = 4004, times: int | None = 1) -> Result:
+        """Close the next connections that identify or resume, with the close code `code`."""
         __tracebackhide__ = True
-        return self._inflict("gateway", "close", user=user, code=code, moment="identify", times=times)
+        return self._add_fault("gateway", "close", user=user, code=code, moment="identify", times=times)
 
-    def clear(self) -> Answer:
+    def clear(self) -> Result:
         """Remove all faults."""
         __tracebackhide__ = True
-        return self._scene.background.run(self._clear(), "clear faults")
+        return self._context.background.run(self._clear(), "clear faults")
 
-    async def _clear(self) -> Answer:
-        await self._scene.control.request("DELETE", "/faults")
-        return Answer()
+    async def _clear(self) -> Result:
+        await self._context.control.request("DELETE", "/faults")
+        return Result()
 
-    def _inflict(self, door: str, effect: str, user: Any = None, **fault: Any) -> Answer:
-        """Add a fault. `user` is an actor, an application (for its bot) or a user id."""
+    def _add_fault(self, transport: str, effect: str, user: Any = None, **fault: Any) -> Result:
+        """Add a fault. `user` is an actor, an application (for its bot) or a user ID."""
         __tracebackhide__ = True
         if isinstance(user, Application):
             user = user.bot
         if user is not None:
             fault["user_id"] = user if isinstance(user, str) else user.id
         # Only for `times` does null differ from absent.
-        given = {key: value for key, value in fault.items() if value is not None or key == "times"}
-        return self._scene.background.run(self._add({"door": door, "effect": effect, **given}), f"fault {effect}")
+        fields = {key: value for key, value in fault.items() if value is not None or key == "times"}
+        return self._context.background.run(
+            self._post_fault({"door": transport, "effect": effect, **fields}), f"fault {effect}"
+        )
 
-    async def _add(self, fault: dict[str, Any]) -> Answer:
+    async def _post_fault(self, fault: dict[str, Any]) -> Result:
         __tracebackhide__ = True
-        return Answer(await self._scene.control.request("POST", "/faults", fault))
+        return Result(await self._context.control.request("POST", "/faults", fault))
 
 
 def to_iso(time: datetime | str) -> str:

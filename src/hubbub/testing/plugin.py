@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures, marker, options, and a report section for failed tests.
 
-pytest imports this module in every test run of an environment that has Hubbub installed. So no other Hubbub module is
-imported until a test needs a platform.
+pytest imports this module in every test run of an environment in which Hubbub is installed. Other Hubbub modules are
+therefore imported only when a test needs a platform.
 """
 
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from hubbub.testing.platform import Platform
     from hubbub.testing.process import PlatformProcess, WorldChoice
 
-OPTIONS: Final = ("world", "now", "rate_limits", "seed")
-"""Arguments of the marker; each is also an ini option `hubbub_...`."""
-MODES: Final = ("off", "real", "report")
+MARKER_ARGUMENTS: Final = ("world", "now", "rate_limits", "seed")
+"""Arguments of the marker; the ini options have the same names with the prefix `hubbub_`."""
+RATE_LIMIT_MODES: Final = ("off", "real", "report")
 SCOPES: Final = ("function", "class", "module", "package", "session")
 DEFAULT_WITHIN_SECONDS: Final = 10.0
 
 MARKER: Final = (
     "hubbub(world=None, now=None, rate_limits='report', seed=0): configure the platform of this test: a world file (or a dict "
-    "of the same shape), its start time, the rate limit mode (off, real, report), and the seed of its ids"
+    "of the same shape), its start time, the rate limit mode (off, real, report), and the seed of its IDs"
 )
 
-_OPEN: Final = pytest.StashKey[list["Platform"]]()
+_OPEN_PLATFORMS: Final = pytest.StashKey[list["Platform"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,7 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("hubbub_world", "default world file, relative to the rootdir", default="")
     parser.addini("hubbub_now", "start time of platforms, such as 2026-12-01T00:00:00Z", default="")
     parser.addini("hubbub_rate_limits", "off, real, or report (count without rejecting)", default="report")
-    parser.addini("hubbub_seed", "seed of the ids and tokens of a world", default="0")
+    parser.addini("hubbub_seed", "seed of the IDs and tokens of a world", default="0")
     parser.addini("hubbub_scope", f"scope of a platform: {', '.join(SCOPES)}", default="function")
     parser.addini("hubbub_within", "seconds that expect and interactions wait", default=str(DEFAULT_WITHIN_SECONDS))
 
@@ -43,10 +43,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the marker."""
     config.addinivalue_line("markers", MARKER)
-    config.stash[_OPEN] = []
+    config.stash[_OPEN_PLATFORMS] = []
 
 
-def _scope(fixture_name: str, config: pytest.Config) -> Any:
+def _platform_scope(fixture_name: str, config: pytest.Config) -> Any:
     scope = config.getini("hubbub_scope")
     if scope not in SCOPES:
         raise pytest.UsageError(f"hubbub_scope must be one of {', '.join(SCOPES)}, not {scope!r}")
@@ -56,44 +56,44 @@ def _scope(fixture_name: str, config: pytest.Config) -> Any:
 @pytest.fixture(scope="session")
 def _hubbub_process() -> "Iterator[PlatformProcess]":
     """The process of all platforms of this test run, started for the first test that needs one."""
-    from hubbub.testing.errors import BrokenPlatform
+    from hubbub.testing.errors import PlatformUnavailable
     from hubbub.testing.process import PlatformProcess
 
-    process, problem = None, ""
+    process, error_message = None, ""
     try:
         process = PlatformProcess()
-    except BrokenPlatform as error:
-        problem = str(error)
+    except PlatformUnavailable as error:
+        error_message = str(error)
     if process is None:
-        pytest.fail(problem, pytrace=False)
+        pytest.fail(error_message, pytrace=False)
     yield process
     process.close()
 
 
-@pytest.fixture(scope=_scope)
+@pytest.fixture(scope=_platform_scope)
 def hubbub(request: pytest.FixtureRequest, _hubbub_process: "PlatformProcess") -> "Iterator[Platform]":
     """A platform for this test: `users`, `bots`, `applications`, `guilds`, `clock`, `faults`, and its URLs."""
-    from hubbub.testing.errors import Refused
+    from hubbub.testing.errors import RequestRejected
     from hubbub.testing.platform import Platform
 
     config = request.config
-    settings = _settings(request)
-    choice = _choice(request, settings)
-    problem = None
+    settings = _read_settings(request)
+    world_choice = _choose_world(request, settings)
+    error_message = None
     try:
-        ready = _hubbub_process.fork(choice, settings["rate_limits"])
-    except Refused as error:
-        problem = f"the world {_world_name(settings['world'])} cannot be built\n{error}"
-    if problem is not None:
+        ready = _hubbub_process.fork(world_choice, settings["rate_limits"])
+    except RequestRejected as error:
+        error_message = f"the world {_world_name(settings['world'])} cannot be built\n{error}"
+    if error_message is not None:
         # Outside of the except block, so that pytest does not show the original exception.
-        pytest.fail(problem, pytrace=False)
-    platform = Platform(_hubbub_process, ready, _within(config))
-    config.stash[_OPEN].append(platform)
+        pytest.fail(error_message, pytrace=False)
+    platform = Platform(_hubbub_process, ready, _parse_within(config))
+    config.stash[_OPEN_PLATFORMS].append(platform)
     yield platform
-    config.stash[_OPEN].remove(platform)
-    forgotten = platform.close()
-    if forgotten:
-        pytest.fail("\n".join(forgotten), pytrace=False)
+    config.stash[_OPEN_PLATFORMS].remove(platform)
+    errors = platform.close()
+    if errors:
+        pytest.fail("\n".join(errors), pytrace=False)
 
 
 @pytest.fixture
@@ -118,43 +118,43 @@ def hubbub_hikari(hubbub: "Platform") -> "Iterator[Platform]":
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     """Add a section about the platform to the report of a failed test."""
     report: pytest.TestReport = yield
-    platforms = item.config.stash.get(_OPEN, [])
+    platforms = item.config.stash.get(_OPEN_PLATFORMS, [])
     if report.failed and platforms:
-        from hubbub.testing.report import section
+        from hubbub.testing.report import format_report
 
         for platform in platforms:
-            platform.test_failed = True
-        report.sections += [(f"hubbub {report.when}", section(platform)) for platform in platforms]
+            platform.has_failed_test = True
+        report.sections += [(f"hubbub {report.when}", format_report(platform)) for platform in platforms]
     return report
 
 
 # Settings of a test
 
 
-def _settings(request: pytest.FixtureRequest) -> dict[str, Any]:
+def _read_settings(request: pytest.FixtureRequest) -> dict[str, Any]:
     """Return the marker's arguments, with the ini options as defaults."""
-    settings: dict[str, Any] = {name: request.config.getini(f"hubbub_{name}") or None for name in OPTIONS}
+    settings: dict[str, Any] = {name: request.config.getini(f"hubbub_{name}") or None for name in MARKER_ARGUMENTS}
     # iter_markers returns the closest marker first; it must be applied last.
     for mark in reversed(list(request.node.iter_markers("hubbub"))):
-        unknown = [name for name in mark.kwargs if name not in OPTIONS]
+        unknown = [name for name in mark.kwargs if name not in MARKER_ARGUMENTS]
         if unknown:
-            _fail(f"unknown argument {unknown[0]!r}; the arguments are {', '.join(OPTIONS)}")
+            _fail_for_marker(f"unknown argument {unknown[0]!r}; the arguments are {', '.join(MARKER_ARGUMENTS)}")
         if mark.args:
-            _fail(f"takes only keyword arguments: {', '.join(OPTIONS)}")
+            _fail_for_marker(f"takes only keyword arguments: {', '.join(MARKER_ARGUMENTS)}")
         settings |= mark.kwargs
-    if settings["rate_limits"] not in MODES:
-        _fail(f"rate_limits must be one of {', '.join(MODES)}, not {settings['rate_limits']!r}")
+    if settings["rate_limits"] not in RATE_LIMIT_MODES:
+        _fail_for_marker(f"rate_limits must be one of {', '.join(RATE_LIMIT_MODES)}, not {settings['rate_limits']!r}")
     return settings
 
 
-def _choice(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "WorldChoice":
+def _choose_world(request: pytest.FixtureRequest, settings: dict[str, Any]) -> "WorldChoice":
     from hubbub.testing.process import WorldChoice
 
-    text, media_type = _world(request, settings["world"])
-    return WorldChoice(text, media_type, _seed(settings["seed"]), _now(settings["now"]))
+    text, media_type = _read_world(request, settings["world"])
+    return WorldChoice(text, media_type, _parse_seed(settings["seed"]), _parse_now(settings["now"]))
 
 
-def _world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
+def _read_world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
     if isinstance(world, dict):
         import msgspec
 
@@ -164,26 +164,26 @@ def _world(request: pytest.FixtureRequest, world: Any) -> tuple[bytes, str]:
 
         return (Path(package.__file__).parent / "server" / "worlds" / "demo.toml").read_bytes(), "application/toml"
     if not isinstance(world, (str, Path)):
-        _fail(f"world must be the path of a world file or a dict, not {world!r}")
+        _fail_for_marker(f"world must be the path of a world file or a dict, not {world!r}")
     # Relative to the test file, or else to the root of the project.
     paths = [request.path.parent / world, request.config.rootpath / world]
     for path in paths:
         if path.is_file():
             return path.read_bytes(), "application/toml"
-    _fail(f"world file {str(world)!r} not found; tried {paths[0]} and {paths[1]}")
+    _fail_for_marker(f"world file {str(world)!r} not found; tried {paths[0]} and {paths[1]}")
 
 
-def _seed(seed: Any) -> int:
+def _parse_seed(seed: Any) -> int:
     try:
         number = int(seed or 0)
     except (TypeError, ValueError):
         number = -1
     if not 0 <= number < 1 << 63:
-        _fail(f"seed must be an integer from 0, not {seed!r}")
+        _fail_for_marker(f"seed must be an integer from 0, not {seed!r}")
     return number
 
 
-def _now(now: Any) -> str | None:
+def _parse_now(now: Any) -> str | None:
     from hubbub.testing.platform import to_iso
 
     if now is None:
@@ -191,10 +191,10 @@ def _now(now: Any) -> str | None:
     if isinstance(now, (str, datetime)):
         with suppress(ValueError):
             return to_iso(now)
-    _fail(f"now must be a time such as '2026-12-01T00:00:00Z', not {now!r}")
+    _fail_for_marker(f"now must be a time such as '2026-12-01T00:00:00Z', not {now!r}")
 
 
-def _within(config: pytest.Config) -> float:
+def _parse_within(config: pytest.Config) -> float:
     text = config.getini("hubbub_within")
     try:
         return float(text)
@@ -206,5 +206,5 @@ def _world_name(world: Any) -> str:
     return "of this test" if isinstance(world, dict) else repr(str(world or "demo"))
 
 
-def _fail(problem: str) -> NoReturn:
+def _fail_for_marker(problem: str) -> NoReturn:
     pytest.fail(f"@pytest.mark.hubbub: {problem}", pytrace=False)

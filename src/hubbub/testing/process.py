@@ -18,24 +18,24 @@ import msgspec
 
 from hubbub.testing.background import Background
 from hubbub.testing.control import Control
-from hubbub.testing.errors import BrokenPlatform
-from hubbub.testing.ready import ReadyDocument, read
+from hubbub.testing.errors import PlatformUnavailable
+from hubbub.testing.ready import ReadyDocument, parse_ready_document
 
 START_TIMEOUT_SECONDS: Final = 120.0
-"""Time limit in seconds for the start of the server."""
+"""Time limit for the start of the server."""
 STOP_TIMEOUT_SECONDS: Final = 10.0
-"""Time limit in seconds for the shutdown of the server."""
+"""Time limit for the shutdown of the server."""
 SNAPSHOTS_MAX: Final = 32
-"""Number of worlds whose snapshots are kept."""
+"""Maximum number of worlds whose snapshots are kept."""
 LOG_BYTES_MAX: Final = 4000
-"""Number of bytes of the server's log that a report shows."""
+"""Maximum number of bytes of the server's log in a report."""
 
 
 class WorldChoice(NamedTuple):
     """The world that a test uses."""
 
-    text: bytes
-    """A world file, as TOML or JSON; if empty, the demo world."""
+    content: bytes
+    """Content of a world file, as TOML or JSON; if empty, the demo world."""
     media_type: str
     seed: int
     now: str | None
@@ -43,12 +43,12 @@ class WorldChoice(NamedTuple):
 
 
 class PlatformProcess:
-    """A running `hubbub dev`, which tests do not use directly."""
+    """A running `hubbub dev`. Tests use forks of it, not the process itself."""
 
     def __init__(self) -> None:
         self.background = Background()
-        self._folder = Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
-        self._log = self._folder / "log"
+        self._directory = Path(tempfile.mkdtemp(prefix="hubbub-testing-"))
+        self._log = self._directory / "log"
         self._snapshots: dict[WorldChoice, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -58,9 +58,9 @@ class PlatformProcess:
             raise
 
     def _start(self) -> None:
-        empty, ready = self._folder / "empty.toml", self._folder / "ready.json"
-        empty.write_text("")
-        arguments = ["--port", "0", "--world", str(empty), "--ready-file", str(ready), "--seed", "0"]
+        empty_world, ready_file = self._directory / "empty.toml", self._directory / "ready.json"
+        empty_world.write_text("")
+        arguments = ["--port", "0", "--world", str(empty_world), "--ready-file", str(ready_file), "--seed", "0"]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "hubbub.testing.child", *arguments],
@@ -79,10 +79,10 @@ class PlatformProcess:
         finally:
             watchdog.cancel()
         if not line:
-            raise BrokenPlatform(self._start_error())
-        document = read(msgspec.json.decode(ready.read_bytes()))
+            raise PlatformUnavailable(self._start_error())
+        document = parse_ready_document(msgspec.json.decode(ready_file.read_bytes()))
         self.control = Control(self.background.http, document.control, document.control_token)
-        self._empty = str(self.background.run_and_wait(self.control.request("POST", "/snapshots"))["id"])
+        self._empty_snapshot_id = str(self.background.run_and_wait(self.control.request("POST", "/snapshots"))["id"])
 
     def _start_error(self) -> str:
         log = self.log_since(0)
@@ -108,22 +108,22 @@ class PlatformProcess:
     async def _fork(self, choice: WorldChoice, rate_limits: str) -> ReadyDocument:
         snapshot_id = self._snapshots.pop(choice, None)
         if snapshot_id is None:
-            snapshot_id = await self._build(choice)
-        # Moved to the end: the first entry is the least recently used one.
+            snapshot_id = await self._build_snapshot(choice)
+        # Insert it at the end, so that the first entry is the least recently used one.
         self._snapshots[choice] = snapshot_id
         # Client libraries compare the platform's time with the machine's, so that is the default.
         body = {"snapshot_id": snapshot_id, "now": choice.now or _machine_time(), "rate_limits": rate_limits}
-        return read(await self.control.request("POST", "/forks", body))
+        return parse_ready_document(await self.control.request("POST", "/forks", body))
 
-    async def _build(self, choice: WorldChoice) -> str:
+    async def _build_snapshot(self, choice: WorldChoice) -> str:
         while len(self._snapshots) >= SNAPSHOTS_MAX:
             oldest = next(iter(self._snapshots))
             await self.control.request("DELETE", f"/snapshots/{self._snapshots.pop(oldest)}")
-        await self.control.request("POST", f"/snapshots/{self._empty}/restore")
+        await self.control.request("POST", f"/snapshots/{self._empty_snapshot_id}/restore")
         if choice.now is not None:
             await self.control.request("POST", "/clock/set", {"now": choice.now})
         path = f"/worlds?seed={choice.seed}"
-        await self.control.request("POST", path, data=choice.text, headers={"Content-Type": choice.media_type})
+        await self.control.request("POST", path, data=choice.content, headers={"Content-Type": choice.media_type})
         return str((await self.control.request("POST", "/snapshots"))["id"])
 
     def end_fork(self, fork_id: str) -> None:
@@ -145,7 +145,7 @@ class PlatformProcess:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self._directory, ignore_errors=True)
 
 
 def _machine_time() -> str:

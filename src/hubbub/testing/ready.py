@@ -15,27 +15,27 @@ class UnknownNameError(KeyError):
 
 
 class NamedObjects(dict[str, T]):
-    """Objects by name; the error for an unknown name lists the known ones."""
+    """Objects by name. The error for an unknown name lists the names that exist."""
 
-    def __init__(self, kind: str, things: dict[str, T]) -> None:
-        super().__init__(things)
-        self._kind = kind
+    def __init__(self, object_type: str, objects: dict[str, T]) -> None:
+        super().__init__(objects)
+        self._object_type = object_type
 
     def __missing__(self, name: str) -> T:
-        known = ", ".join(self) or "none"
-        raise UnknownNameError(f"this world has no {self._kind} {name!r}; it has: {known}")
+        available = ", ".join(self) or "none"
+        raise UnknownNameError(f"this world has no {self._object_type} {name!r}; it has: {available}")
 
 
-class User(msgspec.Struct, frozen=True, kw_only=True):
-    """A user of the world."""
+class UserCredentials(msgspec.Struct, frozen=True, kw_only=True):
+    """ID and credentials of a user of the world."""
 
     id: str
     token: str
     password: str
 
 
-class BotUser(msgspec.Struct, frozen=True, kw_only=True):
-    """An application's bot."""
+class BotCredentials(msgspec.Struct, frozen=True, kw_only=True):
+    """ID and token of an application's bot."""
 
     id: str
     token: str
@@ -47,11 +47,11 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     client_secret: str
     public_key: str
-    bot: BotUser | None
+    bot: BotCredentials | None
 
 
 class Guild(msgspec.Struct, frozen=True, kw_only=True):
-    """A guild of the world; `channels` and `roles` map names to ids."""
+    """A guild of the world; `channels` and `roles` map names to IDs."""
 
     id: str
     channels: dict[str, str] = {}
@@ -65,7 +65,7 @@ class Lobby(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class VoiceServerInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The voice server."""
+    """Address of the voice server."""
 
     endpoint: str
     authority: str | None = None
@@ -81,14 +81,15 @@ class ReadyDocument(msgspec.Struct, frozen=True, kw_only=True):
     cdn: str
     control: str
     control_token: str
-    users: dict[str, User]
+    users: dict[str, UserCredentials]
     applications: dict[str, Application]
     guilds: dict[str, Guild]
     lobbies: dict[str, Lobby] = {}
     voice: VoiceServerInfo | None = None
     fork_id: str = ""
+    """ID of the fork; empty for the platform of the server process itself."""
 
 
-def read(document: Any) -> ReadyDocument:
-    """Convert a decoded ready document."""
+def parse_ready_document(document: Any) -> ReadyDocument:
+    """Convert a ready document that is decoded from JSON to its model."""
     return msgspec.convert(document, ReadyDocument)

@@ -8,38 +8,38 @@ from typing import Any, Final, NamedTuple
 import aiohttp
 import msgspec
 
-from hubbub.testing.errors import NotHeard
+from hubbub.protocol.enums import GatewayOpcode
+from hubbub.testing.errors import EventNotReceived
 
 CONNECT_TIMEOUT_SECONDS: Final = 60.0
 CLOSE_TIMEOUT_SECONDS: Final = 5.0
 ATTEMPTS_MAX: Final = 5
-"""Number of consecutive connections that may fail before the session is given up."""
+"""Maximum number of consecutive failed connections, after which the session ends."""
 ABNORMAL_CLOSE_CODE: Final = 1006
 """Close code of a connection that ended without a close frame."""
 RESUMABLE_CLOSE_CODE: Final = 4000
 """Close code that keeps the session resumable."""
 TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
 """Close codes after which a reconnect cannot succeed."""
-DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, ACKNOWLEDGED = 0, 1, 2, 6, 7, 9, 10, 11
 EVENTS_SHOWN_MAX: Final = 30
-"""Number of events listed in a failure message."""
+"""Maximum number of events in a failure message."""
 
 EventPredicate = Callable[[dict[str, Any]], object]
 """A predicate of an event's data."""
 
 
 class ReceivedEvent(NamedTuple):
-    """A received event."""
+    """An event that a session received."""
 
     name: str
     data: Any
 
 
 class ActorSession:
-    """A gateway session that resumes when its connection breaks, with all events it received."""
+    """A gateway session that records all received events, and resumes when its connection breaks."""
 
-    def __init__(self, http: aiohttp.ClientSession, url: str, who: str, identify: dict[str, Any]) -> None:
-        self.actor_name = who
+    def __init__(self, http: aiohttp.ClientSession, url: str, actor_name: str, identify: dict[str, Any]) -> None:
+        self.actor_name = actor_name
         self.id = ""
         self.received: list[ReceivedEvent] = []
         """All events since the session started, including GUILD_CREATE at its start."""
@@ -49,27 +49,27 @@ class ActorSession:
         self._url = f"{url}?v=10&encoding=json"
         self._identify = identify
         self._socket: aiohttp.ClientWebSocketResponse | None = None
-        self._taken: set[int] = set()
-        self._arrived = asyncio.Event()
+        self._consumed_positions: set[int] = set()
+        self._event_received = asyncio.Event()
         self._sequence: int | None = None
-        self._acknowledged = 0
-        self._attempts = 0
+        self._acknowledged_heartbeats = 0
+        self._failed_connections = 0
         self._task: asyncio.Task[None] | None = None
 
     @classmethod
     async def open(
-        cls, http: aiohttp.ClientSession, url: str, who: str, token: str, intents: int | None
+        cls, http: aiohttp.ClientSession, url: str, actor_name: str, token: str, intents: int | None
     ) -> "ActorSession":
         """Connect, identify, and wait for READY and the guilds."""
         identify: dict[str, Any] = {"token": token, "properties": {"os": "", "browser": "hubbub.testing", "device": ""}}
         if intents is not None:
             identify["intents"] = intents
-        session = cls(http, url, who, identify)
+        session = cls(http, url, actor_name, identify)
         session._task = asyncio.get_running_loop().create_task(session._run())
         try:
-            ready = await session.take("READY", within=CONNECT_TIMEOUT_SECONDS)
+            ready = await session.wait_event("READY", within=CONNECT_TIMEOUT_SECONDS)
             for guild in ready["guilds"]:
-                await session.take("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_TIMEOUT_SECONDS)
+                await session.wait_event("GUILD_CREATE", _has_id(guild["id"]), within=CONNECT_TIMEOUT_SECONDS)
         except BaseException:
             await session.close()
             raise
@@ -90,16 +90,16 @@ class ActorSession:
         """Reconnect until the session cannot be resumed."""
         code = ABNORMAL_CLOSE_CODE
         try:
-            while self._attempts < ATTEMPTS_MAX and code not in TERMINAL_CLOSE_CODES:
-                self._attempts += 1
-                code = await self._connection()
+            while self._failed_connections < ATTEMPTS_MAX and code not in TERMINAL_CLOSE_CODES:
+                self._failed_connections += 1
+                code = await self._run_connection()
         except (aiohttp.ClientError, OSError):
             pass
         finally:
             self.closed_with = code
-            self._wake()
+            self._notify_waiters()
 
-    async def _connection(self) -> int:
+    async def _run_connection(self) -> int:
         """Run one connection; return its close code."""
         async with self._http.ws_connect(self._url, max_msg_size=0) as socket:
             self._socket = socket
@@ -109,13 +109,13 @@ class ActorSession:
                     if message.type is not aiohttp.WSMsgType.TEXT:
                         break
                     frame = msgspec.json.decode(message.data)
-                    if frame["op"] == HELLO:
+                    if frame["op"] == GatewayOpcode.HELLO:
                         heartbeat = asyncio.get_running_loop().create_task(
                             self._send_heartbeats(frame["d"]["heartbeat_interval"] / 1000)
                         )
                         await self._identify_or_resume()
                     else:
-                        await self._receive(frame)
+                        await self._handle_frame(frame)
             finally:
                 self._socket = None
                 if heartbeat is not None:
@@ -125,102 +125,117 @@ class ActorSession:
     async def _identify_or_resume(self) -> None:
         if self.id:
             await self.send(
-                RESUME, {"token": self._identify["token"], "session_id": self.id, "seq": self._sequence or 0}
+                GatewayOpcode.RESUME,
+                {"token": self._identify["token"], "session_id": self.id, "seq": self._sequence or 0},
             )
         else:
-            await self.send(IDENTIFY, self._identify)
+            await self.send(GatewayOpcode.IDENTIFY, self._identify)
 
-    async def _receive(self, frame: dict[str, Any]) -> None:
+    async def _handle_frame(self, frame: dict[str, Any]) -> None:
         op = frame["op"]
-        if op == DISPATCH:
+        if op == GatewayOpcode.DISPATCH:
             self._sequence = frame["s"]
             if frame["t"] == "READY":
                 self.id = frame["d"]["session_id"]
             if frame["t"] in ("READY", "RESUMED"):
-                self._attempts = 0
+                self._failed_connections = 0
             self.received.append(ReceivedEvent(frame["t"], frame["d"]))
-        elif op == ACKNOWLEDGED:
-            self._acknowledged += 1
-        elif op == HEARTBEAT:
-            await self.send(HEARTBEAT, self._sequence)
-        elif op in (RECONNECT, INVALID_SESSION) and self._socket is not None:
-            if op == INVALID_SESSION and not frame["d"]:
+        elif op == GatewayOpcode.HEARTBEAT_ACK:
+            self._acknowledged_heartbeats += 1
+        elif op == GatewayOpcode.HEARTBEAT:
+            await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
+        elif op in (GatewayOpcode.RECONNECT, GatewayOpcode.INVALID_SESSION) and self._socket is not None:
+            if op == GatewayOpcode.INVALID_SESSION and not frame["d"]:
                 self.id, self._sequence = "", None
             # Close codes 1000 and 1001 would end the session.
             await self._socket.close(code=RESUMABLE_CLOSE_CODE)
-        self._wake()
+        self._notify_waiters()
 
     async def _send_heartbeats(self, interval_seconds: float) -> None:
         while True:
             await asyncio.sleep(interval_seconds)
-            await self.send(HEARTBEAT, self._sequence)
+            await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
 
-    def _wake(self) -> None:
-        self._arrived.set()
-        self._arrived = asyncio.Event()
+    def _notify_waiters(self) -> None:
+        self._event_received.set()
+        self._event_received = asyncio.Event()
 
-    async def wait(self, done: Callable[[], bool], within: float) -> bool:
-        """Wait until `done` returns True; return False if the time is up or the session has ended."""
+    async def wait_until(self, predicate: Callable[[], bool], within: float) -> bool:
+        """Wait until `predicate` returns True; return False after `within` seconds or if the session has ended."""
         try:
             async with asyncio.timeout(within):
-                while not done():
+                while not predicate():
                     if not self.is_open:
                         return False
-                    await self._arrived.wait()
+                    await self._event_received.wait()
         except TimeoutError:
             return False
         return True
 
-    def find(self, name: str, where: EventPredicate | None = None, *, begin: int = 0) -> int | None:
+    def find(self, name: str, where: EventPredicate | None = None) -> int | None:
         """Return the position of the first matching event that was not consumed, or None."""
-        for position in range(begin, len(self.received)):
+        for position in range(len(self.received)):
             event = self.received[position]
-            if event.name == name and position not in self._taken and (where is None or where(event.data)):
+            if event.name == name and position not in self._consumed_positions and (where is None or where(event.data)):
                 return position
         return None
 
     def consume(self, position: int) -> Any:
         """Consume the event at a position, so that it is not found again; return its data."""
-        self._taken.add(position)
+        self._consumed_positions.add(position)
         return self.received[position].data
 
-    async def take(self, name: str, where: EventPredicate | None = None, *, within: float, sought: str = "") -> Any:
-        """Consume the first matching event, waiting for it if necessary; raise `NotHeard` if it does not arrive."""
+    async def wait_event(
+        self, name: str, where: EventPredicate | None = None, *, within: float, match_description: str = ""
+    ) -> Any:
+        """Wait for the first matching event, consume it and return its data; raise `EventNotReceived` after `within` seconds.
+
+        `match_description` describes `where` in the error message."""
         __tracebackhide__ = True
-        if not await self.wait(lambda: self.find(name, where) is not None, within):
-            raise NotHeard(self._missing(name, within, sought))
+        if not await self.wait_until(lambda: self.find(name, where) is not None, within):
+            raise EventNotReceived(self._missing_event_message(name, within, match_description))
         position = self.find(name, where)
         assert position is not None
         return self.consume(position)
 
-    async def wait_for_sent(self) -> None:
-        """Wait until everything sent before now has arrived: a heartbeat is acknowledged in order."""
-        before = self._acknowledged
-        while self.is_open and self._acknowledged == before:
+    async def wait_for_sent_events(self) -> None:
+        """Wait until all events that the platform sent before this call have arrived.
+
+        The platform acknowledges a heartbeat after the events that it has already sent."""
+        previous_count = self._acknowledged_heartbeats
+        while self.is_open and self._acknowledged_heartbeats == previous_count:
             socket = self._socket
-            await self.send(HEARTBEAT, self._sequence)
+            await self.send(GatewayOpcode.HEARTBEAT, self._sequence)
             # Retried on the next connection if this one breaks meanwhile.
-            await self.wait(
-                lambda used=socket: self._acknowledged > before or self._socket is not used,  # type: ignore[misc]
+            await self.wait_until(
+                lambda used_socket=socket: (
+                    self._acknowledged_heartbeats > previous_count or self._socket is not used_socket
+                ),  # type: ignore[misc]
                 CONNECT_TIMEOUT_SECONDS,
             )
 
-    def _missing(self, name: str, within: float, sought: str) -> str:
+    def _missing_event_message(self, name: str, within: float, match_description: str) -> str:
         if self.is_open:
-            text = f"{self.actor_name} did not receive {name}{sought} within {within:g} s"
+            text = f"{self.actor_name} did not receive {name}{match_description} within {within:g} s"
         else:
-            text = f"{self.actor_name} cannot receive {name}{sought}: the session was closed with {self.closed_with}"
-        waiting = [f"  {format_event(event)}" for index, event in enumerate(self.received) if index not in self._taken]
-        if not waiting:
+            text = f"{self.actor_name} cannot receive {name}{match_description}: the session was closed with {self.closed_with}"
+        unmatched = [
+            f"  {format_event(event)}"
+            for index, event in enumerate(self.received)
+            if index not in self._consumed_positions
+        ]
+        if not unmatched:
             return f"{text}. No other events arrived."
-        left_out = (
-            [f"  ({len(waiting) - EVENTS_SHOWN_MAX} earlier events omitted)"] if len(waiting) > EVENTS_SHOWN_MAX else []
+        omitted = (
+            [f"  ({len(unmatched) - EVENTS_SHOWN_MAX} earlier events omitted)"]
+            if len(unmatched) > EVENTS_SHOWN_MAX
+            else []
         )
-        return "\n".join([f"{text}. Unmatched events:", *left_out, *waiting[-EVENTS_SHOWN_MAX:]])
+        return "\n".join([f"{text}. Unmatched events:", *omitted, *unmatched[-EVENTS_SHOWN_MAX:]])
 
     async def close(self) -> None:
         """End the session."""
-        self._attempts = ATTEMPTS_MAX
+        self._failed_connections = ATTEMPTS_MAX
         if self._socket is not None:
             with contextlib.suppress(ConnectionError, TimeoutError):
                 async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
@@ -236,16 +251,16 @@ def format_event(event: ReceivedEvent) -> str:
     return f"{event.name} {text if len(text) <= 160 else text[:159] + '…'}"
 
 
-def contains_fields(wanted: Mapping[str, Any], data: Any) -> bool:
-    """Return whether the data contains the wanted values; objects are compared recursively, extra keys are ignored."""
+def contains_fields(fields: Mapping[str, Any], data: Any) -> bool:
+    """Return whether the data contains the values of `fields`; objects are compared recursively, extra keys are ignored."""
     if not isinstance(data, Mapping):
         return False
-    for key, value in wanted.items():
-        found = data.get(key)
+    for key, value in fields.items():
+        actual = data.get(key)
         if isinstance(value, Mapping):
-            if not contains_fields(value, found):
+            if not contains_fields(value, actual):
                 return False
-        elif found != value:
+        elif actual != value:
             return False
     return True
 

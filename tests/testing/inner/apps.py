@@ -7,7 +7,7 @@ import discord
 import pytest
 from discord import app_commands
 
-from hubbub.testing import NotHeard, Platform, Refused, Unanswered
+from hubbub.testing import EventNotReceived, InteractionFailed, Platform, RequestRejected
 
 
 class Form(discord.ui.Modal, title="Tell us"):
@@ -166,7 +166,7 @@ async def test_commands(hubbub: Platform, crier: Crier) -> None:
         await alice.run("general", "greet", {"town": "bern"})
     with pytest.raises(AssertionError, match="/panel has no sub-command 'hide'; it has: show"):
         await alice.run("general", "panel hide")
-    with pytest.raises(Refused, match="required"):
+    with pytest.raises(RequestRejected, match="required"):
         await alice.run("general", "greet", {"member": bob})
 
 
@@ -221,7 +221,7 @@ async def test_a_command_without_a_response(hubbub: Platform, crier: Crier) -> N
     sulking = alice.run("general", "sulk")
     await crier.sulked.wait()
     await hubbub.clock.advance(seconds=4)
-    with pytest.raises(Unanswered, match="demo-bot did not respond in time: alice received INTERACTION_FAILURE"):
+    with pytest.raises(InteractionFailed, match="demo-bot did not respond in time: alice received INTERACTION_FAILURE"):
         await sulking
 
 
@@ -242,7 +242,7 @@ async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:
     waiting = bob.expect("MESSAGE_CREATE", content="hello")
     with pytest.raises(TypeError, match="bob: expect MESSAGE_CREATE is still running: inside an event loop, await it"):
         waiting["id"]
-    reply = await alice.say("general", "hello")
+    reply = await alice.send_message("general", "hello")
     assert (await waiting)["id"] == reply["id"]
-    with pytest.raises(NotHeard):
+    with pytest.raises(EventNotReceived):
         await bob.expect("MESSAGE_CREATE", within=0.1)

@@ -9,7 +9,7 @@ def test_a_bot_without_permission_to_send(hubbub: Platform) -> None:
     bot, bob = hubbub.bots["demo-bot"], hubbub.users["bob"]
     bot.connect()
     bob.connect()
-    hubbub.users["alice"].say("staff", "hello")
+    hubbub.users["alice"].send_message("staff", "hello")
     staff = hubbub.guilds["Town Square"].channels["staff"]
     hubbub.faults.fail("POST", "/channels/{channel_id}/messages", times=2, user=bob)
     bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
@@ -21,7 +21,7 @@ def test_an_unrelated_failure(hubbub: Platform) -> None:
 
 @pytest.mark.asyncio
 async def test_an_action_that_is_not_awaited(hubbub: Platform) -> None:
-    hubbub.users["bob"].say("staff", "hello")
+    hubbub.users["bob"].send_message("staff", "hello")
 
 
 @pytest.mark.hubbub(world="nowhere.toml")

@@ -33,7 +33,7 @@ async def test_hikari(hubbub_hikari: Platform) -> None:
             await event.message.respond("pong")
 
     await bot.start()
-    await hubbub.users["alice"].say("general", "!ping")
+    await hubbub.users["alice"].send_message("general", "!ping")
     await hubbub.users["alice"].expect("MESSAGE_CREATE", content="pong")
     await bot.close()
 
@@ -71,6 +71,6 @@ def crier(hubbub_discord_py: Platform) -> Iterator[None]:
 
 def test_a_bot_beside_a_synchronous_test(hubbub: Platform, crier: None) -> None:
     alice = hubbub.users["alice"]
-    asked = alice.say("general", "!ping")
+    asked = alice.send_message("general", "!ping")
     answer = alice.expect("MESSAGE_CREATE", content="pong")
     assert answer["referenced_message"]["id"] == asked["id"]

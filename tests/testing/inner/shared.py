@@ -8,7 +8,7 @@ pytestmark = pytest.mark.hubbub(now="2031-05-01T12:00:00Z")
 
 
 def test_one_test_sends_a_message(hubbub: Platform) -> None:
-    hubbub.users["alice"].say("general", "hello")
+    hubbub.users["alice"].send_message("general", "hello")
 
 
 def test_the_next_test_reads_it(hubbub: Platform) -> None:

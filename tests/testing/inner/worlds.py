@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hubbub.testing import NotHeard, Platform, Refused
+from hubbub.testing import EventNotReceived, Platform, RequestRejected
 from hubbub.testing.process import PlatformProcess
 
 LEFT: dict[str, Any] = {}
@@ -14,13 +14,13 @@ LEFT: dict[str, Any] = {}
 
 def test_a_first_test_changes_its_world(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
-    alice.say("general", "from a")
+    alice.send_message("general", "from a")
     alice.join_voice("Lounge")
     hubbub.add_user("dora")
     hubbub.clock.advance(days=30)
     hubbub.clock.freeze()
     hubbub.faults.fail("GET", "/users/@me", 503, times=None)
-    with pytest.raises(Refused, match="503"):
+    with pytest.raises(RequestRejected, match="503"):
         alice.request("GET", "/users/@me")
     LEFT.update(web=hubbub.web, token=alice.token, general=hubbub.guilds["Town Square"].channels["general"])
 
@@ -34,7 +34,7 @@ def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
     assert alice.read("general") == []
     assert alice.request("GET", "/users/@me")["username"] == "alice"
     hubbub.bots["demo-bot"].connect()
-    [guild] = [event.data for event in hubbub.bots["demo-bot"].heard if event.name == "GUILD_CREATE"]
+    [guild] = [event.data for event in hubbub.bots["demo-bot"].received_events if event.name == "GUILD_CREATE"]
     assert guild["voice_states"] == []
     clock = hubbub.clock.get()
     assert clock["running"]
@@ -52,7 +52,7 @@ def test_platforms_of_earlier_tests_are_closed(hubbub: Platform, request: pytest
 @pytest.mark.hubbub(world="village.toml", now="2031-05-01T12:00:00Z", seed=7)
 def test_a_world_file_a_time_and_a_seed(hubbub: Platform) -> None:
     assert list(hubbub.users) == ["ann", "ben"]
-    assert hubbub.users["ann"].say("hall", "hello")["timestamp"].startswith("2031-05-01T12:00:")
+    assert hubbub.users["ann"].send_message("hall", "hello")["timestamp"].startswith("2031-05-01T12:00:")
     LEFT["ann"] = hubbub.users["ann"].id
 
 
@@ -62,7 +62,7 @@ def test_another_seed_gives_other_ids(hubbub: Platform) -> None:
     with pytest.raises(
         AssertionError, match=r"'porch' is a channel of Home and of Away; use its id instead: hubbub\.guilds"
     ):
-        hubbub.users["ann"].say("porch", "which one?")
+        hubbub.users["ann"].send_message("porch", "which one?")
 
 
 @pytest.mark.hubbub(world={"users": {"zoe": {"global_name": "Zoë"}}})
@@ -77,21 +77,21 @@ def test_rate_limits_can_be_enforced(hubbub: Platform) -> None:
 
     def chatter() -> None:
         for number in range(60):
-            alice.say("general", str(number))
+            alice.send_message("general", str(number))
 
-    with pytest.raises(Refused, match="retry after") as refused:
+    with pytest.raises(RequestRejected, match="retry after") as refused:
         chatter()
     assert refused.value.status == 429
     [refusal] = hubbub.rate_limits()["refusals"]
     assert refusal["refused"]
     hubbub.clock.advance(minutes=1)
-    alice.say("general", "again")
+    alice.send_message("general", "again")
 
 
 def test_rate_limits_are_only_reported_by_default(hubbub: Platform) -> None:
     hubbub.clock.freeze()
     for number in range(60):
-        hubbub.users["alice"].say("general", str(number))
+        hubbub.users["alice"].send_message("general", str(number))
     assert hubbub.rate_limits()["refusals"][0]["refused"] is False
 
 
@@ -100,7 +100,7 @@ def test_an_invite_expires_by_the_controlled_clock(hubbub: Platform) -> None:
     hubbub.add_user("dora")
     invite = alice.request("POST", f"/channels/{general}/invites", {"max_age": 1800})
     hubbub.clock.set("2031-01-01")
-    with pytest.raises(Refused, match="Unknown Invite"):
+    with pytest.raises(RequestRejected, match="Unknown Invite"):
         hubbub.users["dora"].join(invite)
 
 
@@ -110,28 +110,28 @@ def test_faults_can_be_injected(hubbub: Platform) -> None:
     assert hubbub.faults.close_session(alice, code=4001)["sessions"] == 1
     assert hubbub.faults.drop_session(alice)["sessions"] == 1
     # No event is missed, since the client resumes.
-    bob.say("general", "still there?")
+    bob.send_message("general", "still there?")
     alice.expect("MESSAGE_CREATE", content="still there?")
     alice.expect("RESUMED")
     hubbub.faults.invalidate_session(alice)
     alice.expect("READY")
-    hubbub.faults.refuse_identify(bob, code=4004)
+    hubbub.faults.reject_identify(bob, code=4004)
     hubbub.faults.drop_session(bob)
-    with pytest.raises(NotHeard, match="bob cannot receive MESSAGE_CREATE: the session was closed with 4004"):
+    with pytest.raises(EventNotReceived, match="bob cannot receive MESSAGE_CREATE: the session was closed with 4004"):
         bob.expect("MESSAGE_CREATE")
     # A user who acts is online again.
-    bob.say("general", "here I am")
+    bob.send_message("general", "here I am")
     bob.disconnect()
-    assert bob.heard == []
+    assert bob.received_events == []
     hubbub.faults.drop("POST", "/channels/{channel_id}/messages", user=alice, moment="after")
     with pytest.raises(RuntimeError, match="the platform did not respond"):
-        alice.say("general", "did you hear me?")
+        alice.send_message("general", "did you hear me?")
     assert alice.read("general")[0]["content"] == "did you hear me?"
     hubbub.faults.fail("POST", "/channels/{channel_id}/messages", 503, times=None)
     hubbub.faults.clear()
-    alice.say("general", "all is well")
+    alice.send_message("general", "all is well")
     hubbub.faults.rate_limit("POST", "/channels/{channel_id}/messages", 2.5)
-    with pytest.raises(Refused, match=r"retry after 2\.5 s"):
-        alice.say("general", "hello?")
-    with pytest.raises(Refused, match="No operation has this path"):
+    with pytest.raises(RequestRejected, match=r"retry after 2\.5 s"):
+        alice.send_message("general", "hello?")
+    with pytest.raises(RequestRejected, match="No operation has this path"):
         hubbub.faults.fail("POST", "/no/such/route")

@@ -1,7 +1,7 @@
-"""Return values of actions: the platform's response, or an awaitable inside an event loop.
+"""Return values of actions: the platform's response or event, or an awaitable inside an event loop.
 
-In a synchronous test `alice.say(...)` waits and returns an `Answer`. Inside an event loop, waiting would block the bot
-under test, so the same call returns a `PendingAnswer`: the action is running, and `await` returns the `Answer`.
+In a synchronous test `alice.send_message(...)` waits and returns an `Result`. Inside an event loop, waiting would block the bot
+under test, so the same call returns a `PendingResult`: the action is running, and `await` returns the `Result`.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from typing import Any, Generic, NoReturn, Self, TypeVar
 T = TypeVar("T")
 
 
-class Answer(dict[str, Any]):
+class Result(dict[str, Any]):
     """A JSON object from the platform; awaiting it returns itself."""
 
-    about: Mapping[str, Any] | None = None
+    component_message: Mapping[str, Any] | None = None
     """For the response to an interaction: the message whose component was used, or None."""
 
     def __await__(self) -> Generator[Any, Any, Self]:
@@ -23,7 +23,7 @@ class Answer(dict[str, Any]):
         return self
 
 
-class Answers(list[Any]):
+class ResultList(list[Any]):
     """A JSON list from the platform; awaiting it returns itself."""
 
     def __await__(self) -> Generator[Any, Any, Self]:
@@ -31,16 +31,16 @@ class Answers(list[Any]):
         return self
 
 
-class PendingAnswer(Generic[T]):
+class PendingResult(Generic[T]):
     """A running action, to be awaited in an event loop."""
 
     def __init__(self, future: "Future[T]", description: str) -> None:
         self._future = future
         self._description = description
-        self._awaited = False
+        self._is_awaited = False
 
     def __await__(self) -> Generator[Any, Any, T]:
-        self._awaited = True
+        self._is_awaited = True
         return self._wait().__await__()
 
     async def _wait(self) -> T:
@@ -51,12 +51,12 @@ class PendingAnswer(Generic[T]):
             # Hide the traceback of the background thread: the failure belongs to the test.
             raise error.with_traceback(None) from None
 
-    def unawaited_error(self, wait: bool) -> str | None:
+    def unawaited_error(self, *, wait: bool) -> str | None:
         """Return the error of an action that was never awaited, or None.
 
-        Without `patient`, cancel it instead of waiting.
+        If `wait` is false, the action is canceled instead of waited for.
         """
-        if self._awaited:
+        if self._is_awaited:
             return None
         if not wait:
             self._future.cancel()

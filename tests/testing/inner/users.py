@@ -6,14 +6,14 @@ import re
 
 import pytest
 
-from hubbub.testing import NotHeard, Platform, Refused
+from hubbub.testing import EventNotReceived, Platform, RequestRejected
 
 
 def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
 
-    posted = alice.say("general", "hello")
+    posted = alice.send_message("general", "hello")
 
     assert bob.expect("MESSAGE_CREATE", content="hello", author={"username": "alice"})["id"] == posted["id"]
     # A user's own message is not an event for them, and an event is returned once.
@@ -22,8 +22,8 @@ def test_users_send_and_receive_messages(hubbub: Platform) -> None:
     alice.react(posted, "👍")
     assert bob.expect("MESSAGE_REACTION_ADD", lambda data: data["emoji"]["name"] == "👍")["message_id"] == posted["id"]
     assert [message["content"] for message in bob.read("general")] == ["hello"]
-    assert alice.say("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
-    assert "MESSAGE_CREATE" in [event.name for event in bob.heard]
+    assert alice.send_message("general", files={"note.txt": b"words"})["attachments"][0]["filename"] == "note.txt"
+    assert "MESSAGE_CREATE" in [event.name for event in bob.received_events]
 
 
 def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
@@ -40,7 +40,7 @@ def test_users_become_friends_and_join_guilds(hubbub: Platform) -> None:
     assert alice.expect("RELATIONSHIP_ADD", id=dora.id)["type"] == 3
     alice.befriend(dora)
     dora.expect("RELATIONSHIP_ADD", id=alice.id, type=1)
-    dora.say(alice, "psst")
+    dora.send_message(alice, "psst")
     assert "guild_id" not in alice.expect("MESSAGE_CREATE", content="psst")
 
 
@@ -73,13 +73,13 @@ def test_users_authorize_applications(hubbub: Platform) -> None:
 
 def test_refusals_carry_the_platforms_error(hubbub: Platform) -> None:
     bob = hubbub.users["bob"]
-    with pytest.raises(Refused, match="Missing Access") as refused:
-        bob.say("staff", "let me in")
+    with pytest.raises(RequestRejected, match="Missing Access") as refused:
+        bob.send_message("staff", "let me in")
     assert (refused.value.status, refused.value.code) == (403, 50001)
-    with pytest.raises(Refused, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
-        bob.say("general", "x" * 2001)
+    with pytest.raises(RequestRejected, match=r"content: Must be 2000 or fewer in length\. \(BASE_TYPE_MAX_LENGTH\)"):
+        bob.send_message("general", "x" * 2001)
     with pytest.raises(AssertionError, match="no channel 'attic'; it has: general, staff, Lounge, ideas"):
-        bob.say("attic", "hello?")
+        bob.send_message("attic", "hello?")
     with pytest.raises(KeyError, match="this world has no user 'dora'; it has: alice, bob, carol"):
         hubbub.users["dora"]
     with pytest.raises(AssertionError, match="command 'ping' is not available to bob there; available: none"):
@@ -89,27 +89,27 @@ def test_refusals_carry_the_platforms_error(hubbub: Platform) -> None:
 def test_a_missing_event_lists_the_received_ones(hubbub: Platform) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     bob.connect()
-    alice.say("general", "for all")
-    alice.say("staff", "for few")
+    alice.send_message("general", "for all")
+    alice.send_message("staff", "for few")
     bob.expect_none("TYPING_START")
 
-    with pytest.raises(NotHeard) as missing:
+    with pytest.raises(EventNotReceived) as missing:
         bob.expect("MESSAGE_CREATE", content="for few", within=0.1)
 
     text = str(missing.value)
     assert "bob did not receive MESSAGE_CREATE (content='for few') within 0.1 s. Unmatched events:" in text
     assert re.search(r'\n  MESSAGE_CREATE \{.*"for all"', text)
     assert "MESSAGE_CREATE in #staff was not delivered: missing permission: VIEW_CHANNEL in the channel" in text
-    with pytest.raises(NotHeard, match="bob received unexpected MESSAGE_CREATE"):
+    with pytest.raises(EventNotReceived, match="bob received unexpected MESSAGE_CREATE"):
         bob.expect_none("MESSAGE_CREATE")
-    with pytest.raises(NotHeard, match=r"carol connected only with this expect; call `connect\(\)` earlier"):
+    with pytest.raises(EventNotReceived, match=r"carol connected only with this expect; call `connect\(\)` earlier"):
         hubbub.users["carol"].expect("MESSAGE_CREATE", within=0.1)
 
 
 def test_a_bot_can_act_like_a_user(hubbub: Platform) -> None:
     bot = hubbub.bots["demo-bot"]
     bot.connect()
-    hubbub.users["alice"].say("general", "hello, bot")
+    hubbub.users["alice"].send_message("general", "hello, bot")
     channel_id = bot.expect("MESSAGE_CREATE", content="hello, bot")["channel_id"]
     bot.request("POST", f"/channels/{channel_id}/messages", {"content": "hello, alice"})
     hubbub.users["alice"].expect("MESSAGE_CREATE", content="hello, alice")
