@@ -28,6 +28,8 @@ LOG_LEVELS: Final = {
     LoggingSeverity.INFO: logging.DEBUG,
     LoggingSeverity.VERBOSE: logging.DEBUG,
 }
+VOICE_CHANNEL_SELECT_EVENT: Final = "_VOICE_CHANNEL_SELECT"
+"""Event of `Account` that reports a change of the user's voice channel; the gateway has no such event."""
 UNREACHABLE_MESSAGE: Final = "The platform cannot be reached"
 
 
@@ -143,8 +145,7 @@ class Account:
         current_channel = self.state.voice_channel()
         if (previous_channel or {}).get("id") != (current_channel or {}).get("id"):
             for listener in self.listeners:
-                # The gateway has no such event; the underscore marks it as an event of this class.
-                listener("_VOICE_CHANNEL_SELECT", current_channel)
+                listener(VOICE_CHANNEL_SELECT_EVENT, current_channel)
         received, self._event_received = self._event_received, asyncio.Event()
         received.set()
 

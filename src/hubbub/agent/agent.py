@@ -149,11 +149,11 @@ class Agent:
 
     async def run_command(self, connection: ProgramConnection, request: rpc.Request) -> Any:
         """Run a command and return its result; raise RpcError if it is unknown, not allowed or fails."""
-        required = rpc_scopes.COMMANDS.get(request.cmd)
+        required = rpc_scopes.COMMAND_SCOPES.get(request.cmd)
         if required is None:
             raise RpcError(RpcErrorCode.INVALID_COMMAND, f"Invalid command: {request.cmd[:64]}")
-        if not rpc_scopes.allows(required, connection.transport_scopes):
+        if not rpc_scopes.is_allowed(required, connection.transport_scopes):
             await commands.recheck_token(self.context, connection)
-            commands.require_allowed(rpc_scopes.allows(required, connection.scopes))
+            commands.require_allowed(rpc_scopes.is_allowed(required, connection.scopes))
         handler = commands.HANDLERS[request.cmd]
         return await handler(self.context, connection, request)

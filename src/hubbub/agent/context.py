@@ -98,8 +98,8 @@ class AgentContext:
         for connection in list(self.connections):
             if application_id is not None and connection.application_id != application_id:
                 continue
-            if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.allows(
-                rpc_scopes.EVENTS[event], connection.scopes
+            if not matching.isdisjoint(connection.subscriptions) and rpc_scopes.is_allowed(
+                rpc_scopes.EVENT_SCOPES[event], connection.scopes
             ):
                 connection.dispatch(event, data)
                 count += 1

@@ -9,7 +9,7 @@ Data = dict[str, Any]
 class SessionState:
     """State of a gateway session: READY contains the initial state, and later events update it.
 
-    The method `_x_y` handles the event X_Y."""
+    The method `_guild_create` handles GUILD_CREATE; other events have such methods, too."""
 
     def __init__(self) -> None:
         self.reset()

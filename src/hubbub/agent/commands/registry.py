@@ -6,7 +6,7 @@ from typing import Any, Final
 from hubbub.agent.connections import ProgramConnection
 from hubbub.agent.context import AgentContext
 from hubbub.protocol.rpc import Request, RpcError, RpcErrorCode
-from hubbub.protocol.rpc_scopes import COMMANDS
+from hubbub.protocol.rpc_scopes import COMMAND_SCOPES
 
 Handler = Callable[[AgentContext, ProgramConnection, Request], Awaitable[Any]]
 """Function that runs a command and returns the data of the response."""
@@ -20,7 +20,7 @@ def handles_command(*names: str) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            assert name in COMMANDS, name
+            assert name in COMMAND_SCOPES, name
             assert name not in HANDLERS, name
             HANDLERS[name] = handler
         return handler

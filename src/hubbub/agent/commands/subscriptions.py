@@ -16,7 +16,7 @@ MESSAGE_EVENTS: Final = ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE")
 
 def _parse_subscription(request: Request) -> Subscription:
     event = request.evt or ""
-    if event not in rpc_scopes.EVENTS:
+    if event not in rpc_scopes.EVENT_SCOPES:
         raise RpcError(RpcErrorCode.INVALID_EVENT, f"Invalid event: {event[:64]}")
     argument = rpc_scopes.SUBSCRIPTION_ARGUMENTS.get(event)
     if argument is None:
@@ -31,9 +31,9 @@ async def subscribe(context: AgentContext, connection: ProgramConnection, reques
     """Subscribe to an event; a repeated subscription has no effect."""
     subscription = _parse_subscription(request)
     state = context.account.state
-    if not rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.transport_scopes):
+    if not rpc_scopes.is_allowed(rpc_scopes.EVENT_SCOPES[subscription.event], connection.transport_scopes):
         await recheck_token(context, connection)
-        require_allowed(rpc_scopes.allows(rpc_scopes.EVENTS[subscription.event], connection.scopes))
+        require_allowed(rpc_scopes.is_allowed(rpc_scopes.EVENT_SCOPES[subscription.event], connection.scopes))
     if (
         subscription.subscribed_id is not None
         and rpc_scopes.SUBSCRIPTION_ARGUMENTS[subscription.event] == "guild_id"

@@ -1,7 +1,7 @@
 """The context of operations and jobs that need more than one transaction: to hash passwords, call services, or wait.
 
-Such an operation handler is `async def (work, *path parameters, body?, query?)`, a job handler `async def (work, job)`.
-Each step goes through `work`: a read, a write, CPU-heavy code in a thread, or an outbound request. All other handlers
+Such an operation handler is `async def (operation, *path parameters, body?, query?)`, a job handler `async def (operation, job)`.
+Each step goes through the `AsyncOperation`: a read, a write, CPU-heavy code in a thread, or an outbound request. All other handlers
 are plain functions over a `Call`.
 """
 
