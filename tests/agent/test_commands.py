@@ -43,22 +43,22 @@ async def town(world: World, new_machine: NewMachine) -> AgentScene:
 
 
 def test_every_command_is_answered(store_config: object) -> None:
-    assert set(HANDLERS) == set(rpc_scopes.COMMANDS)
+    assert set(HANDLERS) == set(rpc_scopes.COMMAND_SCOPES)
 
 
 # Scopes
 
 OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
-LOCAL = {name for name, needs in rpc_scopes.COMMANDS.items() if frozenset({"rpc.local"}) in needs}
+LOCAL = {name for name, needs in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in needs}
 
 
 async def test_a_local_program_without_a_token_may_use_local_commands(town: AgentScene) -> None:
     program = await town.program()
 
-    for name in sorted(set(rpc_scopes.COMMANDS) - OPEN - LOCAL):
+    for name in sorted(set(rpc_scopes.COMMAND_SCOPES) - OPEN - LOCAL):
         assert await program.call_error(name, {}) == (4006, "Not authenticated or invalid scope"), name
-    for name in sorted(set(rpc_scopes.EVENTS)):
-        needs = rpc_scopes.EVENTS[name]
+    for name in sorted(set(rpc_scopes.EVENT_SCOPES)):
+        needs = rpc_scopes.EVENT_SCOPES[name]
         if needs and frozenset({"rpc.local"}) not in needs:
             args = {"guild_id": str(town.guild.id), "channel_id": str(town.guild.general)}
             assert (await program.call_error("SUBSCRIBE", args, evt=name))[0] == 4006, name

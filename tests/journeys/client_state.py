@@ -322,7 +322,7 @@ class ClientState:
         for id, thread in guild["threads"].items():
             private = thread["type"] == ChannelType.PRIVATE_THREAD
             bits = self.permissions(guild, thread["parent_id"])
-            if can_see_thread(bits, private=private, joined="member" in thread):
+            if can_see_thread(bits, is_private=private, is_member="member" in thread):
                 seen.add(("threads", id))
         for part in ("voice_states", "stage_instances", "guild_scheduled_events"):
             for id, each in guild[part].items():

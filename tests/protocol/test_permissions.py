@@ -139,7 +139,8 @@ def test_an_administrator_has_everything_everywhere(
 ) -> None:
     base = base_permissions(False, P.ADMINISTRATOR, [])
     assert (
-        effective_permissions(channel_permissions(base, everyone, roles, member), timed_out=True, voice=True) == P.ALL
+        effective_permissions(channel_permissions(base, everyone, roles, member), is_timed_out=True, is_voice=True)
+        == P.ALL
     )
 
 
@@ -164,9 +165,9 @@ def test_overwrites_never_grant_administrator(
 
 @given(bits, st.booleans(), st.booleans())
 def test_implied_denials_only_remove_permissions(value: int, timed_out: bool, voice: bool) -> None:
-    left = effective_permissions(value, timed_out=timed_out, voice=voice)
+    left = effective_permissions(value, is_timed_out=timed_out, is_voice=voice)
     assert left & ~value == 0
-    assert effective_permissions(left, timed_out=timed_out, voice=voice) == left
+    assert effective_permissions(left, is_timed_out=timed_out, is_voice=voice) == left
 
 
 WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LINKS
@@ -187,7 +188,7 @@ WRITING = P.MENTION_EVERYONE | P.SEND_TTS_MESSAGES | P.ATTACH_FILES | P.EMBED_LI
     ],
 )
 def test_implied_denials(value: int, voice: bool, expected: int) -> None:
-    assert apply_implied_denials(value, voice=voice) == expected
+    assert apply_implied_denials(value, is_voice=voice) == expected
 
 
 def test_a_timeout_leaves_only_read_permissions() -> None:
@@ -227,7 +228,7 @@ def test_send_messages_in_threads_allows_attaching_files_in_threads() -> None:
     ],
 )
 def test_thread_visibility(parent: int, private: bool, joined: bool, expected: bool) -> None:
-    assert can_see_thread(parent, private=private, joined=joined) is expected
+    assert can_see_thread(parent, is_private=private, is_member=joined) is expected
 
 
 @pytest.mark.parametrize(
@@ -256,8 +257,8 @@ def test_exactly_one_of_two_roles_outranks_the_other(one: Rank, other: Rank) -> 
 
 
 def test_owners_act_on_every_member_and_no_member_acts_on_them() -> None:
-    assert can_act_on((0, 1), (9, 2), actor_owns=True)
-    assert not can_act_on((9, 1), (0, 2), target_owns=True)
+    assert can_act_on((0, 1), (9, 2), is_actor_owner=True)
+    assert not can_act_on((9, 1), (0, 2), is_target_owner=True)
     assert can_act_on((9, 1), (0, 2))
     assert not can_act_on((1, 1), (1, 1))
 

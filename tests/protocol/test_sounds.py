@@ -58,9 +58,9 @@ def test_other_formats_are_not_sounds(data: bytes) -> None:
 
 
 def test_a_sound_data_uri_is_parsed_and_encoded() -> None:
-    sound = SoundData.parse(media.data_uri(media.ogg(), "audio/mpeg"))
+    sound = SoundData.from_data_uri(media.data_uri(media.ogg(), "audio/mpeg"))
     assert (sound.content_type, sound.duration_ms) == ("audio/ogg", 1000)
-    assert SoundData.parse(sound.on_wire()) == sound
+    assert SoundData.from_data_uri(sound.to_wire()) == sound
     for text in ("data:image/png;base64,QQ==", "data:audio/ogg;base64,#", "OggS"):
         with pytest.raises(ValueError, match="Invalid"):
-            SoundData.parse(text)
+            SoundData.from_data_uri(text)

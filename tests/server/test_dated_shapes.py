@@ -22,16 +22,16 @@ async def bearer(world: World, user: Actor, *scopes: str) -> Bearer:
     return Bearer(world, user.id, token, user.name, application_id=bot.application_id)
 
 
-@pytest.mark.dated(changes.EMBED_FIELDS_REFUSED)
+@pytest.mark.dated(changes.EMBED_FIELDS_REJECTED)
 async def test_excess_embed_fields_are_dropped_before_the_change(world: World) -> None:
     guild = await world.guild()
     fields = [{"name": str(number), "value": "x"} for number in range(26)]
     body = {"embeds": [{"fields": fields}]}
     path = f"/channels/{guild.general}/messages"
 
-    world.clock.set(changes.EMBED_FIELDS_REFUSED.at_ms - 1)
+    world.clock.set(changes.EMBED_FIELDS_REJECTED.at_ms - 1)
     message = (await guild.owner.post(path, json=body)).ok()
-    world.clock.set(changes.EMBED_FIELDS_REFUSED.at_ms)
+    world.clock.set(changes.EMBED_FIELDS_REJECTED.at_ms)
     rejected = await guild.owner.post(path, json=body)
 
     assert [field["name"] for field in message["embeds"][0]["fields"]] == [str(number) for number in range(25)]
@@ -82,14 +82,14 @@ async def test_premium_buttons_are_accepted_since_the_change(world: World) -> No
     assert (await send()).errors("components.0.components.0.sku_id") == ["BUTTON_COMPONENT_INVALID_SKU"]
 
 
-@pytest.mark.dated(changes.FLAGS_NEW)
+@pytest.mark.dated(changes.APPLICATION_FLAGS_NEW)
 async def test_applications_contain_flags_new_since_the_change(world: World) -> None:
     bot = await world.bot()
     await world.write(
         lambda call: call.tx.run("UPDATE applications SET flags = ? WHERE id = ?", 1 << 34, bot.application_id)
     )
     for moment in (-1, 0):
-        world.clock.set(changes.FLAGS_NEW.at_ms + moment)
+        world.clock.set(changes.APPLICATION_FLAGS_NEW.at_ms + moment)
         expected = {} if moment else {"flags_new": str(1 << 34)}
         fetched = (await bot.get("/applications/@me")).ok()
         ready = (await bot.connect(intents=0)).ready["application"]

@@ -1,6 +1,6 @@
 """Dated behavior: every change of the specification that takes effect on a date (spec/dated-changes.md).
 
-Code calls `changes.PERMISSION_SPLITS.is_active(call.now)` each time and does not cache the result, so that setting the
+Code calls `changes.PERMISSION_SPLITS.is_active(call.now)` for each decision and does not cache the result, so that setting the
 clock back restores the old behavior.
 """
 
@@ -35,7 +35,7 @@ class Change:
         return now_ms >= self.at_ms
 
 
-# Changes that the specification dates
+# Announced changes (spec/dated-changes.md#2)
 
 VOICE_VERSIONS: Final = Change(
     "voice_versions",
@@ -55,8 +55,8 @@ WEBHOOK_UPLOAD_10MIB: Final = Change(
     "Files uploaded by webhooks and interaction responses are limited to 10 MiB.",
     before="The limit is 25 MiB.",
 )
-GUILD_CREATE_FOR_APPS: Final = Change(
-    "guild_create_for_apps",
+GUILD_CREATE_REMOVED_FOR_APPS: Final = Change(
+    "guild_create_removed_for_apps",
     date(2025, 7, 15),
     "Applications cannot create guilds.",
     before="An application in fewer than 10 guilds can create guilds.",
@@ -94,14 +94,14 @@ SDK_SUPPORT_WINDOW: Final = Change(
 PUBLISHER_SCHEME: Final = Change(
     "publisher_scheme",
     date(2026, 7, 7),
-    "Connections of the publisher's types are created under its new scheme and never listed.",
-    before="They are created and listed like other connections.",
+    "New connections of the types in the setting `publisher_connection_types` are not listed.",
+    before="New connections of these types are listed.",
 )
 CONNECTIONS_PUBLISHER: Final = Change(
     "connections_publisher",
     date(2026, 7, 10),
-    "Connections of the publisher's types are not listed, including older ones.",
-    before="Connections created before the new scheme are listed.",
+    "No connections of the types in the setting `publisher_connection_types` are listed, including those created earlier.",
+    before="Connections of these types that were created before 7 July 2026 are listed.",
 )
 CHANNEL_OBFUSCATION: Final = Change(
     "channel_obfuscation",
@@ -110,10 +110,10 @@ CHANNEL_OBFUSCATION: Final = Change(
     before="Such channels are returned in full, except on the gateway to sessions that opted in to obfuscation.",
 )
 
-# Changes that the specification does not date; the dates apply in worlds whose clock is set earlier
+# Past changes (spec/dated-changes.md#3). They have an effect only if the clock is set to an earlier date.
 
-EMBED_FIELDS_REFUSED: Final = Change(
-    "embed_fields_refused",
+EMBED_FIELDS_REJECTED: Final = Change(
+    "embed_fields_rejected",
     date(2023, 12, 19),
     "An embed with more than 25 fields is rejected.",
     before="The first 25 fields are kept, the others dropped.",
@@ -237,7 +237,7 @@ SUBSCRIPTION_ENTITLEMENTS_MIGRATING: Final = Change(
     "subscription_entitlements_migrating",
     date(2024, 10, 1),
     "Subscription entitlements become type 1 without an end when they are renewed.",
-    before="They have type 8 and end with the billing period.",
+    before="Subscription entitlements have type 8 and end with the billing period.",
 )
 WEBHOOK_EVENTS: Final = Change(
     "webhook_events",
@@ -384,8 +384,8 @@ CONTEXT_MENU_LIMIT_15: Final = Change(
     "An application can have 15 context menu commands of each type.",
     before="An application can have 5 of each type.",
 )
-MESSAGE_SEARCH: Final = Change(
-    "message_search",
+MESSAGE_SEARCH_FOR_APPS: Final = Change(
+    "message_search_for_apps",
     date(2026, 3, 19),
     "Applications can search guild messages.",
     before="Only users can search.",
@@ -394,7 +394,7 @@ FORWARD_READABLE_CONTENT: Final = Change(
     "forward_readable_content",
     date(2026, 4, 14),
     "Applications can only forward messages whose content they can read (160014).",
-    before="They can forward every message.",
+    before="Applications can forward every message.",
 )
 OIDC_REFRESH_DEPRECATED: Final = Change(
     "oidc_refresh_deprecated",
@@ -429,8 +429,8 @@ PREMIUM_TYPE_SCOPE: Final = Change(
     "The user field `premium_type` requires the scope `identify.premium`.",
     before="The scope `identify` is sufficient.",
 )
-FLAGS_NEW: Final = Change(
-    "flags_new",
+APPLICATION_FLAGS_NEW: Final = Change(
+    "application_flags_new",
     date(2026, 5, 7),
     "Applications have `flags_new`.",
     before="The field is absent.",
@@ -438,14 +438,14 @@ FLAGS_NEW: Final = Change(
 BAN_UNMERGE: Final = Change(
     "ban_unmerge",
     date(2026, 5, 22),
-    "Documented: a ban unmerges provisional accounts.",
-    before="Undocumented; the behavior is the same.",
+    "A ban unmerges provisional accounts (documented from this date on).",
+    before="The behavior is the same, but is not documented.",
 )
 LOBBY_ROUTES: Final = Change(
     "lobby_routes",
     date(2026, 6, 3),
-    "Documented: creating or joining a lobby, lobby messages and lobby channel invites.",
-    before="Undocumented; the behavior is the same.",
+    "Lobbies can be created and joined, and have messages and channel invites (documented from this date on).",
+    before="The behavior is the same, but is not documented.",
 )
 PRIVILEGED_INTENTS_BY_USERS: Final = Change(
     "privileged_intents_by_users",

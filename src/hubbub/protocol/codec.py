@@ -22,14 +22,14 @@ def decode_hook(kind: type, value: Any) -> Any:
     if issubclass(kind, WideInt):
         return parse_wide(kind, value)
     if issubclass(kind, ImageData | SoundData):
-        return kind.parse(value)
+        return kind.from_data_uri(value)
     raise NotImplementedError(f"no decoding for {kind!r}")
 
 
-encode_hook: Callable[[Any], Any] = methodcaller("on_wire")
+encode_hook: Callable[[Any], Any] = methodcaller("to_wire")
 """Encode IDs, images and sounds for msgspec: a decimal string or a data URI.
 
-Nearly every ID passes through here, so it is a function implemented in C.
+It is called for nearly every ID, so it is a function implemented in C.
 """
 
 
@@ -49,6 +49,7 @@ def decode(data: bytes | str, kind: type[T]) -> T:
 
     Raise msgspec.ValidationError or msgspec.DecodeError for any invalid input, however malformed.
     """
+    # Typed as Any, because type checkers do not regard every type as hashable.
     hashable: Any = kind
     try:
         result: T = decoder(hashable).decode(data)
@@ -70,12 +71,12 @@ def convert(value: Any, kind: type[T], *, strict: bool = True) -> T:
 
 
 def timestamp(ms: int) -> Timestamp:
-    """Format Unix milliseconds as on the wire, for example 2026-01-02T03:04:05.678000+00:00."""
-    return Timestamp(f"{_second(ms // 1000)}.{ms % 1000:03d}000+00:00")
+    """Format Unix milliseconds as an ISO 8601 timestamp, for example 2026-01-02T03:04:05.678000+00:00."""
+    return Timestamp(f"{_format_second(ms // 1000)}.{ms % 1000:03d}000+00:00")
 
 
 @lru_cache(maxsize=4096)
-def _second(seconds: int) -> str:
+def _format_second(seconds: int) -> str:
     # Timestamps are formatted for every message and member, and many within a response share a second.
     return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
 

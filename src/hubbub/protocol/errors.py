@@ -54,7 +54,7 @@ class ApiError(Exception):
 
     def messages_by_field(self, names: Mapping[str, str] = MappingProxyType({})) -> Iterator[tuple[str, list[str]]]:
         """Yield the path and the messages of each field with form errors; `names` replaces steps of the path."""
-        return _leaves(self.errors or {}, names)
+        return _iter_field_messages(self.errors or {}, names)
 
     def describe(self, names: Mapping[str, str] = MappingProxyType({})) -> str:
         """Return all errors as one line, such as `name: Must be 1 to 100 in length.`, or the error's message."""
@@ -71,13 +71,15 @@ class ApiError(Exception):
         return body
 
 
-def _leaves(tree: Mapping[str, Any], names: Mapping[str, str], path: str = "") -> Iterator[tuple[str, list[str]]]:
-    for key, inner in tree.items():
+def _iter_field_messages(
+    tree: Mapping[str, Any], names: Mapping[str, str], path: str = ""
+) -> Iterator[tuple[str, list[str]]]:
+    for key, node in tree.items():
         if key == "_errors":
-            yield path, [leaf["message"] for leaf in inner]
-        elif isinstance(inner, Mapping):
+            yield path, [error["message"] for error in node]
+        elif isinstance(node, Mapping):
             name = names.get(key, key)
-            yield from _leaves(inner, names, f"{path}.{name}" if path else name)
+            yield from _iter_field_messages(node, names, f"{path}.{name}" if path else name)
 
 
 class FormErrors:
@@ -774,9 +776,12 @@ def command_options_required() -> FormError:
     )
 
 
-def command_context_menu(what: str) -> FormError:
-    """A context menu command has a property of chat input commands; `what` is description or options."""
-    return f"CONTEXT_MENU_COMMAND_{what.upper()}_NOT_ALLOWED", f"Context menu commands cannot have {what}"
+def command_context_menu(property_name: str) -> FormError:
+    """A context menu command has a property of chat input commands; `property_name` is description or options."""
+    return (
+        f"CONTEXT_MENU_COMMAND_{property_name.upper()}_NOT_ALLOWED",
+        f"Context menu commands cannot have {property_name}",
+    )
 
 
 def command_option_name_duplicated() -> FormError:

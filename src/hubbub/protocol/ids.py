@@ -19,8 +19,8 @@ class WideInt(int):
 
     __slots__ = ()
 
-    on_wire = int.__repr__
-    """Return the decimal string (`wire.encode_hook`)."""
+    to_wire = int.__repr__
+    """Return the integer as a decimal string; called by `codec.encode_hook`."""
 
 
 class Snowflake(WideInt):
@@ -154,14 +154,14 @@ class AssetId(Snowflake):
 W = TypeVar("W", bound=WideInt)
 
 
-def parse_wide(kind: type[W], value: object) -> W:
+def parse_wide(integer_type: type[W], value: object) -> W:
     """Parse a wide integer from a string or number; raise ValueError if it is not one."""
     if (
         type(value) is str
         and len(value) < 20
         and value.isdecimal()
         and value.isascii()
-        and (parsed := kind(value)) <= WIDE_MAX
+        and (parsed := integer_type(value)) <= WIDE_MAX
     ):
         # Fast path: nearly all values are decimal strings in range.
         return parsed
@@ -175,4 +175,4 @@ def parse_wide(kind: type[W], value: object) -> W:
         raise ValueError(f'Value "{str(value)[:64]}" is not snowflake.')
     if not 0 <= number <= WIDE_MAX:
         raise ValueError(f'Value "{str(value)[:64]}" is not snowflake.')
-    return kind(number)
+    return integer_type(number)

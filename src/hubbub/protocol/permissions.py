@@ -9,7 +9,7 @@ Overwrite = tuple[int, int]
 """Allowed and denied bits of a channel overwrite."""
 
 Rank = tuple[int, int]
-"""Position and ID of a role, which determine its rank."""
+"""Position and ID of a role, which determine its place in the role hierarchy."""
 
 
 class Permissions(WideInt):
@@ -241,7 +241,7 @@ BITS: Final[dict[str, int]] = {
 }
 """All single permissions by name."""
 
-_NEEDS_SEND_MESSAGES: Final = (
+_DEPENDENT_ON_SEND_MESSAGES: Final = (
     Permissions.MENTION_EVERYONE | Permissions.SEND_TTS_MESSAGES | Permissions.ATTACH_FILES | Permissions.EMBED_LINKS
 )
 
@@ -251,9 +251,9 @@ def permission_names(bits: int) -> list[str]:
     return [name for name, bit in BITS.items() if bits & bit]
 
 
-def base_permissions(owner: bool, everyone: int, roles: Iterable[int]) -> int:
-    """Return a member's permissions in a guild, from @everyone and the member's roles."""
-    if owner:
+def base_permissions(is_owner: bool, everyone: int, roles: Iterable[int]) -> int:
+    """Return a member's permissions in a guild, from the permissions of @everyone and of the member's roles."""
+    if is_owner:
         return Permissions.ALL
     bits = everyone
     for role in roles:
@@ -297,17 +297,17 @@ def thread_permissions(parent: int) -> int:
     return parent & ~Permissions.SEND_MESSAGES
 
 
-def can_see_thread(parent: int, *, private: bool, joined: bool) -> bool:
+def can_see_thread(parent: int, *, is_private: bool, is_member: bool) -> bool:
     """Return whether a member with these parent permissions can view a thread.
 
     Private threads are visible to their members and to members with MANAGE_THREADS.
     """
     if not parent & Permissions.VIEW_CHANNEL:
         return False
-    return not private or joined or bool(parent & Permissions.MANAGE_THREADS)
+    return not is_private or is_member or bool(parent & Permissions.MANAGE_THREADS)
 
 
-def apply_implied_denials(bits: int, *, voice: bool = False) -> int:
+def apply_implied_denials(bits: int, *, is_voice: bool = False) -> int:
     """Remove permissions that depend on a missing one; for checks only, never for output.
 
     Without VIEW_CHANNEL nothing remains; in voice and stage channels without CONNECT only VIEW_CHANNEL remains; without
@@ -317,10 +317,10 @@ def apply_implied_denials(bits: int, *, voice: bool = False) -> int:
         return bits
     if not bits & Permissions.VIEW_CHANNEL:
         return 0
-    if voice and not bits & Permissions.CONNECT:
+    if is_voice and not bits & Permissions.CONNECT:
         return Permissions.VIEW_CHANNEL
     if not bits & Permissions.SEND_MESSAGES:
-        return bits & ~_NEEDS_SEND_MESSAGES
+        return bits & ~_DEPENDENT_ON_SEND_MESSAGES
     return bits
 
 
@@ -329,11 +329,11 @@ def timed_out_permissions(bits: int) -> int:
     return bits if bits & Permissions.ADMINISTRATOR else bits & Permissions.TIMED_OUT
 
 
-def effective_permissions(bits: int, *, timed_out: bool = False, voice: bool = False) -> int:
+def effective_permissions(bits: int, *, is_timed_out: bool = False, is_voice: bool = False) -> int:
     """Return the permissions to check an action in a channel against, after timeouts and implied denials."""
-    if timed_out:
+    if is_timed_out:
         bits = timed_out_permissions(bits)
-    return apply_implied_denials(bits, voice=voice)
+    return apply_implied_denials(bits, is_voice=is_voice)
 
 
 def highest_role(roles: Iterable[Rank]) -> Rank:
@@ -346,13 +346,17 @@ def outranks(actor_top: Rank, target_top: Rank) -> bool:
     return (actor_top[0], -actor_top[1]) > (target_top[0], -target_top[1])
 
 
-def can_act_on(actor_top: Rank, target_top: Rank, *, actor_owns: bool = False, target_owns: bool = False) -> bool:
-    """Return whether the role hierarchy allows a member to kick, ban, time out or rename another; never the owner."""
-    return not target_owns and (actor_owns or outranks(actor_top, target_top))
+def can_act_on(
+    actor_top: Rank, target_top: Rank, *, is_actor_owner: bool = False, is_target_owner: bool = False
+) -> bool:
+    """Return whether the role hierarchy allows a member to kick, ban, time out or rename another member.
+
+    No member may do this to the owner."""
+    return not is_target_owner and (is_actor_owner or outranks(actor_top, target_top))
 
 
 def can_grant(actor: int, changed: int) -> bool:
-    """Return whether an actor may set or clear these bits on a role: only bits that the actor has."""
+    """Return whether an actor may set or clear these bits on a role: the actor must have all of them."""
     return not changed & ~actor
 
 

@@ -38,7 +38,7 @@ RELEASES: Final = {
 """Release date by version, oldest first."""
 
 SUPPORTED_MINORS: Final = 5
-"""Number of supported minor versions (the specification, Versioning 2)."""
+"""Number of supported minor versions (spec/sdk.md#17)."""
 
 
 def version_tuple(version: str) -> tuple[int, ...]:

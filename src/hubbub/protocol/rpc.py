@@ -101,7 +101,7 @@ class RpcErrorCode(IntEnum):
 
 
 class RpcError(Exception):
-    """An RPC command failed; the code and message are sent to the program."""
+    """Raised when an RPC command fails; the code and message are sent to the program."""
 
     def __init__(self, code: RpcErrorCode, message: str) -> None:
         self.code = code
@@ -123,7 +123,7 @@ class Request(msgspec.Struct, kw_only=True):
 
 
 def encode_frame(opcode: int, payload: Any) -> bytes:
-    """Encode a frame as one piece; pypresence does not reassemble partial frames (spec/rpc.md#3)."""
+    """Encode a frame with a JSON payload; send it in one write, because pypresence does not reassemble frames (spec/rpc.md#3)."""
     return pack_frame(opcode, msgspec.json.encode(payload))
 
 

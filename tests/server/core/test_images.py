@@ -32,7 +32,7 @@ async def clean_and_open(images: ImageConverter, image: ImageData) -> Image.Imag
 async def test_an_image_is_re_encoded_without_metadata(images: ImageConverter) -> None:
     metadata = PngImagePlugin.PngInfo()
     metadata.add_text("Author", "a secret author")
-    image = ImageData.read(media.png(20, 10, pnginfo=metadata) + b"<script>alert(1)</script>")
+    image = ImageData.from_bytes(media.png(20, 10, pnginfo=metadata) + b"<script>alert(1)</script>")
     before = image.hash
     assert b"secret" in image.data
 
@@ -43,14 +43,14 @@ async def test_an_image_is_re_encoded_without_metadata(images: ImageConverter) -
     assert b"secret" not in image.data
     assert b"script" not in image.data
     assert image.hash != before
-    assert not image.animated
+    assert not image.is_animated
 
 
 async def test_exif_data_is_removed_after_applying_the_orientation(images: ImageConverter) -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     exif[0x010E] = "my house"
-    image = ImageData.read(media.jpeg(30, 10, exif=exif))
+    image = ImageData.from_bytes(media.jpeg(30, 10, exif=exif))
 
     result = await clean_and_open(images, image)
 
@@ -61,53 +61,55 @@ async def test_exif_data_is_removed_after_applying_the_orientation(images: Image
 
 @pytest.mark.parametrize("kind", ["GIF", "WEBP"])
 async def test_animations_are_preserved(images: ImageConverter, kind: str) -> None:
-    image = ImageData.read(media.animated(kind, frames=4, duration=120))
+    image = ImageData.from_bytes(media.animated(kind, frames=4, duration=120))
 
     result = await clean_and_open(images, image)
 
     assert (result.format, result.n_frames) == (kind, 4)
-    assert image.animated
+    assert image.is_animated
     assert image.hash.startswith("a_")
     assert image.duration_ms == 480
 
 
 async def test_a_single_frame_is_not_animated(images: ImageConverter) -> None:
-    image = ImageData.read(media.animated("GIF", frames=1))
+    image = ImageData.from_bytes(media.animated("GIF", frames=1))
     await images.reencode(image)
-    assert not image.animated
+    assert not image.is_animated
     assert not image.hash.startswith("a_")
 
 
 async def test_an_animated_png_is_flattened_except_as_a_sticker(images: ImageConverter) -> None:
     data = media.animated("PNG", frames=3)
-    icon, sticker = ImageData.read(data), StickerData.read(data)
+    icon, sticker = ImageData.from_bytes(data), StickerData.from_bytes(data)
 
     assert (await clean_and_open(images, icon)).n_frames == 1
     assert (await clean_and_open(images, sticker)).n_frames == 3
-    assert (icon.animated, sticker.animated) == (False, True)
+    assert (icon.is_animated, sticker.is_animated) == (False, True)
 
 
 async def test_an_image_is_resized_to_the_limit_of_its_field(images: ImageConverter) -> None:
-    assert (await clean_and_open(images, EmojiImage.read(media.png(400, 200)))).size == (128, 64)
-    assert (await clean_and_open(images, StickerData.read(media.animated("GIF", width=640, height=640)))).size == (
+    assert (await clean_and_open(images, EmojiImage.from_bytes(media.png(400, 200)))).size == (128, 64)
+    assert (
+        await clean_and_open(images, StickerData.from_bytes(media.animated("GIF", width=640, height=640)))
+    ).size == (
         320,
         320,
     )
-    assert (await clean_and_open(images, ImageData.read(media.png(16, 16)))).size == (16, 16)
+    assert (await clean_and_open(images, ImageData.from_bytes(media.png(16, 16)))).size == (16, 16)
 
 
 @pytest.mark.parametrize("side", [5_001, 30_000, 2_000_000_000])
 async def test_a_decompression_bomb_is_rejected_by_its_header(images: ImageConverter, side: int) -> None:
     with pytest.raises(InvalidImageError, match="too many pixels"):
-        await images.reencode(ImageData.read(media.decompression_bomb(side)))
+        await images.reencode(ImageData.from_bytes(media.decompression_bomb(side)))
     assert not images._all
 
 
 async def test_too_many_frames_are_rejected(images: ImageConverter) -> None:
     for side, frames in ((2, 501), (1000, 41), (4900, 2)):
         with pytest.raises(InvalidImageError, match="frames"):
-            await images.reencode(ImageData.read(media.large_canvas_gif(side, frames)))
-    assert (await clean_and_open(images, ImageData.read(media.large_canvas_gif(20, 5)))).size == (20, 20)
+            await images.reencode(ImageData.from_bytes(media.large_canvas_gif(side, frames)))
+    assert (await clean_and_open(images, ImageData.from_bytes(media.large_canvas_gif(20, 5)))).size == (20, 20)
 
 
 @pytest.mark.parametrize(
@@ -125,26 +127,26 @@ async def test_too_many_frames_are_rejected(images: ImageConverter) -> None:
 )
 async def test_a_corrupt_image_is_rejected_and_the_next_one_is_processed(images: ImageConverter, data: bytes) -> None:
     with pytest.raises(InvalidImageError):
-        await images.reencode(ImageData.read(data))
-    await images.reencode(ImageData.read(media.png()))
+        await images.reencode(ImageData.from_bytes(data))
+    await images.reencode(ImageData.from_bytes(media.png()))
 
 
 async def test_the_type_is_detected_from_the_bytes(images: ImageConverter) -> None:
-    image = ImageData.parse(media.data_uri(media.jpeg(), "image/png"))
+    image = ImageData.from_data_uri(media.data_uri(media.jpeg(), "image/png"))
     assert image.content_type == "image/jpeg"
     assert (await clean_and_open(images, image)).format == "JPEG"
     for other in (b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%!PS-Adobe-3.0 EPSF", b"II*\0" + b"\0" * 64):
         with pytest.raises(ValueError, match="Invalid"):
-            ImageData.read(other)
+            ImageData.from_bytes(other)
 
 
 async def test_a_process_has_limited_memory() -> None:
     images = ImageConverter(memory_bytes=160 << 20)
     try:
-        await images.reencode(ImageData.read(media.png()))
+        await images.reencode(ImageData.from_bytes(media.png()))
         with pytest.raises(InvalidImageError):
-            await images.reencode(ImageData.read(media.png(4900, 4900, compress_level=1)))
-        await images.reencode(ImageData.read(media.png()))
+            await images.reencode(ImageData.from_bytes(media.png(4900, 4900, compress_level=1)))
+        await images.reencode(ImageData.from_bytes(media.png()))
     finally:
         await images.close()
 
@@ -152,24 +154,24 @@ async def test_a_process_has_limited_memory() -> None:
 async def test_a_process_has_limited_time_and_its_death_is_only_a_rejection() -> None:
     images = ImageConverter(task_seconds=0.05, processes=1)
     try:
-        await images.reencode(ImageData.read(media.png()))
+        await images.reencode(ImageData.from_bytes(media.png()))
         [first] = images._all
         with pytest.raises(InvalidImageError, match="image process failed"):
-            await images.reencode(ImageData.read(media.png(3000, 3000, compress_level=1)))
+            await images.reencode(ImageData.from_bytes(media.png(3000, 3000, compress_level=1)))
         assert first not in images._all
-        await images.reencode(ImageData.read(media.png()))
+        await images.reencode(ImageData.from_bytes(media.png()))
     finally:
         await images.close()
 
 
 async def test_a_killed_process_is_replaced(images: ImageConverter) -> None:
-    await images.reencode(ImageData.read(media.png()))
+    await images.reencode(ImageData.from_bytes(media.png()))
     [reader] = images._all
     os.kill(reader._process.pid, 9)
     await reader._process.wait()
     with pytest.raises(InvalidImageError):
-        await images.reencode(ImageData.read(media.png()))
-    await images.reencode(ImageData.read(media.png()))
+        await images.reencode(ImageData.from_bytes(media.png()))
+    await images.reencode(ImageData.from_bytes(media.png()))
 
 
 async def test_a_process_is_replaced_after_its_maximum_number_of_images() -> None:
@@ -177,7 +179,7 @@ async def test_a_process_is_replaced_after_its_maximum_number_of_images() -> Non
     try:
         seen = set()
         for _ in range(4):
-            await images.reencode(ImageData.read(media.png()))
+            await images.reencode(ImageData.from_bytes(media.png()))
             seen |= images._all
         assert not images._all
         assert len(seen) == 2
@@ -190,7 +192,7 @@ async def test_excess_concurrent_images_are_rejected_as_overloaded(
 ) -> None:
     monkeypatch.setattr(module, "QUEUED_IMAGES_MAX", 3)
     found = await asyncio.gather(
-        *(images.reencode(ImageData.read(media.png())) for _ in range(6)), return_exceptions=True
+        *(images.reencode(ImageData.from_bytes(media.png())) for _ in range(6)), return_exceptions=True
     )
     rejected = [each for each in found if isinstance(each, errors.ApiError)]
     assert [each.kind for each in rejected] == [errors.RESOURCE_OVERLOADED] * 3
@@ -208,7 +210,7 @@ async def test_the_environment_is_not_passed_to_processes(
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", record_environment)
     monkeypatch.setenv("HUBBUB_DATABASE_URL", "postgres://secret")
-    await images.reencode(ImageData.read(media.png()))
+    await images.reencode(ImageData.from_bytes(media.png()))
 
     [environment] = environments
     assert "HUBBUB_DATABASE_URL" not in environment
@@ -233,7 +235,7 @@ async def test_an_image_can_be_converted_to_any_type(images: ImageConverter, kin
 
 def test_a_data_uri_is_not_decoded_when_it_is_too_long() -> None:
     with pytest.raises(TooLargeError):
-        EmojiImage.parse("data:image/png;base64," + "A" * 400_000)
+        EmojiImage.from_data_uri("data:image/png;base64," + "A" * 400_000)
     for text in (
         "",
         "data:image/png;base64",
@@ -243,4 +245,4 @@ def test_a_data_uri_is_not_decoded_when_it_is_too_long() -> None:
         5,
     ):
         with pytest.raises(ValueError, match="Invalid"):
-            ImageData.parse(text)
+            ImageData.from_data_uri(text)

@@ -120,9 +120,9 @@ async def test_bots_cannot_create_guilds_from_july_2025(world: World) -> None:
     (await bot.post("/guilds", json={"name": "Bot town"})).rejected(403, 20001)
 
 
-@pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
+@pytest.mark.dated(changes.GUILD_CREATE_REMOVED_FOR_APPS)
 async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world: World) -> None:
-    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
+    world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms - 1)
     bot = await world.bot()
 
     for _ in range(10):
@@ -130,7 +130,7 @@ async def test_bots_in_fewer_than_ten_guilds_create_guilds_before_the_date(world
         assert created["application_id"] == str(bot.application_id)
     (await bot.post("/guilds", json={"name": "Bot town"})).rejected(400, 30001)
 
-    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
+    world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms)
     (await bot.post("/guilds", json={"name": "Bot town"})).rejected(403, 20001)
 
 

@@ -125,16 +125,16 @@ async def test_a_guild_is_created_from_a_template(world: World) -> None:
     assert (await bob.post(f"/guilds/templates/{created['code']}", json={"name": "x"})).errors("name")
 
 
-@pytest.mark.dated(changes.GUILD_CREATE_FOR_APPS)
+@pytest.mark.dated(changes.GUILD_CREATE_REMOVED_FOR_APPS)
 async def test_bots_create_guilds_from_templates_until_july_2025(world: World) -> None:
     guild = await world.guild()
     created = await create_template(guild)
     bot = await world.bot(guild)
     url = f"/guilds/templates/{created['code']}"
     (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
-    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms - 1)
+    world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms - 1)
     (await bot.post(url, json={"name": "Copy"})).ok()
-    world.clock.set(changes.GUILD_CREATE_FOR_APPS.at_ms)
+    world.clock.set(changes.GUILD_CREATE_REMOVED_FOR_APPS.at_ms)
     (await bot.post(url, json={"name": "Copy"})).rejected(403, 20001)
 
 

@@ -498,14 +498,14 @@ async def test_bots_require_the_message_content_intent(world: World) -> None:
     assert await texts(await world.bot(guild), guild) == ["hello"]
 
 
-@pytest.mark.dated(changes.MESSAGE_SEARCH)
+@pytest.mark.dated(changes.MESSAGE_SEARCH_FOR_APPS)
 async def test_bots_cannot_search_before_the_release_date(world: World) -> None:
-    world.clock.set(changes.MESSAGE_SEARCH.at_ms - 60_000)
+    world.clock.set(changes.MESSAGE_SEARCH_FOR_APPS.at_ms - 60_000)
     guild = await indexed_guild(world)
     bot = await world.bot(guild)
     (await bot.get(search_path(guild))).rejected(403, 20001)
     await search(guild.owner, guild)
-    world.clock.set(changes.MESSAGE_SEARCH.at_ms)
+    world.clock.set(changes.MESSAGE_SEARCH_FOR_APPS.at_ms)
     await search(bot, guild)
 
 

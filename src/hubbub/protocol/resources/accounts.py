@@ -156,7 +156,7 @@ class Harvest(Struct, kw_only=True):
     """Data that each resource stores about the user, by resource name."""
 
 
-# The session list shows the client that each session was created with.
+# The list of sessions shows the client that created each session, from this header.
 _LOGIN_HEADERS: Final = ("User-Agent",)
 
 AUTH_REGISTER = Operation(

@@ -29,8 +29,8 @@ CustomId = Annotated[str, Meta(min_length=1, max_length=CUSTOM_ID_MAX)]
 class LinkImage(ImageData):
     """Image of an activity link, displayed at an aspect ratio of 43:24."""
 
-    side_max = 1024
-    moving = frozenset()
+    side_pixels_max = 1024
+    animated_types = frozenset()
 
 
 class ActivityLink(Struct, kw_only=True):

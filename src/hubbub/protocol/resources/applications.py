@@ -28,7 +28,9 @@ Url = Annotated[str, Meta(max_length=URL_MAX)]
 
 def wire_flags(bits: int, now: int | None = None) -> tuple[int, str | UnsetType]:
     """Return an application's `flags` and `flags_new` at a point in time, or at present if `now` is None."""
-    return bits & ApplicationFlags.NARROW, str(bits) if now is None or changes.FLAGS_NEW.is_active(now) else UNSET
+    return bits & ApplicationFlags.NARROW, str(bits) if now is None or changes.APPLICATION_FLAGS_NEW.is_active(
+        now
+    ) else UNSET
 
 
 class InstallParams(Struct, kw_only=True):

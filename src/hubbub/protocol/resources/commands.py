@@ -180,7 +180,7 @@ class CommandPermissions(Struct, kw_only=True):
 
 
 class CommandChoiceRequest(Struct, kw_only=True):
-    """A predefined value for an option to offer."""
+    """A predefined value of an option, in a request."""
 
     name: ChoiceName
     """Name of the choice, 1 to 100 characters."""
@@ -301,19 +301,26 @@ _PERMISSION_SCOPES: Final = ("applications.commands.permissions.update",)
 
 def _global_and_guild_operations(
     method: str,
-    tail: str = "",
+    path_suffix: str = "",
     *,
     body: type[BodyT] = NoneType,  # type: ignore[assignment]
     result: type[ResultT] = NoneType,  # type: ignore[assignment]
     raises: tuple[errors.ErrorCode, ...] = (),
-    **more: Any,
+    **options: Any,
 ) -> tuple[Operation[BodyT, ResultT], Operation[BodyT, ResultT]]:
     """Declare an operation on global commands and the same operation on guild commands."""
 
     def operation(scope_path: str, scope_errors: tuple[errors.ErrorCode, ...]) -> Operation[BodyT, ResultT]:
-        path = f"/applications/{{application_id}}{scope_path}/commands{tail}"
+        path = f"/applications/{{application_id}}{scope_path}/commands{path_suffix}"
         return Operation(
-            method, path, body=body, result=result, auth=_AUTH, scopes=_SCOPES, raises=(*scope_errors, *raises), **more
+            method,
+            path,
+            body=body,
+            result=result,
+            auth=_AUTH,
+            scopes=_SCOPES,
+            raises=(*scope_errors, *raises),
+            **options,
         )
 
     return operation("", _APPLICATION_ERRORS), operation("/guilds/{guild_id}", _GUILD_ERRORS)

@@ -319,8 +319,8 @@ DELETE_TESTER_INVITATION = Operation(
 class AssetImage(ImageData):
     """Image for rich presence, at most 1024 by 1024 pixels; larger images are scaled down."""
 
-    side_max = 1024
-    moving = frozenset()
+    side_pixels_max = 1024
+    animated_types = frozenset()
 
 
 class Asset(Struct, kw_only=True):

@@ -31,7 +31,7 @@ class EmojiImage(ImageData):
     __slots__ = ()
 
     bytes_max: ClassVar[int] = EMOJI_BYTES_MAX
-    side_max: ClassVar[int] = EMOJI_SIDE
+    side_pixels_max: ClassVar[int] = EMOJI_SIDE
 
 
 class PartialEmoji(Struct, kw_only=True):

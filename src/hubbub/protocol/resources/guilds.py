@@ -361,7 +361,7 @@ GUILD_UPDATE = Event("GUILD_UPDATE", Guild, intents=Intents.GUILDS)
 GUILD_DELETE = Event("GUILD_DELETE", UnavailableGuild, intents=Intents.GUILDS)
 """Sent when a guild becomes unavailable, is deleted, or when the current user leaves or is removed from it."""
 
-# From changes.GUILD_CREATE_FOR_APPS on, for users only: bots are rejected with 20001.
+# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, for users only: bots are rejected with 20001.
 CREATE_GUILD = Operation(
     "POST",
     "/guilds",

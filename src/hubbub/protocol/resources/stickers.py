@@ -45,17 +45,17 @@ class StickerData(ImageData):
     __slots__ = ()
 
     bytes_max: ClassVar[int] = STICKER_BYTES_MAX
-    side_max: ClassVar[int] = STICKER_SIDE_PIXELS_MAX
-    moving: ClassVar[Set[str]] = frozenset({"image/png", "image/gif"})
+    side_pixels_max: ClassVar[int] = STICKER_SIDE_PIXELS_MAX
+    animated_types: ClassVar[Set[str]] = frozenset({"image/png", "image/gif"})
 
     @classmethod
-    def read(cls, data: bytes) -> Self:
+    def from_bytes(cls, data: bytes) -> Self:
         """Return the data of an image or a JSON file; raise TooLargeError if it is too large, else ValueError."""
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         if data.lstrip()[:1] == b"{":
             return cls(data, LOTTIE_CONTENT_TYPE)
-        return super().read(data)
+        return super().from_bytes(data)
 
 
 class StickerItem(Struct, kw_only=True):

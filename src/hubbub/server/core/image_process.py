@@ -39,12 +39,12 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     """Decode and re-encode an image.
 
     The task has `from` (the type detected from the first bytes), `to` (the requested type), `box` (maximum width and
-    height) and `moving` (whether to keep all frames, if there are several and the type supports it)."""
+    height) and `animated` (whether to keep all frames, if there are several and the type supports it)."""
     image = Image.open(BytesIO(data), formats=[FORMATS[task["from"]]])
     width, height = image.size
     if width < 1 or height < 1 or width * height > PIXELS_MAX:
         raise RejectedImageError("too many pixels")
-    count = getattr(image, "n_frames", 1) if task["moving"] else 1
+    count = getattr(image, "n_frames", 1) if task["animated"] else 1
     if count > 1:
         if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
             raise RejectedImageError("too many frames")

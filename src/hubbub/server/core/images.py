@@ -81,21 +81,23 @@ class ImageConverter:
         """Re-encode an uploaded image: the same pixels, scaled down to the limit of its field, without metadata.
 
         Raise InvalidImageError if it is not an image, TooLargeError if it cannot be made small enough."""
-        moving = image.content_type in image.moving
-        encoded = await self.convert(image.data, to=image.content_type, side=image.side_max, animated=moving)
-        if len(encoded.data) > image.bytes_max and encoded.animated and "image/webp" in image.moving:
+        is_animatable = image.content_type in image.animated_types
+        encoded = await self.convert(
+            image.data, to=image.content_type, side=image.side_pixels_max, animated=is_animatable
+        )
+        if len(encoded.data) > image.bytes_max and encoded.animated and "image/webp" in image.animated_types:
             # WebP needs a fraction of the size for the same frames.
-            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_max, animated=True)
+            encoded = await self.convert(encoded.data, to="image/webp", side=image.side_pixels_max, animated=True)
         if len(encoded.data) > image.bytes_max:
             raise TooLargeError(image.bytes_max)
         image.replace_content(
-            encoded.data, encoded.content_type, animated=encoded.animated, duration_ms=encoded.duration_ms
+            encoded.data, encoded.content_type, is_animated=encoded.animated, duration_ms=encoded.duration_ms
         )
 
     async def convert(
         self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, animated: bool = False
     ) -> EncodedImage:
-        """Convert an image to another type or size; `moving` keeps all frames if the type supports it.
+        """Convert an image to another type or size; `animated` keeps all frames if the type supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height."""
         kind = detect_image_type(data)
@@ -111,7 +113,7 @@ class ImageConverter:
             "from": kind,
             "to": to,
             "box": (min(width, side), min(height, side)),
-            "moving": animated and to != "image/jpeg",
+            "animated": animated and to != "image/jpeg",
         }
         result, written = await self._submit(task, data)
         return EncodedImage(

@@ -18,7 +18,7 @@ from urllib.parse import quote
 from aiohttp import web
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.images import DEFAULT_AVATAR_COUNT, IMAGE_SIDE_MAX, detect_image_type
+from hubbub.protocol.images import DEFAULT_AVATAR_COUNT, IMAGE_SIDE_PIXELS_MAX, detect_image_type
 from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.clock import Clock
 from hubbub.server.core.files import FileInfo, Files, InvalidKeyError
@@ -89,7 +89,7 @@ class _ImageRequest(NamedTuple):
 
     type: str | None
     side: int | None
-    moving: bool
+    is_animated: bool
 
 
 class Cdn:
@@ -237,7 +237,7 @@ class Cdn:
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
             # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
-            moving=extension in (None, "gif") or (extension == "webp" and animated == "true"),
+            is_animated=extension in (None, "gif") or (extension == "webp" and animated == "true"),
         )
         if extension == "gif" and not name.startswith("a_"):
             return error_response(415)
@@ -260,21 +260,23 @@ class Cdn:
             head = await self._head(key)
             stored_type = media.displayable_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
             if stored_type == wanted.type and (
-                wanted.moving or not name.startswith("a_") or wanted.type == "image/png"
+                wanted.is_animated or not name.startswith("a_") or wanted.type == "image/png"
             ):
                 return key
         # The key of a converted file holds every parameter of the conversion.
         kind = (wanted.type or "").rpartition("/")[2] or "same"
-        derived = f"derived/{name}/{wanted.side or 'full'}-{'moving' if wanted.moving else 'still'}-{kind}"
+        derived = f"derived/{name}/{wanted.side or 'full'}-{'moving' if wanted.is_animated else 'still'}-{kind}"
         if await self._files.exists(derived):
             return derived
         data = await self._files.get(key)
         stored_type = detect_image_type(data)
         if stored_type is None or wanted.type == _TYPES["json"]:
             return None
-        side = wanted.side or IMAGE_SIDE_MAX
+        side = wanted.side or IMAGE_SIDE_PIXELS_MAX
         try:
-            made = await self._images.convert(data, to=wanted.type or stored_type, side=side, animated=wanted.moving)
+            made = await self._images.convert(
+                data, to=wanted.type or stored_type, side=side, animated=wanted.is_animated
+            )
         except InvalidImageError:
             return None
         await self._files.put(derived, made.data, made.content_type)

@@ -55,8 +55,8 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
     if width is None and height is None and kind is None:
         return None
     # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
-    moving = kind in (None, "gif") or (kind == "webp" and animated == "true")
-    return ImageRequest(_side(width), _side(height), kind, moving)
+    is_animated = kind in (None, "gif") or (kind == "webp" and animated == "true")
+    return ImageRequest(_side(width), _side(height), kind, is_animated)
 
 
 def _side(text: str | None) -> int | None:

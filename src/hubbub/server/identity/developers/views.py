@@ -37,7 +37,9 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
             _intent(row, name, requests.get(("intent", name)), free=size.is_free) for name in wire.PRIVILEGED_INTENTS
         ],
         scopes=[
-            _scope(row, name, requests.get(("scope", name)), approved) for name, rule in SCOPES.items() if rule.approval
+            _scope(row, name, requests.get(("scope", name)), approved)
+            for name, rule in SCOPES.items()
+            if rule.requires_approval
         ],
     )
 

@@ -101,8 +101,8 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
 
 def granted_scopes(scopes: frozenset[str]) -> list[str]:
     """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
-    umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].expands]
-    implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].expands}
+    umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].included_scopes]
+    implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].included_scopes}
     return sorted(scopes - implied)
 
 

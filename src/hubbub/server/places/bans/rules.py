@@ -19,5 +19,5 @@ def bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int
         for user_id in wanted
         if user_id != standing.user_id
         and user_id != standing.owner_id
-        and (user_id not in ranks or can_act_on(standing.top_role, ranks[user_id], actor_owns=standing.is_owner))
+        and (user_id not in ranks or can_act_on(standing.top_role, ranks[user_id], is_actor_owner=standing.is_owner))
     ]

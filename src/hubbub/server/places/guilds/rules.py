@@ -39,7 +39,7 @@ _COMMUNITY_CHANNELS: Final = ("rules_channel_id", "public_updates_channel_id")
 def require_creation(call: Call) -> None:
     """Reject a caller who may not create a guild or is already in too many."""
     if call.actor.is_bot:
-        if changes.GUILD_CREATE_FOR_APPS.is_active(call.now):
+        if changes.GUILD_CREATE_REMOVED_FOR_APPS.is_active(call.now):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         limit = BOT_GUILDS_MAX
     else:
@@ -119,7 +119,7 @@ def require_image_features(field: str, image: ImageData, features: Iterable[str]
     }
     animated_needs = {"icon": GuildFeature.ANIMATED_ICON, "banner": GuildFeature.ANIMATED_BANNER}
     required = {needs[field]} if field in needs else set()
-    if image.animated and field in animated_needs:
+    if image.is_animated and field in animated_needs:
         required.add(animated_needs[field])
     if not required <= set(features):
         raise errors.MORE_BOOSTS_NEEDED()

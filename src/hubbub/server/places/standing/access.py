@@ -215,7 +215,7 @@ def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) 
     """Return a member's standing in a channel from their computed bits; without VIEW_CHANNEL `allowed` is 0."""
     if ref.is_thread:
         if ref.is_private_thread and not can_see_thread(
-            bits, private=True, joined=store.is_thread_member(tx, ref.id, standing.user_id)
+            bits, is_private=True, is_member=store.is_thread_member(tx, ref.id, standing.user_id)
         ):
             bits &= ~Permissions.VIEW_CHANNEL
         bits = thread_permissions(bits)
@@ -223,7 +223,7 @@ def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) 
         channel=ref,
         guild=standing,
         permissions=bits,
-        allowed=effective_permissions(bits, timed_out=standing.restricted, voice=ref.is_voice),
+        allowed=effective_permissions(bits, is_timed_out=standing.restricted, is_voice=ref.is_voice),
     )
 
 

@@ -58,7 +58,7 @@ class GuildAccess(msgspec.Struct, kw_only=True):
 
     def outranks(self, other: "GuildAccess") -> bool:
         """Return whether the role hierarchy allows the member to act on another member."""
-        return can_act_on(self.top_role, other.top_role, actor_owns=self.is_owner, target_owns=other.is_owner)
+        return can_act_on(self.top_role, other.top_role, is_actor_owner=self.is_owner, is_target_owner=other.is_owner)
 
     def outranks_role(self, role: Rank) -> bool:
         """Return whether a role of this rank is below the member's highest role."""

@@ -83,10 +83,10 @@ def _embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> E
 
 
 def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPath, now: int) -> None:
-    """Reject too many fields; before embed_fields_refused the surplus was dropped."""
+    """Reject too many fields; before embed_fields_rejected the surplus was dropped."""
     if not request.fields or len(request.fields) <= EMBED_FIELDS_MAX:
         return
-    if changes.EMBED_FIELDS_REFUSED.is_active(now):
+    if changes.EMBED_FIELDS_REJECTED.is_active(now):
         form.add(path, *errors.bad_length(0, EMBED_FIELDS_MAX))
     request.fields = request.fields[:EMBED_FIELDS_MAX]
 

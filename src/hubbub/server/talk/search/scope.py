@@ -56,7 +56,7 @@ def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
     standing = access.guild(call, guild_id)
     actor = call.actor
     if actor.is_bot:
-        if not changes.MESSAGE_SEARCH.is_active(call.now):
+        if not changes.MESSAGE_SEARCH_FOR_APPS.is_active(call.now):
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
@@ -76,7 +76,7 @@ def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, 
         kind = kinds[channel_id][0]
         if kind == ChannelType.GUILD_CATEGORY:
             continue
-        allowed = effective_permissions(bits, timed_out=standing.restricted, voice=kind in VOICE_TYPES)
+        allowed = effective_permissions(bits, is_timed_out=standing.restricted, is_voice=kind in VOICE_TYPES)
         # Messages of voice channels require CONNECT, as in messages.rules.
         needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
         if not needed & ~allowed:

@@ -59,7 +59,9 @@ def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[
     return [
         row
         for row in rows
-        if can_see_thread(bits.get(row.parent_id or 0, 0), private=row.type == PRIVATE, joined=row.id in memberships)
+        if can_see_thread(
+            bits.get(row.parent_id or 0, 0), is_private=row.type == PRIVATE, is_member=row.id in memberships
+        )
     ]
 
 
@@ -72,7 +74,7 @@ def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     threads: list[dict[str, Any]] = []
     for row in rows:
         bits = view.permissions(row.parent_id or 0)
-        if not can_see_thread(bits, private=row.type == PRIVATE, joined=row.id in memberships):
+        if not can_see_thread(bits, is_private=row.type == PRIVATE, is_member=row.id in memberships):
             continue
         fields = msgspec.structs.asdict(channels.thread(row))
         keys = {key: value for key, value in fields.items() if value is not UNSET}

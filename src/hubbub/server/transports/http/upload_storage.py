@@ -37,7 +37,7 @@ class UploadStorage:
         if declared is not None and declared.image is not None:
             for upload in uploads:
                 try:
-                    upload.image = declared.image.read(upload.data)
+                    upload.image = declared.image.from_bytes(upload.data)
                 except TooLargeError as error:
                     form.add((upload.field,), *errors.max_size(format_bytes(error.bytes_max)))
                 except ValueError:

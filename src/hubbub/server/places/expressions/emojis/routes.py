@@ -35,7 +35,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     """Create a guild emoji."""
     standing = rules.require_create(call, guild_id)
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
-    animated = body.image.animated
+    animated = body.image.is_animated
     full = errors.MAX_ANIMATED_EMOJIS if animated else errors.MAX_EMOJIS
     rules.require_slot(call.tx, EMOJIS, guild_id, full, animated=int(animated))
     row = EmojiRow(
@@ -106,7 +106,7 @@ def create_application_emoji(
         user_id=call.user_id,
         name=body.name,
         image=body.image.hash,
-        animated=int(body.image.animated),
+        animated=int(body.image.is_animated),
     )
     EMOJIS.table.insert(call.tx, row)
     return views.with_creators(call.tx, EMOJIS, [row])[0]

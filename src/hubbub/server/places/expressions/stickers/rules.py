@@ -65,7 +65,7 @@ def detect_format(tx: Tx, guild_id: GuildId, image: ImageData) -> StickerFormatT
     if image.content_type == "image/gif":
         return StickerFormatType.GIF
     if image.content_type == "image/png":
-        return StickerFormatType.APNG if image.animated else StickerFormatType.PNG
+        return StickerFormatType.APNG if image.is_animated else StickerFormatType.PNG
     raise errors.FILE_TYPE_INVALID()
 
 

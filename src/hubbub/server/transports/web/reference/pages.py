@@ -403,4 +403,4 @@ def _intents(bits: int) -> list[TextSpan]:
 
 
 def _expands(scope: str) -> tuple[str, ...]:
-    return SCOPES[scope].expands if scope in SCOPES else ()
+    return SCOPES[scope].included_scopes if scope in SCOPES else ()
