@@ -23,7 +23,6 @@ from hubbub.sdk.clock import Clock
 PLATFORMS_MAX: Final = 10
 SECONDS_DIGIT_DIFFERENCE: Final = 3
 """A timestamp with at least this many digits less than the current time in milliseconds is in seconds (spec/rpc.md#8)."""
-SPECTATE_FLAG: Final = 1 << 2
 
 _TEXT: Final = text(wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
 _URL: Final = web_url(wire.ACTIVITY_URL_MAX)
@@ -118,7 +117,7 @@ def _activity_flags(activity: dict[str, Any]) -> int:
     secrets = activity.get("secrets", {})
     flags = int(ActivityFlags.INSTANCE) if activity.get("instance") else 0
     flags |= int(ActivityFlags.JOIN) if "join" in secrets else 0
-    return flags | (SPECTATE_FLAG if "spectate" in secrets else 0)
+    return flags | (int(ActivityFlags.SPECTATE) if "spectate" in secrets else 0)
 
 
 class Owner(Protocol):

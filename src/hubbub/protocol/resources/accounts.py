@@ -89,7 +89,7 @@ class AccountSession(Struct, kw_only=True):
     id: Snowflake
     """ID of the session."""
     created_at: str
-    """Time of the login."""
+    """Time of the login, ISO 8601."""
     current: bool
     """Whether this is the session that makes the request."""
     ip: str | None

@@ -101,7 +101,7 @@ APPLICATIONS_GET_ACTIVITY_INSTANCE = Operation(
     raises=(errors.UNKNOWN_APPLICATION, errors.NOT_AUTHORIZED_ON_APPLICATION, errors.NOT_FOUND),
 )
 
-# Routes of the chat client (spec/activities.md#2 and 3).
+# Routes of the chat client (spec/activities.md#2, spec/activities.md#3).
 LAUNCH_ACTIVITY = Operation(
     "POST",
     "/activities/{channel_id}/{application_id}",

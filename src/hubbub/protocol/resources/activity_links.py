@@ -14,12 +14,14 @@ LINK_TITLE_MAX = 32
 LINK_DESCRIPTION_MAX = 64
 CUSTOM_ID_MAX = 256
 QUICK_LINK_DAYS = 30
+"""Lifetime of a quick link in days."""
 QUICK_LINKS_MAX = 10_000
 MANAGED_LINKS_MAX = 100
 
 LINK_TYPE_MANAGED = 0
+"""Type of a managed link, which is the first part of its ID (spec/activities.md#9)."""
 LINK_TYPE_QUICK = 1
-"""Type of an activity link, the first part of its ID (spec/activities.md#9)."""
+"""Type of a quick link, which is the first part of its ID (spec/activities.md#9)."""
 
 LinkTitle = Annotated[str, Meta(min_length=1, max_length=LINK_TITLE_MAX)]
 LinkDescription = Annotated[str, Meta(min_length=1, max_length=LINK_DESCRIPTION_MAX)]

@@ -536,7 +536,7 @@ GET_CHANNEL = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS),
 )
 
-# The required permissions depend on the channel type (spec/http.md#3.2, 3.3); the slice checks them.
+# The required permissions depend on the channel type (spec/http.md#3.2, spec/http.md#3.3); the slice checks them.
 UPDATE_CHANNEL = Operation(
     "PATCH",
     "/channels/{channel_id}",

@@ -46,12 +46,12 @@ NUMBER_MAX: Final = (1 << 53) - 1
 FILE_TYPES_MAX: Final = 10
 COMMAND_PERMISSIONS_MAX: Final = 100
 
-Name = Annotated[str, Meta(min_length=1, max_length=COMMAND_NAME_MAX)]
-Description = Annotated[str, Meta(max_length=COMMAND_DESCRIPTION_MAX)]
+CommandName = Annotated[str, Meta(min_length=1, max_length=COMMAND_NAME_MAX)]
+CommandDescription = Annotated[str, Meta(max_length=COMMAND_DESCRIPTION_MAX)]
 OptionDescription = Annotated[str, Meta(min_length=1, max_length=COMMAND_DESCRIPTION_MAX)]
 ChoiceName = Annotated[str, Meta(min_length=1, max_length=CHOICE_NAME_MAX)]
-Names = dict[str, Name]
-Descriptions = dict[str, OptionDescription]
+NameLocalizations = dict[str, CommandName]
+DescriptionLocalizations = dict[str, OptionDescription]
 ChoiceValue = str | int | float
 
 
@@ -195,13 +195,13 @@ class CommandOptionRequest(Struct, kw_only=True):
 
     type: CommandOptionType
     """Type of the option."""
-    name: Name
+    name: CommandName
     """Name of the option, 1 to 32 characters, unique among its siblings."""
     description: OptionDescription
     """Description of the option, 1 to 100 characters."""
-    name_localizations: Names | None | UnsetType = UNSET
+    name_localizations: NameLocalizations | None | UnsetType = UNSET
     """Translations of the name by locale."""
-    description_localizations: Descriptions | None | UnsetType = UNSET
+    description_localizations: DescriptionLocalizations | None | UnsetType = UNSET
     """Translations of the description by locale."""
     required: bool | None | UnsetType = UNSET
     """Whether the user must fill in the option; required options come before optional ones."""
@@ -228,13 +228,13 @@ class CommandOptionRequest(Struct, kw_only=True):
 class UpdateCommand(Struct, kw_only=True):
     """Request body for updating a command; absent fields keep their value."""
 
-    name: Name | UnsetType = UNSET
+    name: CommandName | UnsetType = UNSET
     """Name of the command, 1 to 32 characters."""
-    name_localizations: Names | None | UnsetType = UNSET
+    name_localizations: NameLocalizations | None | UnsetType = UNSET
     """Translations of the name by locale; null removes them."""
-    description: Description | None | UnsetType = UNSET
+    description: CommandDescription | None | UnsetType = UNSET
     """Description, 1 to 100 characters; required for chat input commands, not allowed for context menu commands."""
-    description_localizations: Descriptions | None | UnsetType = UNSET
+    description_localizations: DescriptionLocalizations | None | UnsetType = UNSET
     """Translations of the description by locale; null removes them."""
     options: Annotated[list[CommandOptionRequest], Meta(max_length=COMMAND_OPTIONS_MAX)] | None | UnsetType = UNSET
     """Parameters of a chat input command, at most 25; replaces all previous ones."""
@@ -257,7 +257,7 @@ class UpdateCommand(Struct, kw_only=True):
 class CreateCommand(UpdateCommand, kw_only=True):
     """Request body for creating a command; it replaces a command of the same type and name."""
 
-    name: Name
+    name: CommandName
     """Name of the command, 1 to 32 characters."""
     type: CommandType | None | UnsetType = UNSET
     """Type of the command; CHAT_INPUT if absent."""
@@ -267,7 +267,7 @@ class SetCommand(CreateCommand, kw_only=True):
     """A command in a bulk replacement of all commands."""
 
     id: CommandId | None | UnsetType = UNSET
-    """ID of an existing command, which may be renamed; absent or null to match by type and name."""
+    """ID of the command to update, whose name may change; if absent or null, the command is matched by type and name."""
 
 
 class SetCommandPermissions(Struct, kw_only=True):

@@ -121,12 +121,12 @@ class RequestGuildMembers(Struct, kw_only=True):
     @property
     def guild_ids(self) -> list[GuildId]:
         """Return the IDs of the requested guilds, or raise ValueError if one is not an ID."""
-        sent = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
-        return [parse_wide(GuildId, value) for value in sent]
+        values = self.guild_id if isinstance(self.guild_id, list) else [self.guild_id]
+        return [parse_wide(GuildId, value) for value in values]
 
     @property
     def requested_user_ids(self) -> list[str | int]:
-        """The requested user IDs, as they were sent."""
+        """The requested user IDs in the format of the client; empty if there are none."""
         if isinstance(self.user_ids, list):
             return self.user_ids
         return [] if self.user_ids is None or isinstance(self.user_ids, UnsetType) else [self.user_ids]

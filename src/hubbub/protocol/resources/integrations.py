@@ -181,7 +181,7 @@ SYNC_GUILD_INTEGRATION = Operation(
     raises=_INTEGRATION_ERRORS,
 )
 
-# Also removes the bot and its role.
+# Deleting an integration also removes its bot and the role of the bot.
 DELETE_GUILD_INTEGRATION = Operation(
     "DELETE",
     "/guilds/{guild_id}/integrations/{integration_id}",

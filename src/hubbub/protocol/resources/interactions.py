@@ -590,7 +590,8 @@ CREATE_INTERACTION = Operation(
     uploads=_UPLOADS,
 )
 
-# 204, or 200 `with_response`. No bucket: hikari warns about bucket headers on this route (spec/http.md#1.4).
+# The status is 204, or 200 with `with_response`. There is no rate limit bucket, because hikari warns about bucket headers
+# on this route (spec/http.md#1.4).
 CREATE_INTERACTION_RESPONSE = Operation(
     "POST",
     "/interactions/{interaction_id}/{interaction_token}/callback",

@@ -219,7 +219,7 @@ INVITE_CREATE = Event("INVITE_CREATE", InviteCreated, intents=Intents.GUILD_INVI
 INVITE_DELETE = Event("INVITE_DELETE", InviteDeleted, intents=Intents.GUILD_INVITES)
 """Sent when an invite is revoked, used up or expires."""
 
-# MANAGE_GUILD returns all fields, VIEW_AUDIT_LOG all but the metadata. Either suffices, so the handler checks.
+# Requires MANAGE_GUILD, which returns all fields, or VIEW_AUDIT_LOG, which omits the metadata; the handler checks both.
 LIST_GUILD_INVITES = Operation(
     "GET",
     "/guilds/{guild_id}/invites",
@@ -235,7 +235,7 @@ LIST_CHANNEL_INVITES = Operation(
     raises=(errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.MISSING_PERMISSIONS, errors.CANNOT_EXECUTE_ON_DM),
 )
 
-# 204 instead of 200 if a group needs no invite.
+# The status is 204 instead of 200 if a group needs no invite.
 CREATE_CHANNEL_INVITE = Operation(
     "POST",
     "/channels/{channel_id}/invites",
@@ -269,7 +269,8 @@ INVITE_RESOLVE = Operation(
     raises=(errors.UNKNOWN_INVITE,),
 )
 
-# Requires MANAGE_GUILD, or MANAGE_CHANNELS in the invite's channel; the path contains neither.
+# Requires MANAGE_GUILD, or MANAGE_CHANNELS in the invite's channel. The path contains no guild or channel, so the handler
+# checks both.
 INVITE_REVOKE = Operation(
     "DELETE",
     "/invites/{code}",

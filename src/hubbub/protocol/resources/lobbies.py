@@ -411,7 +411,7 @@ EDIT_LOBBY = Operation(
     audits=(AuditLogAction.CHANNEL_UPDATE,),
 )
 
-# Succeeds if the lobby does not exist.
+# The operation also succeeds if the lobby does not exist.
 DELETE_LOBBY = Operation(
     "DELETE",
     "/lobbies/{lobby_id}",

@@ -268,7 +268,7 @@ GET_GUILD_MEMBER = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS, errors.UNKNOWN_MEMBER),
 )
 
-# 201 with the member, or 204 if the user is a member already. The user receives GUILD_CREATE, declared in `guilds`.
+# The status is 201 with the member, or 204 if the user is already a member. The user receives GUILD_CREATE, declared in `guilds`.
 ADD_GUILD_MEMBER = Operation(
     "PUT",
     "/guilds/{guild_id}/members/{user_id}",

@@ -80,7 +80,7 @@ _WRITE_ERRORS: Final = (
     errors.THREAD_ARCHIVED,
     errors.THREAD_LOCKED,
 )
-# The slice also checks PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (spec/dated-changes.md, permission_splits).
+# The slice also checks PIN_MESSAGES, or before 2026-02-23 MANAGE_MESSAGES (spec/dated-changes.md#2.5).
 _CREATE_NEEDS: Final = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY
 _CREATE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE, messages.MESSAGE_CREATE)
 _DELETE_EMITS: Final = (CHANNEL_PINS_UPDATE, messages.MESSAGE_UPDATE)

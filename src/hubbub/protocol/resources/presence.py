@@ -273,7 +273,7 @@ class UserSession(Struct, kw_only=True):
     """Whether the session shows chat, so that other clients suppress notifications."""
 
 
-# The constant differs from the documented name, which the event has too.
+# The event has the same documented name, so the constant has another name.
 SET_PRESENCE = Command("PRESENCE_UPDATE", GatewayOpcode.PRESENCE_UPDATE, SetPresence)
 """Sets the presence of the session."""
 

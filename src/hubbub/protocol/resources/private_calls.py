@@ -78,7 +78,7 @@ _CALL_ERRORS: Final = (errors.UNKNOWN_CHANNEL, errors.MISSING_ACCESS, errors.WRO
 
 GET_CALL = Operation("GET", "/channels/{channel_id}/call", result=CallEligibility, auth=Auth.USER, raises=_CALL_ERRORS)
 
-# Without recipients, rings every user who is not in the call.
+# Without recipients, the operation rings every user who is not in the call.
 RING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/ring",
@@ -90,7 +90,7 @@ RING_CALL = Operation(
     limit=RateLimit(10, 30.0),
 )
 
-# Without recipients, declines the call for the caller.
+# Without recipients, the operation declines the call for the caller.
 STOP_RINGING_CALL = Operation(
     "POST",
     "/channels/{channel_id}/call/stop-ringing",

@@ -185,7 +185,7 @@ DELETE_MY_MESSAGE_REACTION = Operation(
     limit=REACTION_LIMIT,
 )
 
-# For these three the slice checks MANAGE_MESSAGES, because private channels are rejected with 50003 instead of 50013.
+# For the next three operations the slice checks MANAGE_MESSAGES, because private channels are rejected with 50003 instead of 50013.
 DELETE_USER_MESSAGE_REACTION = Operation(
     "DELETE",
     "/channels/{channel_id}/messages/{message_id}/reactions/{emoji_name}/{user_id}",

@@ -243,7 +243,7 @@ UPDATE_GUILD_ROLE = Operation(
     audits=(AuditLogAction.ROLE_UPDATE,),
 )
 
-# Also deletes the role's overwrites, with a CHANNEL_UPDATE for each channel that had one.
+# Deleting a role also deletes its overwrites, with a CHANNEL_UPDATE for each channel that had one.
 DELETE_GUILD_ROLE = Operation(
     "DELETE",
     "/guilds/{guild_id}/roles/{role_id}",

@@ -376,7 +376,7 @@ LIST_GUILD_SCHEDULED_EVENTS = Operation(
     raises=(errors.UNKNOWN_GUILD, errors.MISSING_ACCESS),
 )
 
-# Requires CREATE_EVENTS (before 2026-02-23 MANAGE_EVENTS suffices too), and permissions in the channel of the body.
+# Requires CREATE_EVENTS (before 2026-02-23 MANAGE_EVENTS is also sufficient), and permissions in the channel of the body.
 CREATE_GUILD_SCHEDULED_EVENT = Operation(
     "POST",
     "/guilds/{guild_id}/scheduled-events",
@@ -403,7 +403,8 @@ GET_GUILD_SCHEDULED_EVENT = Operation(
     raises=_READ_ERRORS,
 )
 
-# The caller's own events require CREATE_EVENTS or MANAGE_EVENTS, others MANAGE_EVENTS; the channels are checked too.
+# The caller's own events require CREATE_EVENTS or MANAGE_EVENTS; other events require MANAGE_EVENTS. The handler also
+# checks permissions in the channels.
 UPDATE_GUILD_SCHEDULED_EVENT = Operation(
     "PATCH",
     "/guilds/{guild_id}/scheduled-events/{guild_scheduled_event_id}",

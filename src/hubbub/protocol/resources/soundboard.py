@@ -166,7 +166,7 @@ GET_GUILD_SOUNDBOARD_SOUND = Operation(
     raises=(*_GUILD_ERRORS, errors.UNKNOWN_SOUND),
 )
 
-# Requires CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
+# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     "POST",
     "/guilds/{guild_id}/soundboard-sounds",
@@ -187,7 +187,8 @@ CREATE_GUILD_SOUNDBOARD_SOUND = Operation(
     audits=(AuditLogAction.SOUNDBOARD_SOUND_CREATE,),
 )
 
-# The caller's own require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others the latter.
+# The caller's own sounds require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS; those of other members require
+# MANAGE_GUILD_EXPRESSIONS.
 UPDATE_GUILD_SOUNDBOARD_SOUND = Operation(
     "PATCH",
     "/guilds/{guild_id}/soundboard-sounds/{sound_id}",

@@ -50,7 +50,10 @@ class StickerData(ImageData):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """Return the data of an image or a JSON file; raise TooLargeError if it is too large, else ValueError."""
+        """Return the sticker with the content of an image or Lottie file.
+
+        Raise TooLargeError above the maximum size, and ValueError for any other file.
+        """
         if len(data) > cls.bytes_max:
             raise TooLargeError(cls.bytes_max)
         if data.lstrip()[:1] == b"{":
@@ -168,7 +171,7 @@ GET_GUILD_STICKER = Operation(
     "GET", "/guilds/{guild_id}/stickers/{sticker_id}", result=Sticker, raises=(*_GUILD_ERRORS, errors.UNKNOWN_STICKER)
 )
 
-# Requires CREATE_GUILD_EXPRESSIONS; before permission_splits MANAGE_GUILD_EXPRESSIONS suffices too.
+# Requires CREATE_GUILD_EXPRESSIONS; before changes.PERMISSION_SPLITS, MANAGE_GUILD_EXPRESSIONS is also sufficient.
 CREATE_GUILD_STICKER = Operation(
     "POST",
     "/guilds/{guild_id}/stickers",
@@ -196,7 +199,8 @@ CREATE_GUILD_STICKER = Operation(
     audits=(AuditLogAction.STICKER_CREATE,),
 )
 
-# The caller's own require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS, others the latter.
+# The caller's own stickers require CREATE_GUILD_EXPRESSIONS or MANAGE_GUILD_EXPRESSIONS; those of other members require
+# MANAGE_GUILD_EXPRESSIONS.
 UPDATE_GUILD_STICKER = Operation(
     "PATCH",
     "/guilds/{guild_id}/stickers/{sticker_id}",

@@ -208,7 +208,7 @@ GET_GUILD_TEMPLATE = Operation(
     raises=(errors.UNKNOWN_GUILD_TEMPLATE,),
 )
 
-# Like POST /guilds, for users only from 2025-07-15 (dated change).
+# From changes.GUILD_CREATE_REMOVED_FOR_APPS on, for users only, like POST /guilds.
 CREATE_GUILD_FROM_TEMPLATE = Operation(
     "POST",
     "/guilds/templates/{code}",

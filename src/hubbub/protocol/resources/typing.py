@@ -33,7 +33,7 @@ TYPING_START = Event(
 )
 """Sent when a user starts typing in a channel."""
 
-# A caller who may not send a message may not type either; the rules and errors are those of messages.
+# Requires the same permissions as sending a message, and raises the same errors.
 TRIGGER_TYPING_INDICATOR = Operation(
     "POST",
     "/channels/{channel_id}/typing",

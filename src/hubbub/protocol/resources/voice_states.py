@@ -150,7 +150,7 @@ class UpdateVoiceChannelStatus(Struct, kw_only=True):
     """New status; null or an empty string clears it."""
 
 
-# The constant differs from the documented name, which the event has too.
+# The event has the same documented name, so the constant has another name.
 SET_VOICE_STATE = Command("VOICE_STATE_UPDATE", GatewayOpcode.VOICE_STATE_UPDATE, SetVoiceState)
 """Joins, moves between or leaves voice channels and private calls."""
 REQUEST_CHANNEL_INFO = Command("REQUEST_CHANNEL_INFO", GatewayOpcode.REQUEST_CHANNEL_INFO, RequestChannelInfo)

@@ -402,7 +402,7 @@ DELETE_WEBHOOK_BY_TOKEN = Operation(
     audits=(AuditLogAction.WEBHOOK_DELETE,),
 )
 
-# 204 instead of 200 unless `wait` is true.
+# The status is 204 instead of 200 unless `wait` is true.
 EXECUTE_WEBHOOK = Operation(
     "POST",
     "/webhooks/{webhook_id}/{webhook_token}",

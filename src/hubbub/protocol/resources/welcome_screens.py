@@ -162,7 +162,7 @@ UPDATE_GUILD_WELCOME_SCREEN = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# 204 instead of 200 if the guild has none.
+# The status is 204 instead of 200 if the guild has no new member guide.
 GET_GUILD_NEW_MEMBER_WELCOME = Operation(
     "GET",
     "/guilds/{guild_id}/new-member-welcome",

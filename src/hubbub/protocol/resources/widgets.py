@@ -133,7 +133,7 @@ UPDATE_GUILD_WIDGET_SETTINGS = Operation(
     audits=(AuditLogAction.GUILD_UPDATE,),
 )
 
-# Creates an invite if there is none, with INVITE_CREATE.
+# The operation creates an invite if the widget has none, which emits INVITE_CREATE.
 GET_GUILD_WIDGET = Operation(
     "GET",
     "/guilds/{guild_id}/widget.json",
