@@ -106,7 +106,7 @@ async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth
 
 
 @pytest.mark.parametrize(
-    ("sent", "code", "message"),
+    ("arguments", "code", "message"),
     [
         ({"scopes": ["identify"]}, 4000, 'child "client_id" fails because ["client_id" is required]'),
         ({"client_id": "5", "scopes": ["identify"]}, 4007, "Invalid Client ID"),
@@ -124,13 +124,13 @@ async def test_an_rpc_token_skips_the_consent_once(machine: Machine, game: oauth
     ],
 )
 async def test_invalid_authorize_arguments_are_rejected(
-    machine: Machine, game: oauth.Client, sent: dict[str, Any], code: int, message: str
+    machine: Machine, game: oauth.Client, arguments: dict[str, Any], code: int, message: str
 ) -> None:
     program = await machine.connect_program(game.id)
-    if sent.get("client_id") == "GAME":
-        sent = sent | {"client_id": str(game.id)}
+    if arguments.get("client_id") == "GAME":
+        arguments = arguments | {"client_id": str(game.id)}
 
-    reply = await program.call_error("AUTHORIZE", sent)
+    reply = await program.call_error("AUTHORIZE", arguments)
 
     assert reply[0] == code
     assert message in reply[1]
@@ -192,9 +192,9 @@ async def test_a_game_receives_the_users_link_request(world: World, machine: Mac
     other = await oauth.create_application(world)
     program, elsewhere = await machine.connect_program(game.id), await machine.connect_program(other.id)
     assert await machine.agent.context.request_authorization(str(game.id)) == 0
-    for each in (program, elsewhere):
-        await each.subscribe("AUTHORIZE_REQUEST")
-        await each.subscribe("AUTHORIZE_REQUEST")
+    for connected_program in (program, elsewhere):
+        await connected_program.subscribe("AUTHORIZE_REQUEST")
+        await connected_program.subscribe("AUTHORIZE_REQUEST")
 
     assert await machine.agent.context.request_authorization(str(game.id)) == 1
 
@@ -245,8 +245,8 @@ async def test_browser_consent_returns_the_code(world: World, mary: Actor, new_m
     async def visit(url: str) -> None:
         # Simulates the platform's page after the user agreed.
         query = urlsplit(url).query
-        sent = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
-        async with aiohttp.ClientSession() as session, session.get(sent["url"]) as page:
+        response = (await mary.post(f"/oauth2/authorize?{query}", json={"authorize": True})).ok()
+        async with aiohttp.ClientSession() as session, session.get(response["url"]) as page:
             assert page.status == 200
 
     def browser(url: str) -> None:

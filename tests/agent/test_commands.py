@@ -1,4 +1,4 @@
-"""Local RPC commands: their scopes, responses and errors (spec/rpc.md#6, 8, 10)."""
+"""Local RPC commands: their scopes, responses and errors (spec/rpc.md#6, spec/rpc.md#8, spec/rpc.md#10)."""
 
 import asyncio
 from typing import Any
@@ -9,37 +9,11 @@ from hubbub.agent.commands import HANDLERS
 from hubbub.protocol import rpc_scopes
 from hubbub.protocol.permissions import Permissions
 from tests import oauth
-from tests.machine import Machine, NewMachine, Program
+from tests.agent.setups import AgentSetup
 from tests.pages import Browser
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Guild, World, befriend
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
-
-
-class AgentScene:
-    """Mary's machine, her guild, her friend Zoe, and a game."""
-
-    def __init__(self, mary: Actor, zoe: Actor, guild: Guild, game: oauth.Client, machine: Machine) -> None:
-        self.mary, self.zoe, self.guild, self.game, self.machine = mary, zoe, guild, game, machine
-        self.lounge = guild.channels["General"]
-
-    async def program(self, scopes: str = "") -> Program:
-        """Connect as the game, with a token when scopes are given."""
-        if scopes:
-            return await self.machine.connect_authenticated(self.game.id, scopes)
-        return await self.machine.connect_program(self.game.id)
-
-
-@pytest.fixture
-async def town(world: World, new_machine: NewMachine) -> AgentScene:
-    """The initial state of most tests."""
-    mary, zoe = await world.user("mary"), await world.user("zoe")
-    await befriend(mary, zoe)
-    guild = await world.guild(mary, zoe, name="Town Square")
-    game = await oauth.create_application(world, name="Puddle")
-    machine = await new_machine(mary)
-    assert await machine.agent.account.wait_until(lambda: str(guild.id) in machine.agent.account.state.guilds, 10)
-    return AgentScene(mary, zoe, guild, game, machine)
 
 
 def test_every_command_is_answered(store_config: object) -> None:
@@ -49,18 +23,18 @@ def test_every_command_is_answered(store_config: object) -> None:
 # Scopes
 
 OPEN = {"AUTHORIZE", "AUTHENTICATE", "SUBSCRIBE", "UNSUBSCRIBE"}
-LOCAL = {name for name, needs in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in needs}
+LOCAL = {name for name, required in rpc_scopes.COMMAND_SCOPES.items() if frozenset({"rpc.local"}) in required}
 
 
-async def test_a_local_program_without_a_token_may_use_local_commands(town: AgentScene) -> None:
-    program = await town.program()
+async def test_a_local_program_without_a_token_may_use_local_commands(agent_setup: AgentSetup) -> None:
+    program = await agent_setup.connect_program()
 
     for name in sorted(set(rpc_scopes.COMMAND_SCOPES) - OPEN - LOCAL):
         assert await program.call_error(name, {}) == (4006, "Not authenticated or invalid scope"), name
     for name in sorted(set(rpc_scopes.EVENT_SCOPES)):
         needs = rpc_scopes.EVENT_SCOPES[name]
         if needs and frozenset({"rpc.local"}) not in needs:
-            args = {"guild_id": str(town.guild.id), "channel_id": str(town.guild.general)}
+            args = {"guild_id": str(agent_setup.guild.id), "channel_id": str(agent_setup.guild.general)}
             assert (await program.call_error("SUBSCRIBE", args, evt=name))[0] == 4006, name
 
 
@@ -82,11 +56,13 @@ async def test_a_local_program_without_a_token_may_use_local_commands(town: Agen
     ],
 )
 async def test_a_token_allows_the_commands_of_its_scopes(
-    town: AgentScene, command: str, scopes: str, allowed: bool
+    agent_setup: AgentSetup, command: str, scopes: str, allowed: bool
 ) -> None:
-    program = await town.program(scopes)
+    program = await agent_setup.connect_program(scopes)
 
-    reply = await program.request(command, {"channel_id": str(town.guild.general), "active": True, "mute": False})
+    reply = await program.request(
+        command, {"channel_id": str(agent_setup.guild.general), "active": True, "mute": False}
+    )
 
     assert (reply["evt"] != "ERROR" or reply["data"]["code"] != 4006) is allowed
 
@@ -140,8 +116,10 @@ LONG = "x" * 129
         ({"status_display_type": 3}, "must be one of [0, 1, 2]"),
     ],
 )
-async def test_an_invalid_activity_is_rejected_with_a_message(town: AgentScene, activity: Any, problem: str) -> None:
-    program = await town.program()
+async def test_an_invalid_activity_is_rejected_with_a_message(
+    agent_setup: AgentSetup, activity: Any, problem: str
+) -> None:
+    program = await agent_setup.connect_program()
 
     code, message = await program.call_error("SET_ACTIVITY", {"pid": 1, "activity": activity})
 
@@ -204,12 +182,12 @@ async def test_an_invalid_activity_is_rejected_with_a_message(town: AgentScene, 
     ],
 )
 async def test_invalid_arguments_are_rejected_with_a_code(
-    town: AgentScene, command: str, args: dict[str, Any], code: int
+    agent_setup: AgentSetup, command: str, args: dict[str, Any], code: int
 ) -> None:
     scopes = "rpc rpc.voice.write rpc.video.write rpc.screenshare.write guilds.members.read"
-    program = await town.program(scopes)
+    program = await agent_setup.connect_program(scopes)
     if args.get("channel_id") == "GENERAL":
-        args = args | {"channel_id": str(town.guild.general)}
+        args = args | {"channel_id": str(agent_setup.guild.general)}
 
     received = await program.call_error(command, args)
 
@@ -230,11 +208,11 @@ async def test_invalid_arguments_are_rejected_with_a_code(
     ],
 )
 async def test_invalid_subscriptions_are_rejected(
-    town: AgentScene, event: str, args: dict[str, str], code: int
+    agent_setup: AgentSetup, event: str, args: dict[str, str], code: int
 ) -> None:
-    program = await town.program("rpc")
+    program = await agent_setup.connect_program("rpc")
     if args.get("channel_id") == "GENERAL":
-        args = {"channel_id": str(town.guild.general)}
+        args = {"channel_id": str(agent_setup.guild.general)}
 
     assert (await program.call_error("SUBSCRIBE", args, evt=event))[0] == code
 
@@ -242,62 +220,68 @@ async def test_invalid_subscriptions_are_rejected(
 # Responses
 
 
-async def test_guilds_and_channels_are_returned(town: AgentScene) -> None:
-    program = await town.program("rpc guilds.members.read messages.read")
-    guild = str(town.guild.id)
-    await town.guild.send_message(town.zoe, "hello")
+async def test_guilds_and_channels_are_returned(agent_setup: AgentSetup) -> None:
+    program = await agent_setup.connect_program("rpc guilds.members.read messages.read")
+    guild = str(agent_setup.guild.id)
+    await agent_setup.guild.send_message(agent_setup.zoe, "hello")
 
     shown = {"id": guild, "name": "Town Square", "icon_url": None}
     assert await program.call("GET_GUILDS") == {"guilds": [shown]}
     assert await program.call("GET_GUILD", {"guild_id": guild}) == shown | {"members": []}
     channels = (await program.call("GET_CHANNELS", {"guild_id": guild}))["channels"]
-    assert {"id": str(town.guild.general), "name": "general", "type": 0} in channels
-    general = await program.call("GET_CHANNEL", {"channel_id": str(town.guild.general)})
+    assert {"id": str(agent_setup.guild.general), "name": "general", "type": 0} in channels
+    general = await program.call("GET_CHANNEL", {"channel_id": str(agent_setup.guild.general)})
     assert (general["name"], general["guild_id"], general["voice_states"]) == ("general", guild, [])
-    assert [(each["content"], each["author"]["username"]) for each in general["messages"]] == [("hello", "zoe")]
-    permissions = (await program.call("GET_CHANNEL_PERMISSIONS", {"channel_id": str(town.guild.general)}))[
+    assert [(message["content"], message["author"]["username"]) for message in general["messages"]] == [
+        ("hello", "zoe")
+    ]
+    permissions = (await program.call("GET_CHANNEL_PERMISSIONS", {"channel_id": str(agent_setup.guild.general)}))[
         "permissions"
     ]
     assert int(permissions) == Permissions.ALL
-    invite = await program.call("CREATE_CHANNEL_INVITE", {"channel_id": str(town.guild.general), "max_age": 60})
-    assert (invite["channel"]["id"], invite["max_age"]) == (str(town.guild.general), 60)
+    invite = await program.call("CREATE_CHANNEL_INVITE", {"channel_id": str(agent_setup.guild.general), "max_age": 60})
+    assert (invite["channel"]["id"], invite["max_age"]) == (str(agent_setup.guild.general), 60)
 
 
-async def test_private_channels_need_a_further_scope(town: AgentScene) -> None:
-    direct = (await town.mary.post("/users/@me/channels", json={"recipients": [str(town.zoe.id)]})).ok()["id"]
-    account = town.machine.agent.account
+async def test_private_channels_need_a_further_scope(agent_setup: AgentSetup) -> None:
+    direct = (await agent_setup.mary.post("/users/@me/channels", json={"recipients": [str(agent_setup.zoe.id)]})).ok()[
+        "id"
+    ]
+    account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: direct in account.state.channels, 10)
 
-    assert (await (await town.program("guilds")).call_error("GET_CHANNEL", {"channel_id": direct}))[0] == 4006
-    shown = await (await town.program("rpc")).call("GET_CHANNEL", {"channel_id": direct})
+    assert (await (await agent_setup.connect_program("guilds")).call_error("GET_CHANNEL", {"channel_id": direct}))[
+        0
+    ] == 4006
+    shown = await (await agent_setup.connect_program("rpc")).call("GET_CHANNEL", {"channel_id": direct})
     assert (shown["type"], shown["name"], shown["messages"]) == (1, "zoe", [])
 
 
-async def test_get_guild_respects_its_timeout(town: AgentScene) -> None:
-    program = await town.program("rpc")
-    town.machine.agent.account.state.pending_guilds.add("77")
+async def test_get_guild_respects_its_timeout(agent_setup: AgentSetup) -> None:
+    program = await agent_setup.connect_program("rpc")
+    agent_setup.machine.agent.account.state.pending_guilds.add("77")
 
     assert (await program.call_error("GET_GUILD", {"guild_id": "77", "timeout": 0.05}))[0] == 5002
 
 
-async def test_users_and_relationships_are_returned(world: World, town: AgentScene) -> None:
-    stranger, local = await world.user("stranger"), await town.program()
+async def test_users_and_relationships_are_returned(world: World, agent_setup: AgentSetup) -> None:
+    stranger, local = await world.user("stranger"), await agent_setup.connect_program()
 
-    assert (await local.call("GET_USER", {"id": str(town.zoe.id)}))["username"] == "zoe"
+    assert (await local.call("GET_USER", {"id": str(agent_setup.zoe.id)}))["username"] == "zoe"
     assert (await local.call("GET_USER", {"id": str(stranger.id)}))["username"] == "stranger"
     picture = await local.call("GET_IMAGE", {"type": "user", "id": str(stranger.id), "format": "png", "size": 64})
     assert picture["data_url"].startswith("data:image/png;base64,")
 
-    program = await town.program("relationships.read")
+    program = await agent_setup.connect_program("relationships.read")
     (friend,) = (await program.call("GET_RELATIONSHIPS"))["relationships"]
     assert (friend["type"], friend["user"]["username"]) == (1, "zoe")
     assert friend["presence"] == {"status": "offline", "activity": None}
 
 
-async def test_browser_commands_open_the_right_pages(town: AgentScene) -> None:
-    program, web = await town.program("rpc"), town.machine.world.url
-    general, guild = str(town.guild.general), str(town.guild.id)
-    opened = town.machine.opened_urls
+async def test_browser_commands_open_the_right_pages(agent_setup: AgentSetup) -> None:
+    program, web = await agent_setup.connect_program("rpc"), agent_setup.machine.world.url
+    general, guild = str(agent_setup.guild.general), str(agent_setup.guild.id)
+    opened = agent_setup.machine.opened_urls
 
     await program.call("OPEN_MESSAGE", {"channel_id": general, "message_id": "7"})
     await program.call("SELECT_TEXT_CHANNEL", {"channel_id": general})
@@ -320,22 +304,22 @@ async def test_browser_commands_open_the_right_pages(town: AgentScene) -> None:
         "/settings/account",
         "/invite/a%2Fb",
         f"/app/channels/{guild}/{general}",
-        f"/application-directory/{town.game.id}/store/8",
+        f"/application-directory/{agent_setup.game.id}/store/8",
         "/activate",
     ]
-    browser = Browser(town.machine.world)
-    browser.sign_in_as(town.machine.owner)
+    browser = Browser(agent_setup.machine.world)
+    browser.sign_in_as(agent_setup.machine.owner)
     for url in opened:
         page = await browser.open(url)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8", url
         assert "This page does not exist. Check the URL." not in page.text, url
 
 
-async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_skus_and_entitlements_are_returned(agent_setup: AgentSetup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
-    program, game = await town.program(), town.game
-    made = {"type": 2, "name": "Boots", "price": 100, "published": True}
-    sku = (await game.owner.post(f"/applications/{game.id}/skus", json=made)).ok()["id"]
+    program, game = await agent_setup.connect_program(), agent_setup.game
+    sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku = (await game.owner.post(f"/applications/{game.id}/skus", json=sku_fields)).ok()["id"]
 
     (shown,) = await program.call("GET_SKUS")
     assert (shown["id"], shown["name"]) == (sku, "Boots")
@@ -344,42 +328,46 @@ async def test_skus_and_entitlements_are_returned(town: AgentScene, monkeypatch:
     assert await program.call("VALIDATE_APPLICATION") is None
     buying = asyncio.create_task(program.call("START_PURCHASE", {"sku_id": sku}))
     async with asyncio.timeout(WAIT_TIMEOUT_SECONDS):
-        while not town.machine.opened_urls:
+        while not agent_setup.machine.opened_urls:
             await asyncio.sleep(0.01)
-    (await town.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
+    (await agent_setup.mary.post("/users/@me/purchases", json={"sku_id": sku})).ok()
 
     (bought,) = await buying
-    assert (bought["sku_id"], bought["user_id"]) == (sku, str(town.mary.id))
+    assert (bought["sku_id"], bought["user_id"]) == (sku, str(agent_setup.mary.id))
     assert await program.call("GET_ENTITLEMENTS_EMBEDDED") == {"entitlements": [bought]}
-    assert town.machine.opened_urls == [f"{town.machine.world.url}/application-directory/{game.id}/store/{sku}"]
+    assert agent_setup.machine.opened_urls == [
+        f"{agent_setup.machine.world.url}/application-directory/{game.id}/store/{sku}"
+    ]
 
 
-async def test_a_purchase_that_is_not_completed_times_out(town: AgentScene, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_purchase_that_is_not_completed_times_out(
+    agent_setup: AgentSetup, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("hubbub.agent.commands.store.POLL_INTERVAL_SECONDS", 0.01)
     monkeypatch.setattr("hubbub.agent.commands.store.PURCHASE_TIMEOUT_SECONDS", 0.1)
-    made = {"type": 2, "name": "Boots", "price": 100, "published": True}
-    sku = (await town.game.owner.post(f"/applications/{town.game.id}/skus", json=made)).ok()["id"]
+    sku_fields = {"type": 2, "name": "Boots", "price": 100, "published": True}
+    sku = (await agent_setup.game.owner.post(f"/applications/{agent_setup.game.id}/skus", json=sku_fields)).ok()["id"]
 
-    assert (await (await town.program()).call_error("START_PURCHASE", {"sku_id": sku}))[0] == 5008
+    assert (await (await agent_setup.connect_program()).call_error("START_PURCHASE", {"sku_id": sku}))[0] == 5008
 
 
 # Voice
 
 
-async def test_selecting_a_voice_channel_joins_and_leaves_it(town: AgentScene) -> None:
-    program, lounge = await town.program("rpc"), str(town.lounge)
+async def test_selecting_a_voice_channel_joins_and_leaves_it(agent_setup: AgentSetup) -> None:
+    program, lounge = await agent_setup.connect_program("rpc"), str(agent_setup.lounge)
     await program.subscribe("VOICE_CHANNEL_SELECT")
     await program.subscribe("VOICE_CONNECTION_STATUS")
     assert await program.call("GET_SELECTED_VOICE_CHANNEL") is None
 
     inside = await program.call("SELECT_VOICE_CHANNEL", {"channel_id": lounge})
 
-    assert [each["user"]["username"] for each in inside["voice_states"]] == ["mary"]
-    assert await program.next("VOICE_CHANNEL_SELECT") == {"channel_id": lounge, "guild_id": str(town.guild.id)}
+    assert [voice_state["user"]["username"] for voice_state in inside["voice_states"]] == ["mary"]
+    assert await program.next("VOICE_CHANNEL_SELECT") == {"channel_id": lounge, "guild_id": str(agent_setup.guild.id)}
     assert (await program.next("VOICE_CONNECTION_STATUS"))["state"] == "AWAITING_ENDPOINT"
     assert (await program.call("GET_SELECTED_VOICE_CHANNEL"))["id"] == lounge
-    other = str(await town.guild.channel("Attic", type=2))
-    account = town.machine.agent.account
+    other = str(await agent_setup.guild.channel("Attic", type=2))
+    account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: other in account.state.channels, 10)
     assert (await program.call_error("SELECT_VOICE_CHANNEL", {"channel_id": other}))[0] == 5003
     assert (await program.call("SELECT_VOICE_CHANNEL", {"channel_id": other, "force": True}))["name"] == "Attic"
@@ -388,22 +376,22 @@ async def test_selecting_a_voice_channel_joins_and_leaves_it(town: AgentScene) -
     assert await program.call("GET_SELECTED_VOICE_CHANNEL") is None
 
 
-async def test_joining_a_voice_channel_without_permission_times_out(town: AgentScene, world: World) -> None:
-    elsewhere = await world.guild(town.zoe, town.mary)
+async def test_joining_a_voice_channel_without_permission_times_out(agent_setup: AgentSetup, world: World) -> None:
+    elsewhere = await world.guild(agent_setup.zoe, agent_setup.mary)
     lounge = elsewhere.channels["General"]
     await elsewhere.overwrite(lounge, elsewhere.id, deny=Permissions.CONNECT, kind=0)
-    account = town.machine.agent.account
+    account = agent_setup.machine.agent.account
     assert await account.wait_until(lambda: str(lounge) in account.state.channels, 10)
-    program = await town.program("rpc")
+    program = await agent_setup.connect_program("rpc")
 
     assert (await program.call_error("SELECT_VOICE_CHANNEL", {"channel_id": str(lounge), "timeout": 0.3}))[0] == 5001
 
 
-async def test_voice_settings_are_locked_to_one_application(world: World, town: AgentScene) -> None:
-    listener = await town.program("rpc.voice.read")
+async def test_voice_settings_are_locked_to_one_application(world: World, agent_setup: AgentSetup) -> None:
+    listener = await agent_setup.connect_program("rpc.voice.read")
     await listener.subscribe("VOICE_SETTINGS_UPDATE")
-    program = await town.program("rpc rpc.voice.write")
-    other = await town.machine.connect_authenticated((await oauth.create_application(world)).id, "rpc")
+    program = await agent_setup.connect_program("rpc rpc.voice.write")
+    other = await agent_setup.machine.connect_authenticated((await oauth.create_application(world)).id, "rpc")
     before = await program.call("GET_VOICE_SETTINGS")
 
     changed = await program.call("SET_VOICE_SETTINGS", {"input": {"volume": 40}, "mode": {"type": "PUSH_TO_TALK"}})
@@ -419,35 +407,37 @@ async def test_voice_settings_are_locked_to_one_application(world: World, town: 
     other.close()
     await listener.next("VOICE_SETTINGS_UPDATE", lambda data: data == before)
 
-    again = await town.program("rpc.voice.read")
+    again = await agent_setup.connect_program("rpc.voice.read")
 
     assert await again.call("GET_VOICE_SETTINGS") == changed
 
 
-async def test_muting_updates_the_voice_state(town: AgentScene) -> None:
-    program = await town.program("rpc rpc.voice.write")
-    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
-    await program.subscribe("VOICE_STATE_UPDATE", channel_id=town.lounge)
+async def test_muting_updates_the_voice_state(agent_setup: AgentSetup) -> None:
+    program = await agent_setup.connect_program("rpc rpc.voice.write")
+    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(agent_setup.lounge)})
+    await program.subscribe("VOICE_STATE_UPDATE", channel_id=agent_setup.lounge)
 
     await program.call("SET_VOICE_SETTINGS", {"mute": True})
 
     received = await program.next("VOICE_STATE_UPDATE")
     assert received["voice_state"]["self_mute"] is True
-    events = await program.call("SET_USER_VOICE_SETTINGS", {"user_id": str(town.mary.id), "volume": 120, "mute": True})
+    events = await program.call(
+        "SET_USER_VOICE_SETTINGS", {"user_id": str(agent_setup.mary.id), "volume": 120, "mute": True}
+    )
     assert events == {
-        "user_id": str(town.mary.id),
+        "user_id": str(agent_setup.mary.id),
         "volume": 120,
         "mute": True,
         "pan": {"left": 1.0, "right": 1.0},
     }
 
 
-async def test_soundboard_sounds_are_returned_and_devices_stored(town: AgentScene) -> None:
-    program = await town.program("rpc rpc.voice.write")
+async def test_soundboard_sounds_are_returned_and_devices_stored(agent_setup: AgentSetup) -> None:
+    program = await agent_setup.connect_program("rpc rpc.voice.write")
 
     assert isinstance(await program.call("GET_SOUNDBOARD_SOUNDS"), list)
     device = {"type": "audioinput", "id": "1", "vendor": {"name": "Maker", "url": "https://maker.example"}}
     assert await program.call("SET_CERTIFIED_DEVICES", {"devices": [device]}) is None
-    assert town.machine.agent.context.voice.devices == [device]
-    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(town.lounge)})
+    assert agent_setup.machine.agent.context.voice.devices == [device]
+    await program.call("SELECT_VOICE_CHANNEL", {"channel_id": str(agent_setup.lounge)})
     assert (await program.call_error("PLAY_SOUNDBOARD_SOUND", {"sound_id": "99999"}))[0] == 4018

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.agent.test_presence import create_scene
+from tests.agent.setups import create_presence_setup
 from tests.machine import NewMachine
 from tests.world import World
 
@@ -38,13 +38,13 @@ pytestmark = [
 
 
 async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
+    setup = await create_presence_setup(world, new_machine)
     assert NODE is not None
     process = await asyncio.create_subprocess_exec(
         NODE,
         str(JS / "presence.mjs"),
-        str(stage.game.id),
-        env={**os.environ, "XDG_RUNTIME_DIR": str(stage.machine.directory)},
+        str(setup.game.id),
+        env={**os.environ, "XDG_RUNTIME_DIR": str(setup.machine.directory)},
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -62,11 +62,11 @@ async def test_a_friend_sees_the_activity_set_by_the_library(world: World, new_m
 
     assert await wait_for_line("ready") == "mary"
     kept = await wait_for_line("shown")
-    assert (kept["application_id"], kept["timestamps"]) == (str(stage.game.id), {"start": 1_794_999_000_000})
-    (activity,) = await stage.seen(bool)
+    assert (kept["application_id"], kept["timestamps"]) == (str(setup.game.id), {"start": 1_794_999_000_000})
+    (activity,) = await setup.wait_activities(bool)
     assert (activity["state"], activity["party"]) == ("In a puddle", {"id": "party-1", "size": [1, 4]})
     await wait_for_line("subscribed")
     process.stdin.close()
     await wait_for_line("cleared")
-    await stage.seen(lambda activities: not activities)
+    await setup.wait_activities(lambda activities: not activities)
     assert await process.wait() == 0

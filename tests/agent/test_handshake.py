@@ -257,8 +257,8 @@ async def test_an_unreachable_platform_is_reported(machine: Machine, game: oauth
 def test_sockets_are_private_and_have_both_names(tmp_path: Path, store_config: object) -> None:
     claimed = addresses.claim([tmp_path])
     try:
-        assert [each.path.name for each in claimed] == ["hubbub-ipc-0", "discord-ipc-0"]
-        assert {stat.S_IMODE(each.path.stat().st_mode) for each in claimed} == {0o600}
+        assert [listening_socket.path.name for listening_socket in claimed] == ["hubbub-ipc-0", "discord-ipc-0"]
+        assert {stat.S_IMODE(listening_socket.path.stat().st_mode) for listening_socket in claimed} == {0o600}
     finally:
         addresses.release(claimed)
     assert list(tmp_path.iterdir()) == []
@@ -272,8 +272,8 @@ def test_a_stale_socket_is_replaced_and_a_live_one_kept(tmp_path: Path, store_co
         alive.listen()
 
         first, second = addresses.claim([tmp_path]), addresses.claim([tmp_path])
-        assert {each.path.name for each in first} == {"hubbub-ipc-0", "discord-ipc-0"}
-        assert {each.path.name for each in second} == {"hubbub-ipc-2", "discord-ipc-2"}
+        assert {listening_socket.path.name for listening_socket in first} == {"hubbub-ipc-0", "discord-ipc-0"}
+        assert {listening_socket.path.name for listening_socket in second} == {"hubbub-ipc-2", "discord-ipc-2"}
         with pytest.raises(AddressUnavailable, match="Index 1 is in use"):
             addresses.claim([tmp_path], 1)
         addresses.release([*first, *second])

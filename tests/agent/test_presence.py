@@ -8,9 +8,9 @@ import pytest
 
 from hubbub.protocol import changes
 from tests import oauth
-from tests.machine import FRAME, Machine, NewMachine, Program
-from tests.oauth import Client
-from tests.world import WAIT_TIMEOUT_SECONDS, Actor, Session, World, befriend
+from tests.agent.setups import create_presence_setup
+from tests.machine import FRAME, NewMachine
+from tests.world import WAIT_TIMEOUT_SECONDS, World
 
 PUDDLE = {
     "details": "Jumping",
@@ -24,126 +24,96 @@ PUDDLE = {
 }
 
 
-class Scene:
-    """Mary's machine with a game on it, and her friend Zoe, who receives Mary's presence."""
-
-    def __init__(self, world: World, machine: Machine, game: Client, mary: Actor, zoe: Actor, friend: Session) -> None:
-        self.world, self.machine, self.game = world, machine, game
-        self.mary, self.zoe, self.friend = mary, zoe, friend
-
-    async def program(self) -> Program:
-        """Connect as the game."""
-        return await self.machine.connect_program(self.game.id)
-
-    async def seen(self, matches: Any = lambda activities: True) -> list[dict[str, Any]]:
-        """Wait for a presence of Mary that Zoe receives, and return its activities."""
-        presence = await self.friend.next(
-            "PRESENCE_UPDATE",
-            lambda data: data["user"]["id"] == str(self.mary.id) and matches(data["activities"]),
-        )
-        activities: list[dict[str, Any]] = presence["activities"]
-        return activities
-
-
-async def create_scene(world: World, new_machine: NewMachine, **settings: Any) -> Scene:
-    """The initial state of most tests."""
-    mary, zoe = await world.user("mary"), await world.user("zoe")
-    await befriend(mary, zoe)
-    game = await oauth.create_application(world, name="Puddle")
-    friend = await zoe.connect()
-    machine = await new_machine(mary, started=False, **settings)
-    machine.presence_seconds = 0.01
-    await machine.start()
-    return Scene(world, machine, game, mary, zoe, friend)
-
-
-def names(activities: list[dict[str, Any]]) -> list[str]:
+def activity_names(activities: list[dict[str, Any]]) -> list[str]:
     return [activity["name"] for activity in activities]
 
 
 async def test_a_friend_sees_an_activity_until_it_is_cleared(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
-    program = await stage.program()
+    setup = await create_presence_setup(world, new_machine)
+    program = await setup.connect_program()
 
     stored = await program.call("SET_ACTIVITY", {"pid": 0, "activity": PUDDLE})
 
-    assert (stored["application_id"], stored["name"], stored["type"]) == (str(stage.game.id), "Puddle", 0)
+    assert (stored["application_id"], stored["name"], stored["type"]) == (str(setup.game.id), "Puddle", 0)
     assert stored["timestamps"] == {"start": 1_794_999_000_000}
     assert (stored["buttons"], stored["metadata"]) == (["Watch"], {"button_urls": ["https://puddle.example/watch"]})
     assert stored["flags"] == 1
     assert "created_at" not in stored
-    (activity,) = await stage.seen(bool)
+    (activity,) = await setup.wait_activities(bool)
     assert (activity["name"], activity["details"], activity["state"]) == ("Puddle", "Jumping", "In a puddle")
     assert (activity["timestamps"], activity["party"]) == (stored["timestamps"], PUDDLE["party"])
     assert (activity["assets"], activity["buttons"]) == (PUDDLE["assets"], ["Watch"])
-    assert activity["application_id"] == str(stage.game.id)
+    assert activity["application_id"] == str(setup.game.id)
     assert "metadata" not in activity
 
     assert await program.call("SET_ACTIVITY", {"pid": 0}) is None
-    await stage.seen(lambda activities: not activities)
+    await setup.wait_activities(lambda activities: not activities)
 
 
 async def test_an_activity_ends_with_the_connection(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
-    program = await stage.program()
+    setup = await create_presence_setup(world, new_machine)
+    program = await setup.connect_program()
     await program.call("SET_ACTIVITY", {"activity": {"state": "here"}})
-    await stage.seen(bool)
+    await setup.wait_activities(bool)
 
     program.close()
 
-    await stage.seen(lambda activities: not activities)
+    await setup.wait_activities(lambda activities: not activities)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="another system tells of it later")
 async def test_an_activity_ends_with_its_process(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
-    program = await stage.program()
+    setup = await create_presence_setup(world, new_machine)
+    program = await setup.connect_program()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "input()", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.DEVNULL
     )
     await program.call("SET_ACTIVITY", {"pid": process.pid, "activity": {"state": "here"}})
-    await stage.seen(bool)
+    await setup.wait_activities(bool)
 
     process.kill()
     await process.wait()
 
-    await stage.seen(lambda activities: not activities)
+    await setup.wait_activities(lambda activities: not activities)
     assert await program.call("SET_ACTIVITY", {"activity": {"state": "still connected"}})
 
 
 async def test_several_activities_are_listed_newest_first(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
+    setup = await create_presence_setup(world, new_machine)
     other = await oauth.create_application(world, name="Ladder")
-    puddle, ladder = await stage.program(), await stage.machine.connect_program(other.id)
+    puddle, ladder = await setup.connect_program(), await setup.machine.connect_program(other.id)
 
     await puddle.call("SET_ACTIVITY", {"activity": {"state": "first"}})
     await ladder.call("SET_ACTIVITY", {"activity": {"state": "second"}})
-    assert names(await stage.seen(lambda activities: len(activities) == 2)) == ["Ladder", "Puddle"]
+    assert activity_names(await setup.wait_activities(lambda activities: len(activities) == 2)) == ["Ladder", "Puddle"]
     await puddle.call("SET_ACTIVITY", {"activity": {"state": "again", "name": "Puddle 2"}})
 
-    assert names(await stage.seen(lambda activities: "Puddle 2" in names(activities))) == ["Puddle 2", "Ladder"]
+    assert activity_names(await setup.wait_activities(lambda activities: "Puddle 2" in activity_names(activities))) == [
+        "Puddle 2",
+        "Ladder",
+    ]
 
 
 async def test_an_activity_is_sent_again_in_a_new_session(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
-    program = await stage.program()
+    setup = await create_presence_setup(world, new_machine)
+    program = await setup.connect_program()
     await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
-    await stage.seen(bool)
-    account = stage.machine.agent.account
+    await setup.wait_activities(bool)
+    account = setup.machine.agent.account
 
     await account._gateway.restart_session()
 
-    await stage.seen(lambda activities: not activities)
-    assert [each["state"] for each in await stage.seen(bool)] == ["before"]
+    await setup.wait_activities(lambda activities: not activities)
+    assert [activity["state"] for activity in await setup.wait_activities(bool)] == ["before"]
     await program.call("SET_ACTIVITY", {"activity": {"state": "after"}})
-    await stage.seen(lambda activities: activities and activities[0]["state"] == "after")
+    await setup.wait_activities(lambda activities: activities and activities[0]["state"] == "after")
 
 
 async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
-    program, account = await stage.program(), stage.machine.agent.account
+    setup = await create_presence_setup(world, new_machine)
+    program, account = await setup.connect_program(), setup.machine.agent.account
     await program.call("SET_ACTIVITY", {"activity": {"state": "before"}})
-    await stage.seen(bool)
+    await setup.wait_activities(bool)
     session_id, gateway = account.state.session_id, account._gateway
     back = asyncio.Event()
 
@@ -159,13 +129,13 @@ async def test_an_activity_set_while_disconnected_is_sent_after_resume(world: Wo
     assert (await program.call("SET_ACTIVITY", {"activity": {"state": "meanwhile"}}))["state"] == "meanwhile"
     back.set()
 
-    await stage.seen(lambda activities: activities and activities[0]["state"] == "meanwhile")
+    await setup.wait_activities(lambda activities: activities and activities[0]["state"] == "meanwhile")
     assert (account.state.session_id, gateway.session_id) == (session_id, session_id)
 
 
 async def test_rapid_updates_send_only_the_latest_activity(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine, activity_window_seconds=3.0)
-    program = await stage.program()
+    setup = await create_presence_setup(world, new_machine, activity_window_seconds=3.0)
+    program = await setup.connect_program()
 
     for number in range(12):
         program.write(
@@ -175,21 +145,21 @@ async def test_rapid_updates_send_only_the_latest_activity(world: World, new_mac
         _, reply = await program.read()
         assert (reply["nonce"], reply["data"]["state"]) == (number, f"step {number}")
 
-    await stage.seen(lambda activities: activities and activities[0]["state"] == "step 11")
+    await setup.wait_activities(lambda activities: activities and activities[0]["state"] == "step 11")
     states = [
-        each["d"]["activities"][0]["state"]
-        for each in stage.friend.dispatches
-        if each["t"] == "PRESENCE_UPDATE" and each["d"]["activities"]
+        dispatch["d"]["activities"][0]["state"]
+        for dispatch in setup.zoe_session.dispatches
+        if dispatch["t"] == "PRESENCE_UPDATE" and dispatch["d"]["activities"]
     ]
     assert set(states) <= {"step 0", "step 1", "step 2", "step 3", "step 4", "step 11"}
 
 
 @pytest.mark.dated(changes.SET_ACTIVITY_TYPES)
 async def test_other_activity_types_are_accepted_from_25_july_2024(world: World, new_machine: NewMachine) -> None:
-    stage = await create_scene(world, new_machine)
+    setup = await create_presence_setup(world, new_machine)
     now = world.clock.now_ms()
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms - 1)
-    before = await stage.program()
+    before = await setup.connect_program()
 
     assert await before.call_error("SET_ACTIVITY", {"activity": {"type": 2, "state": "a song"}}) == (
         4000,
@@ -198,7 +168,7 @@ async def test_other_activity_types_are_accepted_from_25_july_2024(world: World,
     assert (await before.call("SET_ACTIVITY", {"activity": {"type": 0, "state": "a game"}}))["type"] == 0
 
     world.clock.set(changes.SET_ACTIVITY_TYPES.at_ms)
-    after = await stage.program()
+    after = await setup.connect_program()
     for kind in (2, 3, 5):
         assert (await after.call("SET_ACTIVITY", {"activity": {"type": kind, "state": "a song"}}))["type"] == kind
     assert (await after.call_error("SET_ACTIVITY", {"activity": {"type": 1}}))[0] == 4000

@@ -25,29 +25,29 @@ pytestmark = pytest.mark.parametrize("store_config", ["sqlite"], indirect=True)
 HUBBUB = (sys.executable, "-m", "hubbub.server.cli", "agent")
 
 
-def environment(directory: Path, **more: str) -> dict[str, str]:
-    kept = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
-    return kept | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")} | more
+def environment(directory: Path, **variables: str) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("HUBBUB_")}
+    return inherited | {"XDG_RUNTIME_DIR": str(directory), "XDG_CONFIG_HOME": str(directory / "config")} | variables
 
 
-async def started(directory: Path, *arguments: str, **more: str) -> asyncio.subprocess.Process:
+async def start_agent(directory: Path, *arguments: str, **variables: str) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(
         *HUBBUB,
         *arguments,
-        env=environment(directory, **more),
+        env=environment(directory, **variables),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
 
 
-async def line(process: asyncio.subprocess.Process) -> str:
+async def read_line(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     async with asyncio.timeout(60):
         return (await process.stdout.readline()).decode().strip()
 
 
-async def outcome(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
+async def wait_exit(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
     async with asyncio.timeout(60):
         _, output = await process.communicate()
     return process.returncode, output.decode().strip()
@@ -59,43 +59,43 @@ async def test_the_program_serves_until_it_is_terminated(world: World, tmp_path:
     token.write_text(mary.token + "\n")
     token.chmod(0o600)
 
-    process = await started(tmp_path, "--url", world.url + "/", "--token-file", str(token))
-    assert await line(process) == f"Signed in as mary at {world.url}"
-    assert await line(process) == f"Listening at {tmp_path}/hubbub-ipc-0, {tmp_path}/discord-ipc-0"
+    process = await start_agent(tmp_path, "--url", world.url + "/", "--token-file", str(token))
+    assert await read_line(process) == f"Signed in as mary at {world.url}"
+    assert await read_line(process) == f"Listening at {tmp_path}/hubbub-ipc-0, {tmp_path}/discord-ipc-0"
     program = Program(*await asyncio.open_unix_connection(str(tmp_path / "discord-ipc-0")))
     await program.handshake(game.id)
     assert (await program.call("SET_ACTIVITY", {"activity": {"state": "here"}}))["name"] == "Puddle"
     process.send_signal(signal.SIGTERM)
 
     assert (await program.read())[1]["code"] == 1000
-    assert await outcome(process) == (0, "")
+    assert await wait_exit(process) == (0, "")
     assert [each.name for each in tmp_path.iterdir() if "ipc" in each.name] == []
     program.close()
 
 
 async def test_a_token_in_the_environment_and_a_socket_index_are_used(world: World, tmp_path: Path) -> None:
     mary = await world.user("mary")
-    more = {"HUBBUB_AGENT_URL": world.url, "HUBBUB_AGENT_TOKEN": mary.token, "HUBBUB_AGENT_IPC_INDEX": "4"}
+    variables = {"HUBBUB_AGENT_URL": world.url, "HUBBUB_AGENT_TOKEN": mary.token, "HUBBUB_AGENT_IPC_INDEX": "4"}
 
-    process = await started(tmp_path, "--consent", "never", "--status", "invisible", **more)
+    process = await start_agent(tmp_path, "--consent", "never", "--status", "invisible", **variables)
 
-    await line(process)
-    assert (await line(process)).endswith("discord-ipc-4")
+    await read_line(process)
+    assert (await read_line(process)).endswith("discord-ipc-4")
     process.send_signal(signal.SIGINT)
-    assert (await outcome(process))[0] == 0
+    assert (await wait_exit(process))[0] == 0
 
 
 async def test_a_rejected_token_ends_the_program(world: World, tmp_path: Path) -> None:
-    process = await started(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN="invented")
+    process = await start_agent(tmp_path, "--url", world.url, HUBBUB_AGENT_TOKEN="invented")
 
-    code, output = await outcome(process)
+    code, output = await wait_exit(process)
 
     assert code == 1
     assert output.splitlines()[-1].startswith("hubbub: The platform rejected the session")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "more", "output"),
+    ("arguments", "variables", "output"),
     [
         ((), {}, "token: set --token-file or HUBBUB_AGENT_TOKEN, or run the command in a terminal to sign in"),
         (("--url", "platform"), {}, "url: platform is not an http or https URL"),
@@ -111,12 +111,12 @@ def test_an_invalid_setting_is_named_in_the_error(
     capsys: pytest.CaptureFixture[str],
     store_config: object,
     arguments: tuple[str, ...],
-    more: dict[str, str],
+    variables: dict[str, str],
     output: str,
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
 
-    assert cli.main(arguments, {"XDG_CONFIG_HOME": str(tmp_path)} | more) == 2
+    assert cli.main(arguments, {"XDG_CONFIG_HOME": str(tmp_path)} | variables) == 2
 
     assert capsys.readouterr().err.startswith(f"hubbub: {output}")
 

@@ -6,7 +6,7 @@ from typing import Any
 import pypresence
 import pytest
 
-from tests.agent.test_presence import create_scene
+from tests.agent.setups import create_presence_setup
 from tests.machine import NewMachine
 from tests.world import WAIT_TIMEOUT_SECONDS, World
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.clients
 async def test_a_friend_sees_the_activity_set_by_pypresence(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await create_scene(world, new_machine)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+    setup = await create_presence_setup(world, new_machine)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(setup.machine.directory))
     replies: list[Any] = []
     go_on = asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def play() -> None:
-        presence = pypresence.Presence(str(stage.game.id))
+        presence = pypresence.Presence(str(setup.game.id))
         presence.connect()
         replies.append(
             presence.update(
@@ -42,29 +42,29 @@ async def test_a_friend_sees_the_activity_set_by_pypresence(
         presence.close()
 
     playing = asyncio.create_task(asyncio.to_thread(play))
-    (activity,) = await stage.seen(bool)
+    (activity,) = await setup.wait_activities(bool)
     go_on.set()
-    await stage.seen(lambda activities: not activities)
+    await setup.wait_activities(lambda activities: not activities)
     await playing
 
     assert (activity["name"], activity["state"], activity["details"]) == ("Puddle", "In a puddle", "Jumping")
     assert (activity["party"], activity["buttons"]) == ({"id": "party-1", "size": [1, 4]}, ["Watch"])
     assert activity["timestamps"] == {"start": 1_794_999_000_000}
-    assert replies[0]["data"]["application_id"] == str(stage.game.id)
+    assert replies[0]["data"]["application_id"] == str(setup.game.id)
     assert replies[1]["data"] is None
 
 
 async def test_pypresence_raises_the_agents_errors(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await create_scene(world, new_machine)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+    setup = await create_presence_setup(world, new_machine)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(setup.machine.directory))
 
     def unknown() -> None:
         pypresence.Presence("5").connect()
 
     def too_short() -> None:
-        presence = pypresence.Presence(str(stage.game.id))
+        presence = pypresence.Presence(str(setup.game.id))
         presence.connect()
         try:
             presence.update(state="x")
@@ -80,25 +80,25 @@ async def test_pypresence_raises_the_agents_errors(
 async def test_the_pypresence_client_authorizes_and_reads_guilds(
     world: World, new_machine: NewMachine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = await create_scene(world, new_machine)
-    guild = await world.guild(stage.mary, name="Town Square")
-    account = stage.machine.agent.account
+    setup = await create_presence_setup(world, new_machine)
+    guild = await world.guild(setup.mary, name="Town Square")
+    account = setup.machine.agent.account
     assert await account.wait_until(lambda: str(guild.id) in account.state.guilds, WAIT_TIMEOUT_SECONDS)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(stage.machine.directory))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(setup.machine.directory))
     await world.write(
-        lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", stage.game.id)
+        lambda call: call.tx.run("INSERT INTO approved_scopes (application_id, scope) VALUES (?, 'rpc')", setup.game.id)
     )
     loop = asyncio.get_running_loop()
 
     def exchange(code: str) -> str:
-        asking = asyncio.run_coroutine_threadsafe(stage.game.exchange(code), loop)
+        asking = asyncio.run_coroutine_threadsafe(setup.game.exchange(code), loop)
         token: str = asking.result(30).ok()["access_token"]
         return token
 
     def look() -> list[Any]:
-        client = pypresence.Client(str(stage.game.id))
+        client = pypresence.Client(str(setup.game.id))
         client.start()
-        code = client.authorize(str(stage.game.id), ["rpc", "identify"])["data"]["code"]
+        code = client.authorize(str(setup.game.id), ["rpc", "identify"])["data"]["code"]
         authenticated = client.authenticate(exchange(code))["data"]
         guilds = client.get_guilds()["data"]["guilds"]
         channels = client.get_channels(str(guild.id))["data"]["channels"]
@@ -110,7 +110,7 @@ async def test_the_pypresence_client_authorizes_and_reads_guilds(
 
     authenticated, guilds, channels, general, shown = await asyncio.to_thread(look)
 
-    assert authenticated["user"]["id"] == str(stage.mary.id)
+    assert authenticated["user"]["id"] == str(setup.mary.id)
     assert set(authenticated["scopes"]) == {"rpc", "identify"}
     assert [(each["id"], each["name"]) for each in guilds] == [(str(guild.id), "Town Square")]
     assert str(guild.general) in [each["id"] for each in channels]

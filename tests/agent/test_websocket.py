@@ -38,62 +38,62 @@ class Page:
         """Return the next payload."""
         return await self.socket.receive_json(timeout=WAIT_TIMEOUT_SECONDS)
 
-    async def ask(self, cmd: str, args: Any = None) -> Any:
+    async def send_command(self, cmd: str, args: Any = None) -> Any:
         """Send a command and return the reply."""
         await self.socket.send_json({"cmd": cmd, "args": args, "nonce": "1"})
         return await self.read()
 
-    async def closed(self) -> tuple[int | None, str | None]:
+    async def wait_close(self) -> tuple[int | None, str | None]:
         """Wait for the close and return its code and reason."""
         message = await self.socket.receive(timeout=WAIT_TIMEOUT_SECONDS)
         assert message.type is aiohttp.WSMsgType.CLOSE, message
         return message.data, message.extra
 
 
-async def visit(machine: Machine, client_id: object, origin: str | None = PAGE, **more: str) -> Page:
+async def connect_page(machine: Machine, client_id: object, origin: str | None = PAGE, **parameters: str) -> Page:
     headers = {} if origin is None else {"Origin": origin}
-    query = {"v": "1", "client_id": str(client_id), "encoding": "json"} | more
+    query = {"v": "1", "client_id": str(client_id), "encoding": "json"} | parameters
     port = machine.agent.websocket_port
     socket = await machine.world.client.ws_connect(f"ws://127.0.0.1:{port}/", params=query, headers=headers)
     return Page(socket)
 
 
 async def test_a_web_page_cannot_use_local_commands(machine: Machine, game: oauth.Client) -> None:
-    page = await visit(machine, game.id)
+    page = await connect_page(machine, game.id)
 
     ready = await page.read()
     assert (ready["evt"], ready["data"]["user"]["username"]) == ("READY", "mary")
-    reply = await page.ask("SET_ACTIVITY", {"activity": {"state": "here"}})
+    reply = await page.send_command("SET_ACTIVITY", {"activity": {"state": "here"}})
     assert (reply["evt"], reply["data"]["code"]) == ("ERROR", 4006)
     token = (await machine.world.bearer(machine.owner, game.id, "identify rpc")).token
-    assert (await page.ask("AUTHENTICATE", {"access_token": token}))["evt"] is None
-    assert (await page.ask("GET_GUILDS"))["data"] == {"guilds": []}
+    assert (await page.send_command("AUTHENTICATE", {"access_token": token}))["evt"] is None
+    assert (await page.send_command("GET_GUILDS"))["data"] == {"guilds": []}
     await page.socket.close()
 
 
 async def test_programs_without_an_origin_and_the_platforms_pages_are_trusted(
     machine: Machine, game: oauth.Client
 ) -> None:
-    program = await visit(machine, game.id, None)
+    program = await connect_page(machine, game.id, None)
     await program.read()
-    assert (await program.ask("SET_ACTIVITY", {"activity": {"state": "here"}}))["evt"] is None
-    page = await visit(machine, game.id, machine.world.url)
+    assert (await program.send_command("SET_ACTIVITY", {"activity": {"state": "here"}}))["evt"] is None
+    page = await connect_page(machine, game.id, machine.world.url)
     await page.read()
     guild = await machine.world.guild(machine.owner)
     invite = (await machine.owner.post(f"/channels/{guild.general}/invites", json={})).ok()["code"]
 
-    assert (await page.ask("INVITE_BROWSER", {"code": invite}))["data"]["code"] == invite
+    assert (await page.send_command("INVITE_BROWSER", {"code": invite}))["data"]["code"] == invite
     assert machine.opened_urls == [f"{machine.world.url}/invite/{invite}"]
     template = (await machine.owner.post(f"/guilds/{guild.id}/templates", json={"name": "T"})).ok()["code"]
-    assert (await page.ask("GUILD_TEMPLATE_BROWSER", {"code": template}))["data"]["code"] == template
+    assert (await page.send_command("GUILD_TEMPLATE_BROWSER", {"code": template}))["data"]["code"] == template
     for command, args, code in (
         ("INVITE_BROWSER", {"code": "nothing"}, 4011),
         ("GUILD_TEMPLATE_BROWSER", {"code": "nothing"}, 4017),
         ("GIFT_CODE_BROWSER", {"code": "nothing"}, 4016),
         ("CONNECTIONS_CALLBACK", {"providerType": "steam"}, 4020),
     ):
-        assert (await page.ask(command, args))["data"]["code"] == code
-        assert (await program.ask(command, args))["data"]["code"] == 4006
+        assert (await page.send_command(command, args))["data"]["code"] == code
+        assert (await program.send_command(command, args))["data"]["code"] == 4006
     await page.socket.close()
     await program.socket.close()
 
@@ -112,16 +112,16 @@ async def test_programs_without_an_origin_and_the_platforms_pages_are_trusted(
 async def test_a_rejected_connection_gets_a_close_code(
     machine: Machine, game: oauth.Client, origin: str, client_id: str | None, more: dict[str, str], code: int
 ) -> None:
-    page = await visit(machine, client_id or game.id, origin, **more)
+    page = await connect_page(machine, client_id or game.id, origin, **more)
 
-    assert (await page.closed())[0] == code
+    assert (await page.wait_close())[0] == code
 
 
 async def test_binary_frames_and_foreign_host_names_are_rejected(machine: Machine, game: oauth.Client) -> None:
-    page = await visit(machine, game.id)
+    page = await connect_page(machine, game.id)
     await page.read()
     await page.socket.send_bytes(b"\x83")
-    assert (await page.closed())[0] == 4005
+    assert (await page.wait_close())[0] == 4005
 
     url = f"http://127.0.0.1:{machine.agent.websocket_port}/?v=1&client_id={game.id}"
     async with machine.world.client.ws_connect(f"ws{url[4:]}", headers={"Host": "localhost:1", "Origin": PAGE}) as good:

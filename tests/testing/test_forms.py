@@ -38,13 +38,13 @@ MODAL: dict[str, Any] = {
 }
 
 
-def name(value: Any, about: str | None) -> Any:
+def resolve_value(value: Any, object_type: str | None) -> Any:
     """Describe the entity that a value was resolved as."""
-    return value if about is None else f"{about} {value}"
+    return value if object_type is None else f"{object_type} {value}"
 
 
 def test_options_inside_sub_commands() -> None:
-    assert forms.build_options(COMMAND, ["sound", "set"], {"volume": 7}, name) == [
+    assert forms.build_options(COMMAND, ["sound", "set"], {"volume": 7}, resolve_value) == [
         {
             "type": 2,
             "name": "sound",
@@ -53,7 +53,7 @@ def test_options_inside_sub_commands() -> None:
             ],
         }
     ]
-    assert forms.build_options(COMMAND, ["show"], {}, name) == [{"type": 1, "name": "show", "options": []}]
+    assert forms.build_options(COMMAND, ["show"], {}, resolve_value) == [{"type": 1, "name": "show", "options": []}]
 
 
 @pytest.mark.parametrize(
@@ -61,12 +61,12 @@ def test_options_inside_sub_commands() -> None:
 )
 def test_options_by_name(kind: int, about: str) -> None:
     command = {"name": "go", "options": [{"type": kind, "name": "to"}]}
-    [made] = forms.build_options(command, [], {"to": "general"}, name, focused="to")
-    assert made == {"type": kind, "name": "to", "value": about, "focused": True}
+    [option] = forms.build_options(command, [], {"to": "general"}, resolve_value, focused="to")
+    assert option == {"type": kind, "name": "to", "value": about, "focused": True}
 
 
 def test_a_modal_is_submitted_with_its_default_values() -> None:
-    assert forms.build_modal_components(MODAL, {}, name) == [
+    assert forms.build_modal_components(MODAL, {}, resolve_value) == [
         {"type": 1, "components": [{"type": 4, "custom_id": "name", "value": "nobody"}]},
         {"type": 18, "component": {"type": 21, "custom_id": "colour", "value": "b"}},
         {"type": 18, "component": {"type": 23, "custom_id": "sure", "value": False}},
@@ -79,7 +79,7 @@ def test_a_modal_by_custom_ids_and_labels() -> None:
     given = {"Name": "Ann", "colour": "r", "Sure?": True, "where": "general", "Sizes": ["s"]}
     made = [
         each
-        for row in forms.build_modal_components(MODAL, given, name)
+        for row in forms.build_modal_components(MODAL, given, resolve_value)
         for each in row.get("components", [row.get("component")])
     ]
     assert [each.get("value", each.get("values")) for each in made] == ["Ann", "r", True, ["channel general"], ["s"]]
