@@ -129,7 +129,7 @@ def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
 
 
 def test_an_application_with_a_web_server_in_the_tests_own_loop(run: Run) -> None:
-    run("others.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=1)
+    run("web_server_only.py", ini=PATIENCE + ASYNCIO).assert_outcomes(passed=1)
 
 
 @pytest.mark.clients

@@ -78,7 +78,7 @@ class PlatformContext:
             guild = next(iter(matches))
             raise AssertionError(
                 f"{name!r} is a {object_type} of {' and of '.join(matches)}; "
-                f"use its id instead: hubbub.guilds[{guild!r}].{object_type}s[{name!r}]"
+                f"use its ID instead: hubbub.guilds[{guild!r}].{object_type}s[{name!r}]"
             )
         return next(iter(matches.values()))
 

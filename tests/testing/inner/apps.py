@@ -1,4 +1,4 @@
-"""A discord.py bot in the test's event loop, used by simulated users."""
+"""A discord.py bot in the event loop of the test, and users who use it."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -83,12 +83,14 @@ TOWN = {
 }
 
 
-class Crier(discord.Client):
+class DemoBot(discord.Client):
+    """A bot with commands, components and modals."""
+
     def __init__(self) -> None:
         super().__init__(intents=discord.Intents.all(), guild_ready_timeout=0.5)
         self.tree = app_commands.CommandTree(self)
-        self.kept: list[discord.Interaction] = []
-        self.sulked = asyncio.Event()
+        self.interactions: list[discord.Interaction] = []
+        self.ignored = asyncio.Event()
         self.declare()
 
     def declare(self) -> None:
@@ -102,8 +104,8 @@ class Crier(discord.Client):
 
         @greet.autocomplete("city")
         async def complete(interaction: discord.Interaction, typed: str) -> list[app_commands.Choice[str]]:
-            known = ("Berlin", "Bern", "Paris")
-            return [app_commands.Choice(name=each, value=each.lower()) for each in known if each.startswith(typed)]
+            cities = ("Berlin", "Bern", "Paris")
+            return [app_commands.Choice(name=city, value=city.lower()) for city in cities if city.startswith(typed)]
 
         group = app_commands.Group(name="panel", description="things to press")
 
@@ -116,12 +118,12 @@ class Crier(discord.Client):
         @tree.command(description="thinks")
         async def think(interaction: discord.Interaction) -> None:
             await interaction.response.defer(ephemeral=True)
-            self.kept.append(interaction)
+            self.interactions.append(interaction)
 
-        @tree.command(description="says nothing")
-        async def sulk(interaction: discord.Interaction) -> None:
-            self.kept.append(interaction)
-            self.sulked.set()
+        @tree.command(description="does not respond")
+        async def ignore(interaction: discord.Interaction) -> None:
+            self.interactions.append(interaction)
+            self.ignored.set()
 
         @tree.command(description="looks at a file")
         async def look(interaction: discord.Interaction, file: discord.Attachment) -> None:
@@ -136,8 +138,9 @@ class Crier(discord.Client):
 
 
 @pytest.fixture
-async def crier(hubbub_discord_py: Platform) -> AsyncIterator[Crier]:
-    hubbub, bot = hubbub_discord_py, Crier()
+async def demo_bot(hubbub_discord_py: Platform) -> AsyncIterator[DemoBot]:
+    """A running bot, on a platform whose clock is frozen."""
+    hubbub, bot = hubbub_discord_py, DemoBot()
     PLAYERS[:] = [int(hubbub.guilds["Town Square"].roles["players"])]
     application = hubbub.applications["demo-bot"]
     assert application.bot is not None
@@ -152,11 +155,11 @@ async def crier(hubbub_discord_py: Platform) -> AsyncIterator[Crier]:
         await task
 
 
-async def test_commands(hubbub: Platform, crier: Crier) -> None:
+async def test_commands(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
 
-    offered = await alice.complete("general", "greet", "city", "Be", {"member": bob, "place": "general"})
-    assert [each["value"] for each in offered] == ["berlin", "bern"]
+    choices = await alice.complete("general", "greet", "city", "Be", {"member": bob, "place": "general"})
+    assert [choice["value"] for choice in choices] == ["berlin", "bern"]
     reply = await alice.run("general", "greet", {"member": bob, "place": "general", "city": "bern"})
     assert reply["content"] == "hello bob in general, bern"
     assert (await alice.run("general", "Poke member", target=bob))["content"] == "poked bob"
@@ -170,7 +173,7 @@ async def test_commands(hubbub: Platform, crier: Crier) -> None:
         await alice.run("general", "greet", {"member": bob})
 
 
-async def test_components(hubbub: Platform, crier: Crier) -> None:
+async def test_components(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     panel = await alice.run("general", "panel show", application="demo-bot")
 
@@ -193,7 +196,7 @@ async def test_components(hubbub: Platform, crier: Crier) -> None:
 
 
 @pytest.mark.hubbub(world=TOWN)
-async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, crier: Crier) -> None:
+async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, demo_bot: DemoBot) -> None:
     general, role = hubbub.guilds["Town Square"].channels["general"], hubbub.guilds["Town Square"].roles["players"]
     alice, bob = hubbub.users["alice"], hubbub.users["bob"]
     panel = await bob.run(general, "panel show")
@@ -204,36 +207,36 @@ async def test_responses_that_wait_for_a_guild_request(hubbub: Platform, crier: 
     await hubbub.users["carol"].expect_none("MESSAGE_CREATE")
 
 
-async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, crier: Crier) -> None:
+async def test_an_interaction_ends_after_fifteen_minutes(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
-    promise = await alice.run("general", "think")
+    deferred_reply = await alice.run("general", "think")
     await hubbub.clock.advance(minutes=14)
-    await crier.kept[0].followup.send("a thought")
-    assert (await alice.expect("MESSAGE_UPDATE", id=promise["id"]))["content"] == "a thought"
+    await demo_bot.interactions[0].followup.send("a thought")
+    assert (await alice.expect("MESSAGE_UPDATE", id=deferred_reply["id"]))["content"] == "a thought"
     await hubbub.clock.advance(minutes=2)
-    with pytest.raises(discord.HTTPException) as refused:
-        await crier.kept[0].followup.send("another")
-    assert (refused.value.status, refused.value.code) == (404, 10015)
+    with pytest.raises(discord.HTTPException) as error:
+        await demo_bot.interactions[0].followup.send("another")
+    assert (error.value.status, error.value.code) == (404, 10015)
 
 
-async def test_a_command_without_a_response(hubbub: Platform, crier: Crier) -> None:
+async def test_a_command_without_a_response(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
-    sulking = alice.run("general", "sulk")
-    await crier.sulked.wait()
+    pending_reply = alice.run("general", "ignore")
+    await demo_bot.ignored.wait()
     await hubbub.clock.advance(seconds=4)
     with pytest.raises(InteractionFailed, match="demo-bot did not respond in time: alice received INTERACTION_FAILURE"):
-        await sulking
+        await pending_reply
 
 
-async def test_the_bot_recovers(hubbub: Platform, crier: Crier) -> None:
+async def test_the_bot_recovers(hubbub: Platform, demo_bot: DemoBot) -> None:
     alice = hubbub.users["alice"]
     callback = "/interactions/{interaction_id}/{interaction_token}/callback"
     await hubbub.faults.fail("POST", callback, 503, times=1)
     await hubbub.faults.close_session(hubbub.applications["demo-bot"], code=4000)
-    answer = await alice.run("general", "greet", {"member": alice, "place": "general"})
-    assert answer["content"] == "hello alice in general, nowhere"
-    [refused] = (await hubbub.trace())["refused"]
-    assert (refused["route"], refused["status"]) == (callback, 503)
+    reply = await alice.run("general", "greet", {"member": alice, "place": "general"})
+    assert reply["content"] == "hello alice in general, nowhere"
+    [rejected] = (await hubbub.trace())["refused"]
+    assert (rejected["route"], rejected["status"]) == (callback, 503)
 
 
 async def test_waiting_does_not_stop_the_loop(hubbub: Platform) -> None:

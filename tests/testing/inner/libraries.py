@@ -28,7 +28,7 @@ async def test_hikari(hubbub_hikari: Platform) -> None:
     )
 
     @bot.listen()
-    async def answer(event: hikari.GuildMessageCreateEvent) -> None:
+    async def reply(event: hikari.GuildMessageCreateEvent) -> None:
         if event.content == "!ping":
             await event.message.respond("pong")
 
@@ -44,7 +44,7 @@ def test_library_urls_are_restored(hubbub: Platform) -> None:
 
 
 @pytest.fixture
-def crier(hubbub_discord_py: Platform) -> Iterator[None]:
+def ping_bot(hubbub_discord_py: Platform) -> Iterator[None]:
     """A bot in its own thread, for tests without an event loop."""
     application = hubbub_discord_py.applications["demo-bot"]
     assert application.bot is not None
@@ -69,8 +69,8 @@ def crier(hubbub_discord_py: Platform) -> Iterator[None]:
     thread.join(60)
 
 
-def test_a_bot_beside_a_synchronous_test(hubbub: Platform, crier: None) -> None:
+def test_a_bot_beside_a_synchronous_test(hubbub: Platform, ping_bot: None) -> None:
     alice = hubbub.users["alice"]
-    asked = alice.send_message("general", "!ping")
-    answer = alice.expect("MESSAGE_CREATE", content="pong")
-    assert answer["referenced_message"]["id"] == asked["id"]
+    request = alice.send_message("general", "!ping")
+    reply = alice.expect("MESSAGE_CREATE", content="pong")
+    assert reply["referenced_message"]["id"] == request["id"]

@@ -1,4 +1,4 @@
-"""Simulated users in a synchronous test: actions, events and refusals."""
+"""Users in a synchronous test: actions, events and rejected requests."""
 
 import base64
 import hashlib
@@ -71,7 +71,7 @@ def test_users_authorize_applications(hubbub: Platform) -> None:
     assert game.id != hubbub.applications["demo-bot"].id
 
 
-def test_refusals_carry_the_platforms_error(hubbub: Platform) -> None:
+def test_rejections_contain_the_platforms_error(hubbub: Platform) -> None:
     bob = hubbub.users["bob"]
     with pytest.raises(RequestRejected, match="Missing Access") as refused:
         bob.send_message("staff", "let me in")

@@ -8,8 +8,8 @@ import pytest
 from hubbub.testing import EventNotReceived, Platform, RequestRejected
 from hubbub.testing.process import PlatformProcess
 
-LEFT: dict[str, Any] = {}
-"""State that one test leaves for the next, which must not see any of it."""
+SHARED_STATE: dict[str, Any] = {}
+"""Values of one test that a later test compares with its own."""
 
 
 def test_a_first_test_changes_its_world(hubbub: Platform) -> None:
@@ -22,14 +22,17 @@ def test_a_first_test_changes_its_world(hubbub: Platform) -> None:
     hubbub.faults.fail("GET", "/users/@me", 503, times=None)
     with pytest.raises(RequestRejected, match="503"):
         alice.request("GET", "/users/@me")
-    LEFT.update(web=hubbub.web, token=alice.token, general=hubbub.guilds["Town Square"].channels["general"])
+    SHARED_STATE.update(web=hubbub.web, token=alice.token, general=hubbub.guilds["Town Square"].channels["general"])
 
 
 def test_b_second_test_gets_a_fresh_world(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
-    assert hubbub.web != LEFT["web"]
-    # The same world, with the same ids and tokens, as if the first test had not run.
-    assert (alice.token, hubbub.guilds["Town Square"].channels["general"]) == (LEFT["token"], LEFT["general"])
+    assert hubbub.web != SHARED_STATE["web"]
+    # The same world, with the same IDs and tokens, as if the first test had not run.
+    assert (alice.token, hubbub.guilds["Town Square"].channels["general"]) == (
+        SHARED_STATE["token"],
+        SHARED_STATE["general"],
+    )
     assert list(hubbub.users) == ["alice", "bob", "carol"]
     assert alice.read("general") == []
     assert alice.request("GET", "/users/@me")["username"] == "alice"
@@ -53,14 +56,14 @@ def test_platforms_of_earlier_tests_are_closed(hubbub: Platform, request: pytest
 def test_a_world_file_a_time_and_a_seed(hubbub: Platform) -> None:
     assert list(hubbub.users) == ["ann", "ben"]
     assert hubbub.users["ann"].send_message("hall", "hello")["timestamp"].startswith("2031-05-01T12:00:")
-    LEFT["ann"] = hubbub.users["ann"].id
+    SHARED_STATE["ann"] = hubbub.users["ann"].id
 
 
 @pytest.mark.hubbub(world="village.toml", seed=8)
 def test_another_seed_gives_other_ids(hubbub: Platform) -> None:
-    assert hubbub.users["ann"].id != LEFT["ann"]
+    assert hubbub.users["ann"].id != SHARED_STATE["ann"]
     with pytest.raises(
-        AssertionError, match=r"'porch' is a channel of Home and of Away; use its id instead: hubbub\.guilds"
+        AssertionError, match=r"'porch' is a channel of Home and of Away; use its ID instead: hubbub\.guilds"
     ):
         hubbub.users["ann"].send_message("porch", "which one?")
 
@@ -75,15 +78,15 @@ def test_rate_limits_can_be_enforced(hubbub: Platform) -> None:
     alice = hubbub.users["alice"]
     hubbub.clock.freeze()
 
-    def chatter() -> None:
+    def send_messages() -> None:
         for number in range(60):
             alice.send_message("general", str(number))
 
-    with pytest.raises(RequestRejected, match="retry after") as refused:
-        chatter()
-    assert refused.value.status == 429
-    [refusal] = hubbub.rate_limits()["refusals"]
-    assert refusal["refused"]
+    with pytest.raises(RequestRejected, match="retry after") as error:
+        send_messages()
+    assert error.value.status == 429
+    [rejection] = hubbub.rate_limits()["refusals"]
+    assert rejection["refused"]
     hubbub.clock.advance(minutes=1)
     alice.send_message("general", "again")
 

@@ -12,8 +12,8 @@ from hubbub.testing import Platform
 
 
 @pytest.fixture
-async def greeter(hubbub: Platform) -> AsyncIterator[None]:
-    """Answer interactions in the HTTP response, in the test's event loop."""
+async def greeting_application(hubbub: Platform) -> AsyncIterator[None]:
+    """An application that responds to interactions in the HTTP response, in the event loop of the test."""
     key = Ed25519PublicKey.from_public_bytes(bytes.fromhex(hubbub.applications["demo-bot"].public_key))
 
     async def handle(request: web.Request) -> web.Response:
@@ -42,5 +42,5 @@ async def greeter(hubbub: Platform) -> AsyncIterator[None]:
     await runner.cleanup()
 
 
-async def test_an_application_with_a_web_server(hubbub: Platform, greeter: None) -> None:
+async def test_an_application_with_a_web_server(hubbub: Platform, greeting_application: None) -> None:
     assert (await hubbub.users["carol"].run("general", "greet"))["content"] == "hello carol"
