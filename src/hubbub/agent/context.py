@@ -91,7 +91,7 @@ class AgentContext:
     ) -> int:
         """Send an event to the connections that subscribed to it and have its scope; return their number.
 
-        `subscribed_id` is the guild or channel of the event: connections that subscribed to all of them receive it, too.
+        `subscribed_id` is the ID of the guild or channel of the event. Subscriptions without an ID match every event.
         `application_id` restricts the event to the programs of one application."""
         matching = {Subscription(event, None), Subscription(event, subscribed_id)}
         count = 0

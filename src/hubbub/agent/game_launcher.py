@@ -25,14 +25,15 @@ class GameLauncher:
         self._publish_join = publish_join
         self.timeout_seconds = LAUNCH_TIMEOUT_SECONDS
         self._pending: dict[str, tuple[Any, asyncio.TimerHandle]] = {}
+        """Payload and timeout of the pending ACTIVITY_JOIN by application ID."""
 
     async def join_game(self, application_id: str, data: Any) -> bool:
         """Send ACTIVITY_JOIN to a game once it subscribes, and launch the game if needed.
 
         `data` is the payload of the event. Returns False if the game is not running and has no launch command."""
-        already_pending = application_id in self._pending
+        is_already_pending = application_id in self._pending
         self._add_pending(application_id, data)
-        if already_pending or self._is_connected(application_id) or await self._launch(application_id):
+        if is_already_pending or self._is_connected(application_id) or await self._launch(application_id):
             return True
         self._drop_pending(application_id)
         return False

@@ -102,7 +102,7 @@ class User(Actor):
         )
 
     def join(self, invite: str | Mapping[str, Any]) -> Result:
-        """Accept an invite, given its code or the object of the API; return the invite."""
+        """Accept an invite, which is a code or an invite object of the API; return the invite."""
         __tracebackhide__ = True
         code = invite if isinstance(invite, str) else invite["code"]
         return self._run_action(self._connect_and_call("POST", f"/invites/{code}", {}), f"join {code}")
@@ -145,10 +145,10 @@ class User(Actor):
         response = await self._connect_and_call("POST", f"/oauth2/authorize?{urlencode(parameters)}", body)
         parts = urlsplit(response["url"])
         redirect_query = parse_qs(parts.query) | parse_qs(parts.fragment)
-        parameters_returned = {key: values[0] for key, values in redirect_query.items()}
+        redirect_parameters = {key: values[0] for key, values in redirect_query.items()}
         return Result(
             {
-                **parameters_returned,
+                **redirect_parameters,
                 "url": response["url"],
                 "redirect_uri": parts._replace(query="", fragment="").geturl(),
             }
