@@ -193,7 +193,7 @@ REPORTED: Final = """
 def test_the_bot_greets(hubbub):
     bot, staff = hubbub.bots["demo-bot"], hubbub.guilds["Town Square"].channels["staff"]
     bot.connect()
-    hubbub.users["alice"].say("staff", "hello")
+    hubbub.users["alice"].send_message("staff", "hello")
     bot.request("POST", f"/channels/{staff}/messages", {"content": "hello"})
 """
 """A test of a bot that cannot see the channel."""
