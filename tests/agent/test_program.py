@@ -164,7 +164,7 @@ async def test_a_username_and_password_get_a_token(world: World) -> None:
     token = await login.sign_in(world.url, lambda _: "mary", lambda _: "correct horse")
     answer = await world.request("GET", "/users/@me", headers={"Authorization": token})
     assert answer.ok()["username"] == "mary"
-    with pytest.raises(SettingError, match="login: the platform rejected it"):
+    with pytest.raises(SettingError, match="login: the platform rejected the login"):
         await login.sign_in(world.url, lambda _: "mary", wrong)
     with pytest.raises(SettingError, match="url: cannot reach"):
         await login.sign_in("http://127.0.0.1:1", lambda _: "mary", wrong)

@@ -110,7 +110,7 @@ def test_a_failed_test_reports_its_platforms_log(run: Run) -> None:
     ):
         result.stdout.fnmatch_lines([line])
     for problem in (
-        "bob: say was never awaited: inside an event loop, await it",
+        "bob: send_message was never awaited: inside an event loop, await it",
         "world file 'nowhere.toml' not found; tried ",
         "the world of this test cannot be built",
         '  guilds.Home.owner: "ann" is not a user (WORLD_INVALID)',
@@ -163,7 +163,7 @@ def test_the_documented_tables_match_the_plugin() -> None:
     rows = re.findall(r"^\| (`[a-z].*?) \|", people.partition("`hubbub.bots[name]`")[0], re.MULTILINE)
     named = {name for row in rows for name in re.findall(r"`(\w+)", row)}
 
-    assert named == {name for name in dir(User) if not name.startswith("_")} | {"heard"} - {"id", "name", "token"}
+    assert named == {name for name in dir(User) if not name.startswith("_")} | {"received_events"} - {"id", "name", "token"}
     faults = set(re.findall(r"`(\w+)\(", people.partition("## Inject faults")[2].partition("## Configure")[0]))
     assert faults == {name for name in dir(Faults) if not name.startswith("_")}
 
