@@ -1,8 +1,9 @@
 """Every name in single backticks in a docstring exists.
 
-A name must be a parameter, a local name or a string of the documented function, a name of its module, or a definition
-elsewhere in the package. A common word, such as "limit", must exist in the module itself, because some other module
-probably defines it, too. In the docstring of a field, names in lower case are not checked: most are values of the field."""
+A name must be a parameter, a local name or a string of the documented function, a name of its module, a module of the
+same folder, or a definition elsewhere in the package. A common word, such as "limit", must exist in the module itself,
+because some other module probably defines it, too. In the docstring of a field, names in lower case are not checked:
+most are values of the field."""
 
 import ast
 import builtins
@@ -51,7 +52,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "src/hubbub/server/play/user_messages/routes.py": ("dm_channels.messages.write", "OAuth2 scope"),
     "src/hubbub/server/talk/installations/actions.py": ("bot", "OAuth2 scope"),
     "src/hubbub/server/talk/messages/related_data.py": ("me", "wire field"),
-    "src/hubbub/server/transports/gateway/compression.py": ("s packets", "wire field; module"),
+    "src/hubbub/server/transports/gateway/compression.py": ("s", "wire field"),
     "src/hubbub/server/transports/voice/dave/__init__.py": ("d now", "wire field; argument in the example"),
     "src/hubbub/server/transports/web/portal/common.py": ("name.1", "path of a form error"),
     "src/hubbub/testing/__init__.py": ("pytest.raises", "function of pytest"),
@@ -165,7 +166,7 @@ def unknown_names(path: Path) -> Iterator[str]:
         return
     tree, name = ast.parse(source), path.relative_to(ROOT).as_posix()
     allowed = ALLOWED.get(name, ("", ""))[0].split()
-    module_names = cache(lambda: defined_in(tree))
+    module_names = cache(lambda: defined_in(tree) | {sibling.stem for sibling in path.parent.iterdir()})
     scope_names = cache(names_in)
     for docstring in docstrings(tree):
         text = str(docstring.node.value)
