@@ -165,7 +165,7 @@ async def test_presence_shown_by_the_chat_client_ends_when_the_game_connects(
     await mary.client.connect()
 
     await friend.next("PRESENCE_UPDATE", lambda data: not data["activities"])
-    assert machine.agent.context.activities.newest_first() == []
+    assert machine.agent.context.activities.list_newest_first() == []
     await mary.client.close()
 
 
