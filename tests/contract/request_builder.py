@@ -1,7 +1,7 @@
 """Requests that succeed for a caller with the required permissions.
 
-`Ready.request` starts from the ids of the prepared guild and the smallest valid body. If the operation needs more
-(a member to ban, a message to pin, an unused name), a function registered with `before` creates it for each request.
+`RequestBuilder.request` starts from the IDs of the prepared guild and the smallest valid body. If the operation needs more
+(a member to ban, a message to pin, an unused name), a function registered with `prepares` creates it for each request.
 These objects belong to the owner, so that the caller acts on objects of another user."""
 
 import itertools

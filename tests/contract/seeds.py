@@ -1,6 +1,6 @@
 """Hand-written requests for operations that generated requests rarely complete.
 
-These operations need existing objects in a certain state; `plant` adds them to the prepared guild."""
+These operations need existing objects in a certain state; `create_seeds` adds them to the prepared guild."""
 
 from dataclasses import dataclass, field
 from typing import Any

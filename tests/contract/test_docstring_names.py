@@ -63,7 +63,7 @@ ALLOWED: dict[str, tuple[str, str]] = {
     "tests/contract/test_documentation_blocks.py": ("hubbub", "command line program"),
     "tests/contract/test_permission_matrix.py": ("watch", "fixture"),
     "tests/contract/test_schemathesis.py": ("watch", "fixture"),
-    "tests/fixtures/validator.py": ("oneOf", "keyword of OpenAPI"),
+    "tests/contract/public_api/corrections.py": ("oneOf", "keyword of OpenAPI"),
     "tests/issuer.py": ("iss", "claim of a token"),
     "tests/sdk/names.py": ("X SetX", "placeholders"),
     "tests/web/polling.py": ("Page.wait_for_function eval", "functions of Playwright and JavaScript"),

@@ -216,6 +216,15 @@ PORTS: tuple[Binding, ...] = (
     oauth2.ports.create_webhook.bind(installations.create_webhook),
     guilds.ports.check_names.bind(auto_moderation.check_names),
     guilds.ports.remove_member.bind(members.remove),
+    guilds.ports.insert_channels.bind(channels.insert_initial),
+    guilds.ports.insert_owner.bind(members.insert_owner),
+    guilds.ports.delete_rows.bind(
+        members.delete_of_guild,
+        bans.delete_of_guild,
+        invites.delete_of_guild,
+        expressions.delete_of_guild,
+        audit_log.audit.delete_of_guild,
+    ),
     members.ports.move_in_voice.bind(voice_states.move_member),
     audit_log.ports.find_referenced.bind(
         integrations.find_referenced,

@@ -120,7 +120,7 @@ class SimulatedCall:
             require_decrypts(self.clients[sender], self.clients[receiver])
 
     def require_remaining_decrypt(self) -> None:
-        """Assert `require_all_hear_all` if more than one client is left."""
+        """Require that all clients decrypt each other, if more than one client is left."""
         if len(self.clients) > 1:
             self.require_all_decrypt()
 

@@ -1,10 +1,26 @@
 """SQL for accounts: passwords, bans, sign-ins, failed attempts and second factors."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import UserId
 from hubbub.server.core.store import Tx
+
+TABLES: Final = (
+    "account_bans",
+    "accounts",
+    "authenticators",
+    "backup_codes",
+    "mfa_tickets",
+    "sign_in_failures",
+    "sign_ins",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "tokens": "sign-ins are listed with the last use of their tokens",
+    "users": "login by name or email, joined with the account",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class AuthenticatorRow(NamedTuple):

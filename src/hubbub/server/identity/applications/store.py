@@ -1,10 +1,22 @@
 """SQL for the applications and application_testers tables."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import ApplicationId, UserId
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "application_testers",
+    "applications",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "authorizations": "number of users who authorized the application",
+    "installations": "number of users who installed the application",
+    "members": "guilds and users that an application's bot reaches, counted in one statement",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class ApplicationRow(NamedTuple):
@@ -109,9 +121,8 @@ def set_client_secret(tx: Tx, application_id: int, client_secret_hash: bytes) ->
 
 
 def delete(tx: Tx, application_id: int) -> None:
-    """Delete an application with its testers, approvals and assets."""
-    for table in ("application_testers", "application_approvals", "application_assets"):
-        tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)
+    """Delete an application with its testers."""
+    tx.run("DELETE FROM application_testers WHERE application_id = ?", application_id)
     tx.run("DELETE FROM applications WHERE id = ?", application_id)
 
 

@@ -4,6 +4,10 @@ from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("connections",)
+"""Tables that only this slice writes."""
+
+
 SCHEME_NEW: Final = "new"
 SCHEME_LEGACY: Final = "legacy"
 

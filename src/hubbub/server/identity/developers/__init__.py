@@ -2,7 +2,7 @@
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.identity import applications
-from hubbub.server.identity.applications import IntentsEnabled
+from hubbub.server.identity.applications import ApplicationDeleting, IntentsEnabled
 from hubbub.server.identity.developers import routes, store
 from hubbub.server.identity.developers.actions import approve, deny, schedule_size_check
 from hubbub.server.identity.developers.jobs import JOBS
@@ -14,6 +14,7 @@ SLICE = Slice(
     modules=(routes,),
     jobs=JOBS,
     listeners={
+        ApplicationDeleting: lambda call, signal: store.delete_of_application(call.tx, signal.row.id),
         IntentsEnabled: lambda call, signal: schedule_size_check(call, signal.application_id),
         UserDeleted: lambda call, signal: applications.delete_tester_of_all(call.tx, signal.user_id),
     },

@@ -1,10 +1,16 @@
 """SQL for approvals and rich presence assets."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import AssetId
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "application_approvals",
+    "application_assets",
+)
+"""Tables that only this slice writes."""
 
 
 class ApprovalRow(NamedTuple):
@@ -108,3 +114,9 @@ def find_asset_file(tx: Tx, asset_id: int) -> str | None:
     """Return the file store key of an asset's image, or None."""
     image: str | None = tx.value("SELECT image FROM application_assets WHERE id = ?", asset_id)
     return None if image is None else cdn_urls.image_key(image)
+
+
+def delete_of_application(tx: Tx, application_id: int) -> None:
+    """Delete the approvals and assets of an application."""
+    for table in TABLES:
+        tx.run(f"DELETE FROM {table} WHERE application_id = ?", application_id)

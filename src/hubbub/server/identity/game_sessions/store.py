@@ -1,10 +1,13 @@
 """SQL for the game_sessions table."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("game_sessions",)
+"""Tables that only this slice writes."""
 
 
 class OAuth2SessionRow(NamedTuple):

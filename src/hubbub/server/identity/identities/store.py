@@ -7,6 +7,18 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = (
+    "external_identities",
+    "merge_operations",
+    "provisional_accounts",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "tokens": "users with tokens of an application whose accounts are merged or unmerged",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 MERGE_RETENTION_MS: Final = 30 * 86_400_000
 """Retention of merge records in milliseconds."""
 

@@ -4,6 +4,9 @@ from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("identity_providers",)
+"""Tables that only this slice writes."""
+
 
 class ProviderRow(NamedTuple):
     """An identity provider that an application trusts."""

@@ -9,6 +9,22 @@ from hubbub.server.core.auth import hash_token
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = (
+    "approved_scopes",
+    "authorization_codes",
+    "authorizations",
+    "device_codes",
+    "installations",
+    "refresh_tokens",
+    "signing_keys",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "tokens": "grants are joined with their access tokens",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 CODE_RETENTION_MS: Final = 86_400_000
 """Time that an expired code is stored, in milliseconds, to detect replays."""
 USED_TOKEN_RETENTION_MS: Final = 30 * 86_400_000

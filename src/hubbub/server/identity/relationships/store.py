@@ -7,6 +7,16 @@ from hubbub.protocol.enums import RelationshipType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("relationships",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "members": "friend requests between users who share a guild",
+    "recipients": "users who share a private channel",
+    "users": "bots are left out of private channel partners",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 PLATFORM: Final = 0
 """Family ID of relationships that do not belong to a game."""
 RECENT_CHANNELS_MAX: Final = 200

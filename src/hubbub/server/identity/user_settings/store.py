@@ -8,6 +8,14 @@ from hubbub.protocol.enums import InGameMessages
 from hubbub.protocol.resources.user_settings import FriendSources, UserSettings
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("user_settings",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "members": "settings keep only guilds of which the user is a member",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
 
 

@@ -7,6 +7,9 @@ from hubbub.protocol.ids import UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("users",)
+"""Tables that only this slice writes."""
+
 
 class UserRow(NamedTuple):
     """A stored user. Private columns come last, so that queries for public views can leave them out."""

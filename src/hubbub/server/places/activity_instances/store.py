@@ -2,10 +2,20 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "activity_instances",
+    "activity_participants",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "recipients": "participants of activities in private channels",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class InstanceRow(NamedTuple):

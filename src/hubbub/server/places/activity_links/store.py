@@ -1,9 +1,12 @@
 """SQL for the activity_links table."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core import cdn_urls
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("activity_links",)
+"""Tables that only this slice writes."""
 
 
 class LinkRow(NamedTuple):

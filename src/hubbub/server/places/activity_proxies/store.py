@@ -1,9 +1,12 @@
 """SQL for the activity_url_mappings table."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx
+
+TABLES: Final = ("activity_url_mappings",)
+"""Tables that only this slice writes."""
 
 
 class MappingRow(NamedTuple):

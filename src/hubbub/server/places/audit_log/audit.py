@@ -84,3 +84,8 @@ def _value(model: Any, key: str) -> Any:
     if value is None:
         return UNSET
     return msgspec.to_builtins(value, enc_hook=codec.encode_hook) if isinstance(value, list | msgspec.Struct) else value
+
+
+def delete_of_guild(call: Call, guild_id: int) -> None:
+    """Delete the log of a deleted guild."""
+    store.delete_of_guild(call.tx, guild_id)

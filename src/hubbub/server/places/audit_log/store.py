@@ -1,11 +1,14 @@
 """SQL for the audit_log table."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from hubbub.protocol.resources.audit_log import oldest_entry_id
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("audit_log",)
+"""Tables that only this slice writes."""
 
 
 class EntryRow(NamedTuple):
@@ -99,3 +102,8 @@ def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count:
     """Update the count of an audit log entry for deletions."""
     options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Delete the log of a guild."""
+    tx.run("DELETE FROM audit_log WHERE guild_id = ?", guild_id)

@@ -49,3 +49,8 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
         wire.GuildBan(guild_id=guild_id, user=users.user(target)),
         Audience.guild(guild_id, permission=_WATCHERS),
     )
+
+
+def delete_of_guild(call: Call, guild_id: int) -> None:
+    """Delete the bans of a deleted guild."""
+    store.delete_of_guild(call.tx, guild_id)

@@ -1,10 +1,13 @@
 """SQL for the bans table."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol.ids import GuildId, UserId
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("bans",)
+"""Tables that only this slice writes."""
 
 
 class BanRow(NamedTuple):
@@ -51,3 +54,8 @@ def insert_many(tx: Tx, rows: Iterable[BanRow]) -> None:
 def delete(tx: Tx, guild_id: int, user_id: int) -> bool:
     """Delete a ban. Return False if there was none."""
     return bool(tx.run("DELETE FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id))
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Delete all bans of a guild."""
+    tx.run("DELETE FROM bans WHERE guild_id = ?", guild_id)

@@ -9,6 +9,7 @@ from hubbub.server.places.channels.actions import (
     create,
     delete,
     guild_deleted,
+    insert_initial,
     link_lobby,
     private_for,
     role_deleted,
@@ -119,4 +120,5 @@ __all__ = [
     "subtract_messages",
     "unhide",
     "delete_group",
+    "insert_initial",
 ]

@@ -293,3 +293,10 @@ def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
     if channel_ids:
         call.notify(ChannelsDeleted(guild_id=signal.guild_id, channel_ids=tuple(channel_ids)))
     store.delete_of_guild(call.tx, signal.guild_id)
+
+
+def insert_initial(
+    call: Call, guild_id: int, channels: Sequence[guilds.NewChannel], overwrites: Sequence[guilds.NewOverwrite]
+) -> None:
+    """Insert the initial channels of a new guild and their overwrites; the guild's own event contains them."""
+    store.insert_initial(call.tx, guild_id, channels, overwrites)

@@ -7,7 +7,25 @@ from typing import Final, Literal, NamedTuple
 from hubbub.protocol.numbers import INT32_MAX
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+from hubbub.server.places import guilds
 from hubbub.server.places.standing import ChannelRef, channel_ref
+
+TABLES: Final = (
+    "channels",
+    "overwrites",
+    "recipients",
+    "slowmodes",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "guilds": "features and tier that decide channel types and limits",
+    "messages": "the last message of a channel, joined in its row",
+    "roles": "overwrite targets exist; permissions of @everyone",
+    "thread_members": "the caller's membership, shown with a thread",
+    "users": "overwrite targets exist",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
 
 SlowModeKind = Literal["message", "thread"]
 """The two intervals of slow mode that are counted separately."""
@@ -420,3 +438,15 @@ def hide_for_all(tx: Tx, channel_id: int) -> None:
 def delete_group(tx: Tx, channel_id: int) -> None:
     """Delete a group without recipients."""
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)
+
+
+def insert_initial(
+    tx: Tx, guild_id: int, channels: Sequence[guilds.NewChannel], overwrites: Sequence[guilds.NewOverwrite]
+) -> None:
+    """Insert the initial channels and overwrites of a guild."""
+    columns = ", ".join(("guild_id", *guilds.NewChannel._fields))
+    tx.run_many(
+        f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(guilds.NewChannel._fields)})",
+        [(guild_id, *channel) for channel in channels],
+    )
+    tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)

@@ -10,7 +10,7 @@ from hubbub.server.core.event_dispatch import Audience
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.places.audit_log import audit
 from hubbub.server.places.expressions import store, views
-from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, Kind, ViewT
+from hubbub.server.places.expressions.kinds import EMOJIS, SOUNDS, STICKERS, Kind, ViewT
 from hubbub.server.places.expressions.signals import EmojiDeleted
 from hubbub.server.places.expressions.store import RowT
 from hubbub.server.places.roles import RoleDeleted
@@ -98,3 +98,10 @@ def _emoji_of_sound(call: Call, sound: soundboard.SoundboardSound) -> emojis.Par
         row = EMOJIS.table.find(call.tx, sound.emoji_id)
         return None if row is None else views.partial_emoji(row)
     return None if sound.emoji_name is None else emojis.PartialEmoji(id=None, name=sound.emoji_name)
+
+
+def delete_of_guild(call: Call, guild_id: int) -> None:
+    """Delete the expressions of a deleted guild without events."""
+    EMOJIS.table.delete_by(call.tx, guild_id=guild_id)
+    STICKERS.table.delete_by(call.tx, guild_id=guild_id)
+    SOUNDS.table.delete_by(call.tx, guild_id=guild_id)

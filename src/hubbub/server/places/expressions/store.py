@@ -1,11 +1,24 @@
 """SQL for emojis, stickers and sounds."""
 
 from collections.abc import Iterable
-from typing import Generic, NamedTuple, TypeVar
+from typing import Final, Generic, NamedTuple, TypeVar
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "emojis",
+    "sounds",
+    "stickers",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "guilds": "boost tier and features that decide the limits",
+    "members": "use of expressions by members of their guild",
+    "voice_states": "users who hear a sound",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class EmojiRow(NamedTuple):

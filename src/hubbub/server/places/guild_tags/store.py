@@ -1,8 +1,11 @@
 """SQL for the guild_tags table."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx
+
+TABLES: Final = ("guild_tags",)
+"""Tables that only this slice writes."""
 
 
 class GuildTagRow(NamedTuple):

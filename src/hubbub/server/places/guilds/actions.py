@@ -53,8 +53,8 @@ def create(
     store.insert(call.tx, row)
     everyone = roles.RoleRow(guild_id, guild_id, "@everyone", contents.everyone, position=0)
     roles.insert_many(call.tx, [everyone, *(role._replace(guild_id=guild_id) for role in contents.roles)])
-    store.insert_channels(call.tx, guild_id, contents.channels, contents.overwrites)
-    store.insert_owner(call.tx, guild_id, owner_id, call.now)
+    ports.insert_channels(call, guild_id, contents.channels, contents.overwrites)
+    ports.insert_owner(call, guild_id, owner_id)
     # The gateway builds each session's own GUILD_CREATE from the guild's state.
     call.tx.emit(wire.GUILD_CREATE, {"id": guild_id}, Audience.of_users(owner_id))
     return row
@@ -117,6 +117,7 @@ def delete(call: Call, row: GuildRow) -> None:
     members = store.member_ids(call.tx, row.id)
     call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
+    ports.delete_rows(call, row.id)
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
     for batch in batches(members, _DELETE_BATCH_SIZE):

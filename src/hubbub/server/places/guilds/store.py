@@ -7,6 +7,13 @@ from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("guilds",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "members": "a user's guilds and a guild's member IDs, without a row for each member",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
 
 class GuildRow(NamedTuple):
     """A stored guild."""
@@ -84,20 +91,6 @@ class NewOverwrite(NamedTuple):
 
 COLUMNS = ", ".join(GuildRow._fields)
 _PREFIXED = ", ".join(f"g.{field}" for field in GuildRow._fields)
-_OWNED = (
-    "members",
-    "member_roles",
-    "bans",
-    "invites",
-    "voice_states",
-    "voice_channels",
-    "audit_log",
-    "emojis",
-    "stickers",
-    "sounds",
-    "channels",
-)
-"""Tables whose rows belong to one guild."""
 
 
 def find(tx: Tx, guild_id: int) -> GuildRow | None:
@@ -176,21 +169,6 @@ def insert(tx: Tx, row: GuildRow) -> None:
     tx.run(f"INSERT INTO guilds ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
-def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
-    """Insert the owner as the first member. The members slice adds the others."""
-    tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
-
-
-def insert_channels(tx: Tx, guild_id: int, channels: Sequence[NewChannel], overwrites: Sequence[NewOverwrite]) -> None:
-    """Insert the initial channels and overwrites of a guild."""
-    columns = ", ".join(("guild_id", *NewChannel._fields))
-    tx.run_many(
-        f"INSERT INTO channels ({columns}) VALUES (?, {placeholders(NewChannel._fields)})",
-        [(guild_id, *channel) for channel in channels],
-    )
-    tx.run_many("INSERT INTO overwrites (channel_id, target_id, type, allow, deny) VALUES (?, ?, ?, ?, ?)", overwrites)
-
-
 def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
     """Update the columns that differ between two states of one guild."""
     changed = [field for field in GuildRow._fields if getattr(before, field) != getattr(after, field)]
@@ -203,11 +181,7 @@ def update(tx: Tx, before: GuildRow, after: GuildRow) -> None:
 
 
 def delete(tx: Tx, guild_id: int) -> None:
-    """Delete a guild and the rows that other slices have not deleted yet. Messages are deleted with their channels."""
-    tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
-    tx.run("DELETE FROM overwrites WHERE channel_id IN (SELECT id FROM channels WHERE guild_id = ?)", guild_id)
-    for table in _OWNED:
-        tx.run(f"DELETE FROM {table} WHERE guild_id = ?", guild_id)
+    """Delete the row of a guild."""
     tx.run("DELETE FROM guilds WHERE id = ?", guild_id)
 
 

@@ -3,7 +3,7 @@
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.channels import ChannelsDeleted
 from hubbub.server.places.invites import actions, ports, routes
-from hubbub.server.places.invites.actions import create
+from hubbub.server.places.invites.actions import create, delete_of_guild
 from hubbub.server.places.invites.jobs import JOBS
 from hubbub.server.places.invites.store import InviteRow, find
 from hubbub.server.places.invites.target_files import TargetList
@@ -15,4 +15,12 @@ SLICE = Slice(
     listeners={ChannelsDeleted: actions.delete_with_channels},
 )
 
-__all__ = ["SLICE", "InviteRow", "TargetList", "create", "find", "ports"]
+__all__ = [
+    "SLICE",
+    "InviteRow",
+    "TargetList",
+    "create",
+    "find",
+    "ports",
+    "delete_of_guild",
+]

@@ -210,3 +210,8 @@ def delete_with_channels(call: Call, signal: ChannelsDeleted) -> None:
     """Delete the invites to deleted channels."""
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         delete(call, row)
+
+
+def delete_of_guild(call: Call, guild_id: int) -> None:
+    """Delete the invites of a deleted guild without events."""
+    store.delete_of_guild(call.tx, guild_id)

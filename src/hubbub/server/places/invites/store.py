@@ -1,7 +1,7 @@
 """SQL for the invites and invite_targets tables."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -9,6 +9,17 @@ from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "invite_targets",
+    "invites",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "the channel of a vanity invite",
+    "guilds": "the vanity code of a guild",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -184,3 +195,9 @@ def clear_targets(tx: Tx, code: str) -> None:
 def set_targets(tx: Tx, code: str, targets: TargetsProgress) -> None:
     """Store the progress of the target user list."""
     tx.run("UPDATE invites SET targets = ? WHERE code = ?", codec.encode(targets).decode(), code)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Delete all invites of a guild and their target users."""
+    tx.run("DELETE FROM invite_targets WHERE code IN (SELECT code FROM invites WHERE guild_id = ?)", guild_id)
+    tx.run("DELETE FROM invites WHERE guild_id = ?", guild_id)

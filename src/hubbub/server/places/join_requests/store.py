@@ -1,11 +1,17 @@
 """SQL for the member_verification_forms and join_requests tables."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import JoinRequestStatus
 from hubbub.protocol.resources import join_requests as wire
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "join_requests",
+    "member_verification_forms",
+)
+"""Tables that only this slice writes."""
 
 
 class FormRow(NamedTuple):

@@ -4,7 +4,16 @@ from hubbub.server.core.slices import Slice
 from hubbub.server.identity.applications import ApplicationDeleting
 from hubbub.server.identity.users import UserChanged, UserDeleted
 from hubbub.server.places.members import actions, commands, ports, routes, views
-from hubbub.server.places.members.actions import add, admit, change, grant_roles, remove, remove_many
+from hubbub.server.places.members.actions import (
+    add,
+    admit,
+    change,
+    delete_of_guild,
+    grant_roles,
+    insert_owner,
+    remove,
+    remove_many,
+)
 from hubbub.server.places.members.rules import require_can_join, require_roles
 from hubbub.server.places.members.signals import (
     MemberAdded,
@@ -80,4 +89,6 @@ __all__ = [
     "remove_many",
     "require_can_join",
     "require_roles",
+    "delete_of_guild",
+    "insert_owner",
 ]

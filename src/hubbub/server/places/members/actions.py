@@ -288,3 +288,13 @@ def session_ended(call: Call, user_id: int, session_id: str) -> None:
     if not call.presences.is_connected(user_id, excluding=session_id):
         for guild_id in store.temporary_guild_ids(call.tx, user_id):
             remove(call, guild_id, user_id)
+
+
+def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
+    """Insert the owner of a new guild as its first member; the guild's own event announces them."""
+    store.insert_owner(call.tx, guild_id, user_id, call.now)
+
+
+def delete_of_guild(call: Call, guild_id: int) -> None:
+    """Delete the members of a deleted guild; GUILD_DELETE informs them."""
+    store.delete_of_guild(call.tx, guild_id)

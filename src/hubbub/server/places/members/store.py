@@ -14,6 +14,20 @@ from hubbub.server.identity import users
 from hubbub.server.identity.users import UserRow
 from hubbub.server.places import guilds, roles
 
+TABLES: Final = ("members",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "bans": "a banned user cannot join",
+    "channels": "inactive members for prune",
+    "guilds": "inactive members for prune",
+    "member_roles": "roles of members, read with each member",
+    "messages": "inactive members for prune",
+    "roles": "positions that decide who outranks a member",
+    "users": "search by user name; bots are never pruned",
+    "voice_states": "voice channel and connection of members, read with each member",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
 
 class MemberRow(NamedTuple):
     """A row of the members table; columns that are not shown come last."""
@@ -299,3 +313,13 @@ def delete(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> None:
         roles.unassign_all(tx, guild_id, batch)
         count += tx.run(f"DELETE FROM members {where}", guild_id, *batch)
     guilds.add_members(tx, guild_id, -count)
+
+
+def insert_owner(tx: Tx, guild_id: int, user_id: int, joined_ms: int) -> None:
+    """Insert the owner of a new guild, whose member count includes them already."""
+    tx.run("INSERT INTO members (guild_id, user_id, joined_ms) VALUES (?, ?, ?)", guild_id, user_id, joined_ms)
+
+
+def delete_of_guild(tx: Tx, guild_id: int) -> None:
+    """Delete all members of a guild."""
+    tx.run("DELETE FROM members WHERE guild_id = ?", guild_id)

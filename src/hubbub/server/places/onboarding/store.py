@@ -1,12 +1,18 @@
 """SQL for the onboardings and onboarding_answers tables."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import ChannelId, Snowflake
 from hubbub.protocol.resources import onboarding as wire
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "onboarding_answers",
+    "onboardings",
+)
+"""Tables that only this slice writes."""
 
 
 class OnboardingRow(NamedTuple):

@@ -1,11 +1,22 @@
 """SQL for the role_connection_metadata, role_connections and linked_roles tables."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources.role_connections import RoleConnectionMetadata, RoleConnectionRequirement
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "linked_roles",
+    "role_connection_metadata",
+    "role_connections",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "members": "linked roles in the guilds of a user",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class RoleConnectionRow(NamedTuple):

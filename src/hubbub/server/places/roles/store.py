@@ -1,12 +1,22 @@
 """SQL for the roles and member_roles tables."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.ids import RoleId
 from hubbub.protocol.permissions import Rank, base_permissions
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "member_roles",
+    "roles",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "guilds": "features that allow role icons and gradients",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class RoleRow(NamedTuple):

@@ -1,13 +1,21 @@
 """SQL for the scheduled_events, scheduled_event_exceptions and scheduled_event_users tables."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import EventStatus
 from hubbub.protocol.resources import scheduled_events as wire
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "scheduled_event_exceptions",
+    "scheduled_event_users",
+    "scheduled_events",
+)
+"""Tables that only this slice writes."""
+
 
 FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
 

@@ -1,10 +1,13 @@
 """SQL for the stage_instances table."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("stage_instances",)
+"""Tables that only this slice writes."""
 
 
 class StageInstanceRow(NamedTuple):

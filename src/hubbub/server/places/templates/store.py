@@ -1,8 +1,11 @@
 """SQL for the guild_templates table."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("guild_templates",)
+"""Tables that only this slice writes."""
 
 
 class TemplateRow(NamedTuple):

@@ -1,8 +1,15 @@
 """SQL for the vanity_urls table."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx
+
+TABLES: Final = ("vanity_urls",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "invites": "a vanity code must not equal an invite code",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class VanityRow(NamedTuple):

@@ -2,13 +2,28 @@
 
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hubbub.protocol.enums import ChannelType
 from hubbub.protocol.ids import ChannelId, GuildId, Snowflake, UserId
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.core.voice import VoiceTicket
+
+TABLES: Final = (
+    "call_states",
+    "voice_channels",
+    "voice_failures",
+    "voice_servers",
+    "voice_states",
+    "voice_tickets",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "user limit and type of a voice channel, joined with the voice state",
+    "members": "mute and deafen of a member, joined with the voice state",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class VoiceStateRow(NamedTuple):

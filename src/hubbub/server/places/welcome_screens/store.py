@@ -1,10 +1,16 @@
 """SQL for the welcome_screens and guild_homes tables."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.resources import welcome_screens as wire
 from hubbub.server.core.store import Tx
+
+TABLES: Final = (
+    "guild_homes",
+    "welcome_screens",
+)
+"""Tables that only this slice writes."""
 
 
 class WelcomeScreenRow(NamedTuple):

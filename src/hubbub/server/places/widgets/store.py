@@ -1,6 +1,11 @@
 """SQL for the widget_invites table. All other widget settings are in the guild's own row."""
 
+from typing import Final
+
 from hubbub.server.core.store import Tx
+
+TABLES: Final = ("widget_invites",)
+"""Tables that only this slice writes."""
 
 
 def find_invite(tx: Tx, guild_id: int) -> str | None:

@@ -12,6 +12,13 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.commands import COMMAND_NAME_MAX, CommandOption, CommandPermission
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = (
+    "command_permissions",
+    "commands",
+)
+"""Tables that only this slice writes."""
+
+
 GLOBAL_GUILD_ID: Final = 0
 """The `guild_id` of a global command."""
 

@@ -1,10 +1,13 @@
 """SQL for the entitlements table."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hubbub.server.core.pages import fetch_page
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("entitlements",)
+"""Tables that only this slice writes."""
 
 
 class EntitlementRow(NamedTuple):

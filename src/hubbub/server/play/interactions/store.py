@@ -23,6 +23,20 @@ from hubbub.server.play import commands
 from hubbub.server.talk import messages
 from hubbub.server.talk.messages import StoredInteraction
 
+TABLES: Final = ("interactions",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "applications": "one statement loads everything that an invocation needs",
+    "channels": "one statement loads everything that an invocation needs",
+    "guilds": "one statement loads everything that an invocation needs",
+    "installations": "one statement loads everything that an invocation needs",
+    "members": "one statement loads everything that an invocation needs",
+    "skus": "whether an application sells anything, in the same statement",
+    "users": "one statement loads everything that an invocation needs",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 FAILED: Final = 0
 """Callback type of an interaction that was not answered."""
 

@@ -1,11 +1,18 @@
 """SQL for the lobbies, lobby_members and lobby_messages tables."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "lobbies",
+    "lobby_members",
+    "lobby_messages",
+)
+"""Tables that only this slice writes."""
 
 
 class LobbyRow(NamedTuple):

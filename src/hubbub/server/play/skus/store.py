@@ -8,6 +8,10 @@ from hubbub.protocol.flags import SkuFlags
 from hubbub.protocol.ids import ApplicationId, SkuId
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = ("skus",)
+"""Tables that only this slice writes."""
+
+
 UNPUBLISHED: Final = 0
 PUBLISHED: Final = 1
 DELETED: Final = 2

@@ -6,6 +6,14 @@ from hubbub.protocol.enums import SubscriptionStatus
 from hubbub.server.core.pages import fetch_page
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = (
+    "payments",
+    "purchases",
+    "subscriptions",
+)
+"""Tables that only this slice writes."""
+
+
 PENDING: Final = 0
 DONE: Final = 1
 DECLINED: Final = 2

@@ -1,12 +1,20 @@
 """SQL for ephemeral messages, game invites, moderation metadata and acknowledged disclosures."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.protocol import codec
 from hubbub.protocol.enums import ActivityActionType
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "disclosures",
+    "game_invites",
+    "message_moderation",
+    "passing_messages",
+)
+"""Tables that only this slice writes."""
 
 
 class EphemeralRow(NamedTuple):

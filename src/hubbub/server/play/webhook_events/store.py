@@ -1,6 +1,11 @@
 """SQL for the webhook_event_failures table."""
 
+from typing import Final
+
 from hubbub.server.core.store import Tx
+
+TABLES: Final = ("webhook_event_failures",)
+"""Tables that only this slice writes."""
 
 
 def find_failures(tx: Tx, application_id: int) -> tuple[int, int] | None:

@@ -11,6 +11,19 @@ from hubbub.protocol.resources.auto_moderation import Action, TriggerMetadata
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import guilds
 
+TABLES: Final = (
+    "auto_moderation_rules",
+    "mention_counts",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "guild of those messages",
+    "guilds": "bits that tell without a query which rules exist",
+    "members": "quarantined members, and profiles in moderated guilds",
+    "messages": "messages of a user for the mention limit",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
 
 class RuleRow(NamedTuple):
     """An auto moderation rule."""

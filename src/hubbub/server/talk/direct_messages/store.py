@@ -1,10 +1,22 @@
 """SQL for direct messages and the recipients of private channels."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow
+
+TABLES: Final = ("direct_messages",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "private channels of a user, joined with their rows",
+    "guilds": "incident actions of shared guilds",
+    "members": "users who share a guild",
+    "recipients": "private channels of a user, joined with their rows",
+    "users": "whether a recipient is a bot",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 def find_direct(tx: Tx, one: int, other: int) -> int | None:

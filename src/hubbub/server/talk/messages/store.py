@@ -14,6 +14,27 @@ from hubbub.server.identity import users
 from hubbub.server.places import members
 from hubbub.server.talk.messages.records import Author, Extra, HistoryRow, MessageRow, ReactionCountRow
 
+TABLES: Final = (
+    "ephemeral_messages",
+    "message_nonces",
+    "messages",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "guild and position of a thread",
+    "guilds": "settings that decide how messages are shown",
+    "members": "authors' memberships, joined with messages",
+    "poll_counts": "results shown with messages",
+    "poll_votes": "the viewer's votes shown with messages",
+    "reactions": "counts shown with messages",
+    "recipients": "audience of a private channel",
+    "roles": "mentionable roles",
+    "thread_members": "audience of a private thread",
+    "users": "authors, joined with messages",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 BATCH_SIZE: Final = 500
 """Number of IDs in one IN list."""
 

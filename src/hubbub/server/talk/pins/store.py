@@ -5,6 +5,12 @@ from typing import Final
 from hubbub.server.core.store import Tx
 from hubbub.server.talk.messages import MessageRow
 
+READS: Final = {
+    "messages": "pins are a column of messages, with an index of their own",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 _COLUMNS: Final = ", ".join(MessageRow._fields)
 
 

@@ -1,9 +1,16 @@
 """SQL for the poll_votes and poll_counts tables. The messages slice reads the counts for its views."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "poll_counts",
+    "poll_votes",
+)
+"""Tables that only this slice writes."""
 
 
 def list_votes(tx: Tx, message_id: int, user_id: int) -> set[int]:

@@ -1,9 +1,19 @@
 """SQL for the private_calls and private_call_rings tables."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = (
+    "private_call_rings",
+    "private_calls",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "recipients": "calls in the private channels of a user",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 class CallRow(NamedTuple):

@@ -1,10 +1,13 @@
 """SQL for the reactions table. The messages slice reads the counts for its views."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hubbub.server.core.batches import batches
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("reactions",)
+"""Tables that only this slice writes."""
 
 
 class ReactionRow(NamedTuple):

@@ -1,10 +1,20 @@
 """SQL for the read_states table."""
 
 from collections.abc import Collection, Mapping
+from typing import Final
 
 from hubbub.protocol.ids import ChannelId, MessageId
 from hubbub.protocol.resources.read_states import ReadState
 from hubbub.server.core.store import Tx, placeholders
+
+TABLES: Final = ("read_states",)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "channels that a user may still acknowledge",
+    "members": "channels that a user may still acknowledge",
+    "recipients": "channels that a user may still acknowledge",
+}
+"""Tables of other slices that this slice reads, with the reason."""
 
 
 def list_all(tx: Tx, user_id: int) -> list[ReadState]:

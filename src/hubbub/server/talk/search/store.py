@@ -12,6 +12,23 @@ from hubbub.server.talk.search import documents
 from hubbub.server.talk.search.documents import Document
 from hubbub.server.talk.search.tokens import Phrase, window_size
 
+TABLES: Final = (
+    "search_builds",
+    "search_changes",
+    "search_documents",
+    "search_guilds",
+    "search_terms",
+)
+"""Tables that only this slice writes."""
+READS: Final = {
+    "channels": "searchable channels and threads",
+    "messages": "threads found by their first message",
+    "thread_members": "private threads that the caller joined",
+    "users": "bots among authors",
+}
+"""Tables of other slices that this slice reads, with the reason."""
+
+
 _POSITION_MAX: Final = 1 << 30
 """A word position behind every real one."""
 

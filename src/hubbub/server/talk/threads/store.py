@@ -8,6 +8,11 @@ from hubbub.server.core.store import Tx, placeholders
 from hubbub.server.places import channels
 from hubbub.server.places.channels import CHANNEL_COLUMNS, ChannelRow, ThreadMemberRow
 
+TABLES: Final = ("thread_members",)
+"""Tables that only this slice writes."""
+READS: Final = {"channels": "threads are rows of channels"}
+"""Tables of other slices that this slice reads, with the reason."""
+
 _THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
 _MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 

@@ -7,6 +7,13 @@ from hubbub.server.core import meta
 from hubbub.server.core.batches import distinct_batches
 from hubbub.server.core.store import Tx, placeholders
 
+TABLES: Final = (
+    "crossposts",
+    "webhooks",
+)
+"""Tables that only this slice writes."""
+
+
 _KEY: Final = "webhook_key"
 
 
