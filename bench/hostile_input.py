@@ -92,7 +92,7 @@ def _keywords(note: Callable[..., None]) -> None:
 def _markdown(note: Callable[..., None]) -> None:
     from hubbub.server.transports.web import templating
 
-    module = templating.PACKAGE_DIR / "static" / "app" / "markdown_parse.js"
+    module = templating.PACKAGE_DIR / "static" / "app" / "content" / "markdown_parser.js"
     texts = [(mark * size)[:size] for mark in MARKS for size in (MARKDOWN_LENGTH // 2, MARKDOWN_LENGTH)]
     task = json.dumps({"module": module.as_uri(), "texts": texts, "tries": 4 * TRIES})
     command = ["node", "--input-type=module", "-e", TIME_MARKDOWN]

@@ -47,6 +47,9 @@ ING_MODULES = {
 }
 """Domain words that end with -ing."""
 
+SCRIPT_LINE_MAX = 132
+"""Maximum length of a line of JavaScript. Biome wraps code at 120 columns, but not strings, comments and patterns."""
+
 _LIMIT = re.compile(r"(^_?MAX_)|(^|_)(MOST|LEAST|LARGEST|BIGGEST|LONGEST)(_|$)|(^|_)AT_ONCE$")
 
 
@@ -118,6 +121,25 @@ def test_modules_are_nouns() -> None:
     names |= {path.relative_to(ROOT).as_posix(): path.stem for path in (ROOT / "src").rglob("*.js")}
 
     assert sorted(path for path, name in names.items() if name.endswith("ing") and name not in ING_MODULES) == []
+
+
+def test_lines_of_scripts_are_not_too_long() -> None:
+    scripts = [
+        path
+        for folder in ("src", "tests")
+        for suffix in ("*.js", "*.mjs")
+        for path in (ROOT / folder).rglob(suffix)
+        if "node_modules" not in path.parts
+    ]
+    too_long = [
+        f"{path.relative_to(ROOT)}:{number}"
+        for path in scripts
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if len(line) > SCRIPT_LINE_MAX
+    ]
+
+    assert scripts
+    assert sorted(too_long) == []
 
 
 def test_limits_end_with_max() -> None:

@@ -1,10 +1,10 @@
 /** The view of a channel: header, messages and composer. */
 
-import { ChannelFlags, isVoice } from "./enums.js";
-import { h, replace } from "./dom.js";
-import { LayoutPart, createPart } from "./layout_parts.js";
-import { focusRow } from "./timeline.js";
-import { channelHeader } from "./channel_header.js";
+import { ChannelFlags, isVoice } from "./network/enums.js";
+import { h, replace } from "./ui/dom.js";
+import { LayoutPart, createPart } from "./ui/layout_parts.js";
+import { focusRow } from "./messages/timeline.js";
+import { channelHeader } from "./channels/header.js";
 
 class ChannelView extends LayoutPart {
   static kinds = ["channels", "guilds", "presences", "members", "relationships"];

@@ -1,12 +1,12 @@
 /** Entry point of the chat client. On failure, the page for browsers without script stays visible. */
 
-import { Api } from "./api.js";
-import { startApps } from "./apps.js";
-import { makeContext } from "./context.js";
-import { Gateway } from "./gateway.js";
-import { Router } from "./router.js";
+import { Api } from "./network/api.js";
+import { startApps } from "./app_features.js";
+import { makeContext } from "./state/context.js";
+import { Gateway } from "./network/gateway.js";
+import { Router } from "./ui/router.js";
 import { Shell } from "./shell.js";
-import { State } from "./state.js";
+import { State } from "./state/state.js";
 
 const AUTHENTICATION_FAILED = 4004;
 

@@ -1,25 +1,25 @@
 /** The layout of the client: guilds, channels, view and members; one at a time on narrow screens. */
 
-import "./rail.js";
-import "./sidebar.js";
-import "./voice.js";
-import "./account_panel.js";
-import "./friends.js";
-import "./members.js";
-import "./timeline.js";
-import "./composer.js";
+import "./guilds/guild_list.js";
+import "./channels/sidebar.js";
+import "./channels/voice.js";
+import "./users/account_panel.js";
+import "./users/friends.js";
+import "./users/member_list.js";
+import "./messages/timeline.js";
+import "./composer/composer.js";
 import "./channel_view.js";
-import "./forum.js";
-import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./enums.js";
-import { inChannel } from "./context.js";
-import { h, icon, replace } from "./dom.js";
-import { liveRegion } from "./live_region.js";
-import { createPart } from "./layout_parts.js";
-import { closePopup } from "./popup.js";
-import { pathOf } from "./router.js";
-import { titleOf } from "./avatars.js";
-import { compareIds } from "./ids.js";
-import { countsAsUnread } from "./rail.js";
+import "./channels/forum.js";
+import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
+import { inChannel } from "./state/context.js";
+import { h, icon, replace } from "./ui/dom.js";
+import { liveRegion } from "./ui/live_region.js";
+import { createPart } from "./ui/layout_parts.js";
+import { closePopup } from "./ui/popups.js";
+import { pathOf } from "./ui/router.js";
+import { titleOf } from "./content/avatars.js";
+import { compareIds } from "./network/ids.js";
+import { countsAsUnread } from "./guilds/guild_list.js";
 
 export class Shell {
   /** The last viewed channel of each guild. */

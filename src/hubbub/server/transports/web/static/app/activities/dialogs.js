@@ -1,0 +1,298 @@
+/** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
+
+import { appIcon } from "../content/app_icons.js";
+import { h } from "../ui/dom.js";
+import { titleOf } from "../content/avatars.js";
+import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
+import { newNonce } from "../network/ids.js";
+import { ownPath } from "../content/cdn_paths.js";
+import { showError } from "../ui/notices.js";
+import { openDialog } from "../ui/layout_parts.js";
+import { picker } from "../ui/picker.js";
+import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
+
+const EMBEDDED_APPLICATION = 2;
+const LIST_MAX = 300;
+const trusted = new Set();
+let busy = false;
+
+/**
+ * Open a dialog with a decision. Closing it in any other way resolves to `otherwise`.
+ *
+ * Only one dialog is open at a time, so that an activity cannot flood the user.
+ *
+ * @template T
+ * @param {(decide: (answer: T) => void) => any} build
+ * @param {T} otherwise
+ * @returns {Promise<T>}
+ */
+function askUser(title, build, otherwise) {
+  if (busy) throw new RpcError(RpcErrorCode.RATE_LIMITED, "Another dialog is already open");
+  busy = true;
+  return new Promise(resolve => {
+    let answer = otherwise;
+    const box = openDialog(
+      title,
+      () =>
+        h(
+          "div",
+          { class: "dialog-parts" },
+          build(given => {
+            answer = given;
+            box.close();
+          }),
+        ),
+      {
+        closed: () => {
+          busy = false;
+          resolve(answer);
+        },
+      },
+    );
+  });
+}
+
+const buttons = (...items) => h("div", { class: "modal-foot" }, items);
+const button = (label, press, kind = "button") => h("button", { type: "button", class: kind, onclick: press }, label);
+
+/** Ask the user to authorize the app. */
+export function askConsent({ application, context }, preview) {
+  const { state } = context;
+  return askUser(
+    `${application.name} wants to access your account`,
+    decide => [
+      h(
+        "div",
+        { class: "dialog-who" },
+        appIcon(application),
+        h("p", null, "This allows it, as ", h("strong", null, state.nameOf(preview.user)), ", to"),
+      ),
+      h(
+        "ul",
+        { class: "scopes" },
+        preview.scopes.map(each => h("li", null, h("span", null, each.description))),
+      ),
+      h(
+        "p",
+        { class: "modal-app" },
+        "The app does not see your password. You can revoke its access at any time under Connected apps.",
+      ),
+      buttons(
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Authorize", () => decide(true)),
+      ),
+    ],
+    false,
+  );
+}
+
+/** Open an external page in a new window after the user confirmed it. */
+export async function openExternal({ application }, url) {
+  const { host, origin } = new URL(url);
+  const open = () => {
+    window.open(url, "_blank", "noopener,noreferrer");
+    return true;
+  };
+  // Browsers block window.open without a user gesture and do not report it.
+  if (trusted.has(host) && navigator.userActivation?.isActive) return open();
+  const remember = h("input", { type: "checkbox", id: "trust-host" });
+  return await askUser(
+    "Open external link?",
+    decide => [
+      h("p", null, `${application.name} wants to open`),
+      h("p", { class: "dialog-address" }, url),
+      origin === location.origin
+        ? null
+        : h(
+            "label",
+            { class: "field-option", for: "trust-host" },
+            remember,
+            h("span", null, `Do not ask again for ${host}`),
+          ),
+      buttons(
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Open link", () => {
+          if (remember.checked) trusted.add(host);
+          decide(open());
+        }),
+      ),
+    ],
+    false,
+  );
+}
+
+/** Return the link that opens the activity. */
+function linkTo({ application, context }, { customId, linkId }) {
+  const url = new URL(`/activities/${application.id}`, context.web);
+  if (customId) url.searchParams.set("custom_id", customId);
+  if (linkId) url.searchParams.set("link_id", linkId);
+  url.searchParams.set("referrer_id", context.me.id);
+  return url.href;
+}
+
+/** Return the channels where the user can send messages: this one, private channels and the guild's channels. */
+function sendTargets({ context }) {
+  const { state, channelId, guildId } = context;
+  const open = [
+    state.channels.get(channelId),
+    ...state.privateChannels(),
+    ...(guildId ? state.channelsOf(guildId) : []),
+  ]
+    .filter((each, index, all) => each && all.findIndex(other => other?.id === each.id) === index)
+    .filter(
+      each =>
+        isMessageable(each) &&
+        (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
+    );
+  return open
+    .slice(0, LIST_MAX)
+    .map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
+}
+
+/**
+ * Share the activity: send its link to a channel, or copy it.
+ *
+ * @returns {Promise<{sent: boolean, copied: boolean}>}
+ */
+export async function shareDialog(session, { message, customId, linkId, to }) {
+  const { context, application } = session;
+  const url = linkTo(session, { customId, linkId });
+  const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
+  text.value = message;
+  const offered = sendTargets(session);
+  const where = to ? null : picker({ label: "Send to", choices: offered, values: offered.slice(0, 1) });
+  return await askUser(
+    to ? `Invite ${context.state.nameOf(to)}` : `Share ${application.name}`,
+    decide => [
+      h(
+        "div",
+        { class: "dialog-who" },
+        appIcon(application),
+        h("p", null, to ? "Message to send:" : "Message to send:"),
+      ),
+      text,
+      h("p", { class: "dialog-address" }, url),
+      where?.node,
+      buttons(
+        to
+          ? null
+          : button(
+              "Copy link",
+              () => copy(url).then(copied => copied && decide({ sent: false, copied })),
+              "button quiet",
+            ),
+        button("Send", async event => {
+          event.currentTarget.disabled = true;
+          const sent = await sendAsUser(session, to, where?.values[0]?.value, `${text.value}\n${url}`.trim());
+          if (sent) decide({ sent, copied: false });
+          else event.target.disabled = false;
+        }),
+      ),
+    ],
+    { sent: false, copied: false },
+  );
+}
+
+/** Invite users to the activity's channel. */
+export async function inviteDialog(session) {
+  const { context, application } = session;
+  // Only invites to voice channels can target an activity.
+  const voice = isVoice(context.state.channels.get(context.channelId));
+  const json = voice ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
+  const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
+  const url = new URL(`/invite/${code}`, context.web).href;
+  const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, LIST_MAX);
+  await askUser(
+    `Invite people to ${application.name}`,
+    decide => [
+      h("p", { class: "dialog-address" }, url),
+      button("Copy link", () => copy(url).then(copied => copied && decide(true)), "button quiet"),
+      h(
+        "ul",
+        { class: "dialog-people" },
+        friends.map(({ id, user }) => {
+          const recipient = user ?? context.state.user(id) ?? { id };
+          const press = async event => {
+            const pressedButton = event.currentTarget;
+            pressedButton.disabled = true;
+            pressedButton.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
+            pressedButton.disabled = pressedButton.textContent === "Invited";
+          };
+          return h(
+            "li",
+            null,
+            h("span", null, context.state.nameOf(recipient)),
+            button("Invite", press, "button quiet small"),
+          );
+        }),
+      ),
+      buttons(button("Done", () => decide(true))),
+    ],
+    false,
+  );
+}
+
+/** Post an image of the activity in its channel after the user confirmed it. */
+export async function shareMoment(session, url) {
+  const { context, application } = session;
+  const path = ownPath(url, context.web);
+  if (!path) throw invalidField("mediaUrl", "must be an image on this server");
+  return await askUser(
+    `Share an image from ${application.name}`,
+    decide => [
+      h("img", { class: "dialog-moment", src: path, alt: "Image to share" }),
+      buttons(
+        button("Cancel", () => decide(false), "button quiet"),
+        button("Share in this channel", async () => decide(await sendAsUser(session, null, context.channelId, url))),
+      ),
+    ],
+    false,
+  );
+}
+
+/** Let the user choose an image. */
+export function chooseImage({ application }) {
+  const input = h("input", { type: "file", accept: "image/*", "aria-label": "Image" });
+  return askUser(
+    `${application.name} requests an image`,
+    decide => [
+      h("p", null, "Anyone with the link can view the image for one day."),
+      input,
+      buttons(
+        button("Cancel", () => decide(null), "button quiet"),
+        button("Upload image", () => input.files.length && decide(input.files[0])),
+      ),
+    ],
+    null,
+  );
+}
+
+/** Send a message as the user, who pressed a button of the client. */
+async function sendAsUser(session, to, channelId, content) {
+  const { api } = session.context;
+  try {
+    const id = to
+      ? (await api.request("POST", "/users/@me/channels", { json: { recipient_id: to.id } })).id
+      : channelId;
+    if (!id) return false;
+    await api.request("POST", `/channels/${id}/messages`, {
+      json: { content, nonce: newNonce(), enforce_nonce: true },
+    });
+    return true;
+  } catch (error) {
+    showError(error);
+    return false;
+  }
+}
+
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    // The clipboard is not available over plain http or without permission: select the URL so that the user can copy it.
+    const field = [...document.querySelectorAll(".dialog-address")].find(each => each.textContent === text);
+    if (field) window.getSelection()?.selectAllChildren(field);
+    return false;
+  }
+}

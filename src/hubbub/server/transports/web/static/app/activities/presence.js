@@ -1,0 +1,86 @@
+/** The presence that activities set with SET_ACTIVITY: validation and rate limiting (spec/rpc.md#8). */
+
+import { updatePresence } from "../network/own_presence.js";
+import { invalidField } from "./rpc_errors.js";
+import { fields, flag, items, link, number, oneOf, text } from "./rpc_validation.js";
+
+const shortText = text(2, 128);
+const url = link(256);
+const image = text(1, 300);
+const secret = text(2, 128);
+const SECONDS_DIGITS = 3;
+const UPDATES_MAX = 5;
+const UPDATES_MS = 20_000;
+const INSTANCE = 1 << 0;
+const JOIN = 1 << 1;
+
+const activityFields = fields({
+  type: oneOf(0, 2, 3, 5),
+  name: text(1, 128),
+  state: shortText,
+  state_url: url,
+  details: shortText,
+  details_url: url,
+  timestamps: fields({ start: number(0), end: number(0) }),
+  assets: fields({
+    large_image: image,
+    large_text: shortText,
+    large_url: url,
+    small_image: image,
+    small_text: shortText,
+    small_url: url,
+  }),
+  party: fields({ id: shortText, size: items(number(1), 2, 2) }),
+  secrets: fields({ join: secret, match: secret }),
+  instance: flag,
+});
+
+/** Validate an activity and add the application's fields. Throw RpcError 4000 with a schema message. */
+export function readActivity(sent, application) {
+  const activity = activityFields(sent, "activity");
+  const [current, max] = activity.party?.size ?? [0, 0];
+  if (current > max) throw invalidField("size", "must not hold more than there is room for");
+  const result = { application_id: application.id, name: application.name.slice(0, 128), type: 0, ...activity };
+  for (const [key, value] of Object.entries(result.timestamps ?? {})) result.timestamps[key] = inMilliseconds(value);
+  const flags = (activity.instance ? INSTANCE : 0) | (activity.secrets?.join ? JOIN : 0);
+  if (flags) result.flags = flags;
+  return Object.fromEntries(
+    Object.entries(result).filter(([, value]) => typeof value !== "object" || Object.keys(value).length),
+  );
+}
+
+function inMilliseconds(value) {
+  return String(value).length <= String(Date.now()).length - SECONDS_DIGITS ? value * 1000 : value;
+}
+
+/** The presence set by activities. Updates that exceed the limit are merged into one. */
+export class ActivityPresence {
+  #gateway;
+  #sentAt = [];
+  #timer = null;
+  #activity = null;
+
+  constructor(gateway) {
+    this.#gateway = gateway;
+    // A new session has no presence yet.
+    gateway.addEventListener("READY", () => this.#activity && this.#send());
+  }
+
+  /** Set or clear the activity. @param {object|null} activity */
+  show(activity) {
+    if (activity === null && this.#activity === null) return;
+    this.#activity = activity;
+    if (this.#timer !== null) return;
+    const now = Date.now();
+    this.#sentAt = this.#sentAt.filter(when => when > now - UPDATES_MS);
+    if (this.#sentAt.length < UPDATES_MAX) this.#send();
+    else this.#timer = setTimeout(() => this.#send(), this.#sentAt[0] + UPDATES_MS - now);
+  }
+
+  #send() {
+    clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#sentAt.push(Date.now());
+    updatePresence(this.#gateway, { activities: this.#activity ? [this.#activity] : [] });
+  }
+}

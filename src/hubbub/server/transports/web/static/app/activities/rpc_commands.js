@@ -1,0 +1,280 @@
+/** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
+
+import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./dialogs.js";
+import { expandScopes } from "./scopes.js";
+import { readActivity } from "./presence.js";
+import * as views from "./rpc_payloads.js";
+import { isPrivate, Permissions } from "../network/enums.js";
+import { RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { args, flag, items, link, number, oneOf, snowflake, text } from "./rpc_validation.js";
+
+export { hasScopes } from "./scopes.js";
+
+const AUTHENTICATED = ["rpc.authenticated"];
+const TEXT_MAX = 2048;
+const PURCHASE_TIMEOUT_MS = 300_000;
+/** Scopes that install something in a guild or channel, which this dialog does not support. */
+const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
+
+const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
+
+/** @type {Record<string, {needs?: string[], run: (session: import("./rpc_host.js").ActivitySession, payload: any) => any}>} */
+export const COMMANDS = Object.freeze({
+  AUTHORIZE: { run: authorize },
+  AUTHENTICATE: { run: authenticate },
+  GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: {
+    needs: AUTHENTICATED,
+    run: async session => ({ participants: await views.participants(session) }),
+  },
+  GET_CHANNEL: { needs: ["guilds"], run: getChannel },
+  GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], run: getChannelPermissions },
+  GET_RELATIONSHIPS: { needs: ["relationships.read"], run: getRelationships },
+  GET_USER: { run: getUser },
+  INVITE_USER_EMBEDDED: { needs: ["relationships.read"], run: inviteUser },
+  SET_ACTIVITY: { needs: ["rpc.activities.write"], run: setActivity },
+  OPEN_EXTERNAL_LINK: { run: openExternalLink },
+  OPEN_INVITE_DIALOG: { run: openInviteDialog },
+  OPEN_SHARE_MOMENT_DIALOG: { needs: AUTHENTICATED, run: openShareMomentDialog },
+  INITIATE_IMAGE_UPLOAD: { needs: AUTHENTICATED, run: initiateImageUpload },
+  SHARE_LINK: { needs: AUTHENTICATED, run: shareLink },
+  REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, run: refreshTicket },
+  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
+  GET_ENTITLEMENTS_EMBEDDED: {
+    needs: AUTHENTICATED,
+    run: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }),
+  },
+  START_PURCHASE: { needs: AUTHENTICATED, run: startPurchase },
+  USER_SETTINGS_GET_LOCALE: {
+    needs: ["identify"],
+    run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }),
+  },
+  ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
+  SET_CONFIG: {
+    run: (_, payload) => ({
+      use_interactive_pip: Boolean(args(payload, { use_interactive_pip: flag }).use_interactive_pip),
+    }),
+  },
+  SET_ORIENTATION_LOCK_STATE: { run: (_, payload) => void args(payload, { lock_state: number(1, 3) }, "lock_state") },
+  GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
+});
+
+// Authorization
+
+const scopeList = (value, name) =>
+  items(text(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
+const AUTHORIZE = {
+  client_id: snowflake,
+  scope: scopeList,
+  scopes: scopeList,
+  response_type: oneOf("code"),
+  prompt: oneOf("none", "consent"),
+  state: text(0, TEXT_MAX),
+  nonce: text(1, TEXT_MAX),
+  code_challenge: text(1, TEXT_MAX),
+  code_challenge_method: oneOf("S256"),
+};
+
+async function authorize(session, payload) {
+  const request = args(payload, AUTHORIZE, "client_id");
+  if (request.client_id !== session.application.id)
+    throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
+  const scopes = request.scope ?? request.scopes;
+  if (!scopes) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scope" fails because ["scope" is required]');
+  if (scopes.some(each => UNSUPPORTED_SCOPES.includes(each))) throw oauth2Error("invalid_scope");
+  const query = { client_id: request.client_id, response_type: "code", scope: scopes.join(" ") };
+  for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"])
+    if (request[name]) query[name] = request[name];
+  const { api } = session.context;
+  try {
+    const preview = await api.request("GET", "/oauth2/authorize", { query });
+    const silent = request.prompt === "none" && preview.authorized;
+    const granted = silent || (await askConsent(session, preview));
+    const { url } = await api.request("POST", "/oauth2/authorize", { query, json: { authorize: granted } });
+    const code = new URL(url).searchParams.get("code");
+    if (!granted || !code) throw oauth2Error("access_denied");
+    return { code };
+  } catch (error) {
+    if (error?.name !== "ApiError") throw error;
+    throw oauth2Error(error.sentence);
+  }
+}
+
+async function authenticate(session, payload) {
+  const { access_token: token } = args(payload, { access_token: text(1, TEXT_MAX) });
+  const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
+  if (!token) throw invalid;
+  const response = await asApp(token, "/oauth2/@me");
+  const { application, context } = session;
+  // The response contains the token's user only with the scope `identify`.
+  if (response?.application?.id !== application.id || response.user?.id !== context.me.id) throw invalid;
+  session.scopes = expandScopes(response.scopes);
+  session.token = token;
+  const { id, username, discriminator = "0", avatar = null, public_flags = 0, global_name = null } = response.user;
+  return {
+    access_token: token,
+    user: { id, username, discriminator, avatar, public_flags, global_name },
+    scopes: response.scopes,
+    expires: response.expires,
+    application: {
+      id: application.id,
+      name: application.name,
+      icon: application.icon ?? null,
+      description: application.description ?? "",
+      rpc_origins: application.rpc_origins ?? [],
+    },
+  };
+}
+
+/** Call the API with the app's own access token, which grants only its scopes. */
+async function asApp(token, path, options = {}) {
+  const headers = { Authorization: `Bearer ${token.replace(/[^\x21-\x7e]/g, "")}` };
+  const answer = await fetch(`/api/v10${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
+  return answer.ok ? await answer.json() : null;
+}
+
+// Queries
+
+function getChannel({ context, scopes }, payload) {
+  const { channel_id: id } = args(payload, { channel_id: snowflake }, "channel_id");
+  const found = context.state.channels.get(id);
+  if (!found) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
+  if (isPrivate(found) && !scopes.has("dm_channels.read"))
+    throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
+  return views.channel(context, found);
+}
+
+/** Return the permissions in the channel; 0 in private channels, as the public SDK expects. */
+function getChannelPermissions({ context }) {
+  return { permissions: String(context.guildId ? context.state.permissionsIn(context.channelId) : 0n) };
+}
+
+function getRelationships({ context }) {
+  return { relationships: [...context.state.relationships.values()].map(each => views.relationship(context, each)) };
+}
+
+async function getUser({ context }, payload) {
+  const { id } = args(payload, { id: text(1, 64) }, "id");
+  const known = context.state.user(id);
+  if (known) return views.user(known);
+  snowflake(id, "id");
+  const response = await context.api.request("GET", `/users/${id}`).catch(() => null);
+  return response && views.user(response);
+}
+
+// Presence, links and sharing
+
+function setActivity(session, payload) {
+  const sent = payload?.activity;
+  if (sent === undefined || sent === null) {
+    session.presence.show(null);
+    return { name: session.application.name, type: 0 };
+  }
+  const activity = readActivity(sent, session.application);
+  session.presence.show(activity);
+  return activity;
+}
+
+async function openExternalLink(session, payload) {
+  const { url } = args(payload, { url: link(TEXT_MAX) }, "url");
+  return { opened: await openExternal(session, url) };
+}
+
+async function openInviteDialog(session) {
+  const { context } = session;
+  if (!context.guildId)
+    throw new RpcError(RpcErrorCode.NO_ELIGIBLE_ACTIVITY, "Invites are not available in private channels");
+  if (!context.state.can(context.channelId, Permissions.CREATE_INSTANT_INVITE)) {
+    throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The user cannot create invites in this channel");
+  }
+  await inviteDialog(session);
+  return null;
+}
+
+async function inviteUser(session, payload) {
+  const { user_id: id, content } = args(payload, { user_id: snowflake, content: text(0, 1024) }, "user_id");
+  const friend = session.context.state.relationships.get(id);
+  if (friend?.type !== 1) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
+  await shareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
+  return null;
+}
+
+async function openShareMomentDialog(session, payload) {
+  const { mediaUrl } = args(payload, { mediaUrl: link(1024) }, "mediaUrl");
+  await shareMoment(session, mediaUrl);
+  return null;
+}
+
+async function shareLink(session, payload) {
+  // The platform sets the referrer. A request that contains one fails without an error (spec/webhooks-and-interactions.md#9).
+  if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
+  const request = args(payload, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
+  const done = await shareDialog(session, {
+    message: request.message,
+    customId: request.custom_id,
+    linkId: request.link_id,
+  });
+  return { success: done.copied || done.sent, didCopyLink: done.copied, didSendMessage: done.sent };
+}
+
+async function initiateImageUpload(session) {
+  const file = await chooseImage(session);
+  if (!file) throw new RpcError(RpcErrorCode.UNKNOWN, "No image was chosen");
+  const body = new FormData();
+  body.append("file", file, file.name);
+  const response = await asApp(session.token, `/applications/${session.application.id}/attachment`, {
+    method: "POST",
+    body,
+  });
+  if (!response) throw new RpcError(RpcErrorCode.SERVICE_UNAVAILABLE, "The image could not be uploaded");
+  return { image_url: response.attachment.url };
+}
+
+async function refreshTicket({ context, application, instance }) {
+  const json = { instance_id: instance.composite_instance_id };
+  return await context.api.request("POST", `/applications/${application.id}/proxy-tickets`, { json });
+}
+
+// Purchases
+
+async function skusOf({ context, application }) {
+  return (await context.api.request("GET", `/applications/${application.id}/store`)).skus;
+}
+
+async function entitlementsOf({ context, application }) {
+  return await context.api.request("GET", `/users/@me/applications/${application.id}/entitlements`, {
+    query: { exclude_consumed: true },
+  });
+}
+
+/** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
+async function startPurchase(session, payload) {
+  const { sku_id: sku } = args(payload, { sku_id: snowflake }, "sku_id");
+  const { gateway } = session.context;
+  if (!(await skusOf(session)).some(each => each.id === sku))
+    throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
+  let done;
+  const bought = new Promise((resolve, reject) => {
+    const onEntitlement = ({ detail }) =>
+      detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
+    gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
+    const timer = setTimeout(
+      () => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")),
+      PURCHASE_TIMEOUT_MS,
+    );
+    done = () => {
+      gateway.removeEventListener("ENTITLEMENT_CREATE", onEntitlement);
+      clearTimeout(timer);
+    };
+  });
+  bought.catch(() => {});
+  try {
+    const opened = await openExternal(
+      session,
+      new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href,
+    );
+    if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
+    return await bought;
+  } finally {
+    done();
+  }
+}

@@ -1,0 +1,183 @@
+/**
+ * The RPC host of an activity: exchanges frames with the page in the iframe by postMessage (spec/activities.md#6).
+ *
+ * Messages come from the app, not from the user. The host accepts them only from this frame and origin, limits their size
+ * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
+ */
+
+import { COMMANDS, hasScopes } from "./rpc_commands.js";
+import { Subscriptions } from "./rpc_events.js";
+import { CloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
+
+const HANDSHAKE = 0;
+const FRAME = 1;
+const CLOSE = 2;
+const VERSION = 1;
+
+const FRAME_MAX = 64 * 1024;
+const WINDOW_MS = 10_000;
+/** Commands per window (spec/activities.md#10). */
+const COMMANDS_MAX = 60;
+const LOGS_MAX = 200;
+const NONCE_MAX = 128;
+
+/** Counts calls in a fixed time window. */
+class Throttle {
+  #began = 0;
+  #count = 0;
+
+  constructor(limit) {
+    this.limit = limit;
+  }
+
+  allows(now) {
+    if (now - this.#began >= WINDOW_MS) {
+      this.#began = now;
+      this.#count = 0;
+    }
+    this.#count += 1;
+    return this.#count <= this.limit;
+  }
+}
+
+/**
+ * The connection of one activity.
+ *
+ * @typedef {object} ActivitySession what commands operate on
+ * @property {import("../state/context.js").Context} context bound to the activity's channel
+ * @property {{id: string, name: string, icon: string|null, description: string, rpc_origins?: string[]}} application
+ * @property {object} instance the newest EMBEDDED_ACTIVITY_UPDATE_V2 payload
+ * @property {Set<string>} scopes scopes of the app's token; empty before AUTHENTICATE
+ * @property {string|null} token the app's own access token
+ * @property {(code: number, message: string) => void} close
+ */
+export class RpcHost {
+  #frame;
+  #origin;
+  #frameId;
+  #isConnected = false;
+  #ended = false;
+  #commands = new Throttle(COMMANDS_MAX);
+  #logs = new Throttle(LOGS_MAX);
+  #listener = event => this.#receive(event);
+
+  /**
+   * @param {ActivitySession} session
+   * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, closed: (code: number, message: string) => void}}
+   *   options `closed` is called when the activity closes the connection
+   */
+  constructor(session, { frame, origin, frameId, closed }) {
+    this.session = session;
+    this.#frame = frame;
+    this.#origin = origin;
+    this.#frameId = frameId;
+    this.closed = closed;
+    this.subscriptions = new Subscriptions(session, (evt, data) =>
+      this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }),
+    );
+    window.addEventListener("message", this.#listener);
+  }
+
+  /** Close the connection and stop listening. */
+  end(code = CloseCode.NORMAL, message = "") {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.#isConnected) this.#send(CLOSE, { code, message });
+    window.removeEventListener("message", this.#listener);
+    this.subscriptions.end();
+  }
+
+  #send(op, payload) {
+    this.#frame.contentWindow?.postMessage([op, payload], this.#origin);
+  }
+
+  #receive({ data, origin, source }) {
+    if (source !== this.#frame.contentWindow || origin !== this.#origin || !Array.isArray(data)) return;
+    const [op, payload] = data;
+    if (payload === null || typeof payload !== "object") return;
+    if (op === HANDSHAKE) this.#handshake(payload);
+    else if (op === FRAME && this.#isConnected) this.#handleCommand(payload);
+    else if (op === CLOSE) this.#handleClose(payload);
+  }
+
+  /** Handle a handshake. A page that was reloaded in the frame starts without the scopes of the previous one. */
+  #handshake({ v, encoding, client_id: client, frame_id: frame }) {
+    if (frame !== this.#frameId) return;
+    if (Number(v) !== VERSION) return this.#reject(CloseCode.INVALID_VERSION, "Invalid Version");
+    if (encoding !== undefined && encoding !== "json")
+      return this.#reject(CloseCode.INVALID_ENCODING, "Invalid Encoding");
+    if (client !== this.session.application.id) return this.#reject(CloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
+    this.#isConnected = true;
+    this.session.scopes = new Set();
+    this.session.token = null;
+    this.subscriptions.clear();
+    const { host } = new URL(this.session.context.web);
+    // Omit `user`: the SDK treats a user with a null avatar as no user (spec/activities.md#6).
+    const config = { cdn_host: `${host}/cdn`, api_endpoint: `//${host}/api`, environment: "production" };
+    this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: VERSION, config } });
+  }
+
+  #reject(code, message) {
+    this.#send(CLOSE, { code, message });
+    this.closed(code, message);
+  }
+
+  #handleClose({ code, message }) {
+    const known = Number.isInteger(code) ? code : CloseCode.NORMAL;
+    this.closed(known, typeof message === "string" ? message.slice(0, 300) : "");
+  }
+
+  async #handleCommand(payload) {
+    const { cmd, nonce } = payload;
+    if (typeof cmd !== "string" || typeof nonce !== "string" || cmd.length > 64 || nonce.length > NONCE_MAX) return;
+    const now = performance.now();
+    if (cmd === "CAPTURE_LOG") {
+      // The SDK sends one for every console message. They are discarded; above the limit they get no response.
+      if (this.#logs.allows(now)) this.#send(FRAME, { cmd, data: null, evt: null, nonce });
+      return;
+    }
+    try {
+      if (!this.#commands.allows(now))
+        throw new RpcError(RpcErrorCode.RATE_LIMITED, "You are sending commands too quickly");
+      if (!isWithinLimit(payload)) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, "This frame is too large");
+      const data = await this.#execute(payload);
+      this.#send(FRAME, { cmd, data: data ?? null, evt: null, nonce });
+    } catch (error) {
+      this.#send(FRAME, { cmd, evt: "ERROR", data: errorPayload(error), nonce });
+    }
+  }
+
+  async #execute({ cmd, evt, args }) {
+    if (cmd === "SUBSCRIBE") return this.subscriptions.add(evt, args);
+    if (cmd === "UNSUBSCRIBE") return this.subscriptions.remove(evt, args);
+    const command = Object.hasOwn(COMMANDS, cmd) ? COMMANDS[cmd] : null;
+    if (!command) throw new RpcError(RpcErrorCode.INVALID_COMMAND, `Invalid command: ${cmd}`);
+    if (!hasScopes(command.needs, this.session.scopes)) {
+      throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
+    }
+    return command.run(this.session, args);
+  }
+}
+
+function isWithinLimit(payload) {
+  try {
+    return JSON.stringify(payload).length <= FRAME_MAX;
+  } catch {
+    return false;
+  }
+}
+
+function errorPayload(error) {
+  if (error instanceof RpcError) return { code: error.code, message: error.message };
+  if (error?.name === "ApiError") {
+    const code =
+      error.status === 403
+        ? RpcErrorCode.INVALID_PERMISSIONS
+        : error.status === 429
+          ? RpcErrorCode.RATE_LIMITED
+          : RpcErrorCode.UNKNOWN;
+    return { code, message: error.sentence };
+  }
+  console.error(error);
+  return { code: RpcErrorCode.UNKNOWN, message: "Unknown Error" };
+}

@@ -1,0 +1,91 @@
+/** The view of a forum: its active and archived posts. */
+
+import { ChannelFlags, Permissions } from "../network/enums.js";
+import { h, reconcile, replace } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_parts.js";
+import { archivedThreads, openNewThread, threadLink } from "./threads.js";
+import { compareIds } from "../network/ids.js";
+import { errorText } from "../state/outbox.js";
+import { channelHeader } from "./header.js";
+
+class Forum extends LayoutPart {
+  static kinds = ["channels", "readStates", "messages", "guilds"];
+
+  begin() {
+    this.head = h("div");
+    this.list = h("ul", { class: "posts" });
+    this.archived = h("div", { class: "thread-entries" });
+    this.actions = h("div", { class: "row apart" });
+    const show = () =>
+      archivedThreads(this.context).then(
+        found =>
+          replace(
+            this.archived,
+            found.length
+              ? found.map(each => threadLink(each, this.context.state))
+              : h("p", { class: "soft small" }, "No archived posts."),
+          ),
+        error => replace(this.archived, h("p", { class: "soft small" }, errorText(error))),
+      );
+    replace(
+      this.archived,
+      h("button", { type: "button", class: "button quiet small", onclick: show }, "Show archived posts"),
+    );
+    this.replaceChildren(this.head, h("div", { class: "forum" }, this.actions, this.list, this.archived));
+  }
+
+  draw() {
+    const { context } = this,
+      { state, channelId } = context;
+    const channel = state.channels.get(channelId);
+    if (channel === undefined) return;
+    replace(this.head, channelHeader(context, channel));
+    const pinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
+    const posts = state
+      .threadsOf(channelId)
+      .filter(each => !each.thread_metadata?.archived)
+      .sort((a, b) => pinned(b) - pinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
+    const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
+    replace(
+      this.actions,
+      h("p", { class: "soft" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
+      state.can(channelId, Permissions.SEND_MESSAGES)
+        ? h(
+            "button",
+            { type: "button", class: "button small", onclick: () => openNewThread(context, null) },
+            "New post",
+          )
+        : null,
+    );
+    reconcile(
+      this.list,
+      posts.map(post => ({
+        key: post.id,
+        stamp: JSON.stringify([
+          post.name,
+          post.message_count,
+          state.isUnread(post.id),
+          post.applied_tags,
+          post.flags,
+          post.last_message_id,
+        ]),
+        build: () =>
+          h(
+            "li",
+            { class: "post" },
+            threadLink(post, state),
+            (post.applied_tags ?? []).length || pinned(post)
+              ? h(
+                  "ul",
+                  { class: "tags" },
+                  pinned(post) ? h("li", null, "Pinned") : null,
+                  post.applied_tags.map(id => tags.has(id) && h("li", null, tags.get(id))),
+                )
+              : null,
+          ),
+      })),
+    );
+  }
+}
+
+customElements.define("hubbub-forum", Forum);

@@ -1,0 +1,156 @@
+/** The header of a channel: title, topic, tools and menu. */
+
+import { ChannelType, Permissions, isForum, isThread } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
+import { openPins, openSearch } from "./pins_and_search.js";
+import { attempt, confirmAction, field, iconButton, openDialog } from "../ui/layout_parts.js";
+import { openMenu } from "../ui/popups.js";
+import { pathOf } from "../ui/router.js";
+import { joinOrLeave, openThreads } from "./threads.js";
+import { openAddPeople } from "../guilds/join_dialogs.js";
+import { openInvite } from "../guilds/menu.js";
+
+/** Return the header of a channel. */
+export function channelHeader(context, channel) {
+  const { state } = context;
+  const title = titleOf(channel, state),
+    parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
+  const emit = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
+  const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
+  const hasThreads = channel.guild_id && channel.type <= 5 && channel.type !== ChannelType.GUILD_VOICE;
+  return h(
+    "header",
+    { class: "view-head" },
+    iconButton("menu", "Channels and conversations", emit("show-side"), { class: "icon-button to-side" }),
+    channel.guild_id
+      ? icon(channelIconName(channel))
+      : conversationIcon(channel, title, other ? state.statusOf(other.id) : undefined),
+    h(
+      "div",
+      { class: "view-title" },
+      h(
+        "h2",
+        { dir: "auto" },
+        parent ? [h("a", { href: pathOf(parent), class: "soft" }, parent.name), " › "] : null,
+        title,
+      ),
+      channel.topic ? h("p", { class: "soft small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
+    ),
+    h(
+      "div",
+      { class: "view-tools" },
+      hasThreads ? iconButton("thread", "Threads", () => openThreads(context)) : null,
+      isForum(channel)
+        ? null
+        : iconButton("pin", "Pinned messages", () =>
+            openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
+          ),
+      channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
+      other === null || channel.guild_id
+        ? iconButton("people", "Members", emit("toggle-members"), { class: "icon-button members-toggle" })
+        : null,
+      iconButton("more", "Channel options", event => channelMenu(event.currentTarget, context, channel), {
+        "aria-haspopup": "menu",
+      }),
+    ),
+  );
+}
+
+function channelMenu(anchor, context, channel) {
+  const { state, api, me } = context;
+  const thread = isThread(channel),
+    manages = state.can(channel.id, thread ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
+  const group = channel.type === ChannelType.GROUP_DM;
+  const archive = () =>
+    attempt(() =>
+      api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
+    );
+  const rename = () => openRename(context, channel);
+  openMenu(anchor, titleOf(channel, state), [
+    channel.guild_id &&
+      !thread &&
+      state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
+        label: "Invite people",
+        icon: "invite",
+        press: () => openInvite(context, channel),
+      },
+    thread && {
+      label: channel.member ? "Leave thread" : "Join thread",
+      icon: "thread",
+      press: () => joinOrLeave(context),
+    },
+    thread &&
+      (manages || channel.owner_id === me.id) && {
+        label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
+        icon: "lock",
+        press: archive,
+      },
+    (manages || group || (thread && channel.owner_id === me.id)) &&
+      channel.type !== ChannelType.DM && {
+        label: channel.guild_id && !thread ? "Edit channel" : "Rename",
+        icon: "edit",
+        press: rename,
+      },
+    group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
+    group && {
+      label: "Leave group",
+      icon: "leave",
+      danger: true,
+      press: () => remove(context, channel, "Leave the group?", "Leave"),
+    },
+    channel.type === ChannelType.DM && {
+      label: "Close conversation",
+      icon: "close",
+      press: () => closeConversation(context, channel),
+    },
+    manages &&
+      channel.guild_id && {
+        label: "Delete",
+        icon: "bin",
+        danger: true,
+        press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete"),
+      },
+  ]);
+}
+
+async function closeConversation(context, channel) {
+  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`))) {
+    context.state.apply("CHANNEL_DELETE", channel);
+    context.go("/app");
+  }
+}
+
+async function remove(context, channel, title, label) {
+  if (!(await confirmAction(title, "This cannot be undone.", label))) return;
+  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`)))
+    context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
+}
+
+function openRename(context, channel) {
+  openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
+    const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
+    const name = field("Name", h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }));
+    const topic = hasTopic
+      ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" }))
+      : null;
+    const save = async event => {
+      event.preventDefault();
+      const json = { name: name.input.value.trim() };
+      if (topic) json.topic = topic.input.value.trim() || null;
+      try {
+        await context.api.request("PATCH", `/channels/${channel.id}`, { json });
+        close();
+      } catch (error) {
+        name.setError(error.sentence);
+      }
+    };
+    return h(
+      "form",
+      { class: "stack", onsubmit: save },
+      name.node,
+      topic?.node,
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Save")),
+    );
+  });
+}

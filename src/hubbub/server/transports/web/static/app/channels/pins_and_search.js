@@ -1,0 +1,166 @@
+/** Dialogs with messages: pins and search results. */
+
+import { h, replace } from "../ui/dom.js";
+import { userAvatar } from "../content/avatars.js";
+import { markdown } from "../content/markdown.js";
+import { openDialog } from "../ui/layout_parts.js";
+import { pathOf } from "../ui/router.js";
+import { errorText } from "../state/outbox.js";
+import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
+import { sentAt } from "../ui/times.js";
+
+function resultItem(message, context, close, more = null) {
+  const { state, guildId } = context;
+  const channel = state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: guildId };
+  const name = state.nameOf(message.author, guildId);
+  return h(
+    "li",
+    { class: "found-message" },
+    userAvatar(message.author, name),
+    h(
+      "div",
+      { class: "message-body" },
+      h(
+        "p",
+        { class: "message-head" },
+        h("strong", { dir: "auto" }, name),
+        h("span", { class: "when" }, sentAt(message.timestamp)),
+        channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null,
+      ),
+      h(
+        "div",
+        { class: "content" },
+        isUserMessage(message) && message.content
+          ? markdown(message.content, { context, message })
+          : isUserMessage(message)
+            ? summaryOf(message, context)
+            : systemText(message, context),
+      ),
+      h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Jump to message"), more),
+    ),
+  );
+}
+
+/** Open the pinned messages of a channel. */
+export function openPins(context, mayUnpin) {
+  const { api, channelId } = context;
+  openDialog(
+    "Pinned messages",
+    close => {
+      const list = h("ol", { class: "found-list" }, h("li", { class: "soft" }, "Loading…"));
+      const read = async () => {
+        try {
+          const { items } = await api.request("GET", `/channels/${channelId}/messages/pins`);
+          const unpin = message =>
+            h(
+              "button",
+              {
+                type: "button",
+                class: "link",
+                onclick: async () => {
+                  await api.request("DELETE", `/channels/${channelId}/messages/pins/${message.id}`).catch(() => {});
+                  read();
+                },
+              },
+              "Unpin",
+            );
+          replace(
+            list,
+            items.length
+              ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null))
+              : h("li", { class: "soft" }, "No pinned messages."),
+          );
+        } catch (error) {
+          replace(list, h("li", { class: "soft" }, errorText(error)));
+        }
+      };
+      read();
+      return list;
+    },
+    { wide: true },
+  );
+}
+
+/** Open the message search of a guild. */
+export function openSearch(context) {
+  const { api, guildId, state } = context;
+  const PAGE = 25;
+  openDialog(
+    "Search",
+    close => {
+      const queryField = h("input", {
+        type: "search",
+        "aria-label": "Search messages",
+        placeholder: "Search messages",
+        autofocus: true,
+        dir: "auto",
+      });
+      const here = h("input", { type: "checkbox" });
+      const list = h("ol", { class: "found-list" });
+      const more = h("div", { class: "row" });
+      const status = h("p", { class: "soft small", role: "status" });
+      let requestId = 0;
+      const search = async (offset = 0) => {
+        const content = queryField.value.trim(),
+          currentRequest = (requestId += 1);
+        if (!content) return;
+        if (!offset) replace(list);
+        replace(more);
+        status.textContent = "Searching…";
+        try {
+          const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
+          let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+          // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
+          for (
+            let tried = 0;
+            found.messages === undefined && tried < 8 && list.isConnected && currentRequest === requestId;
+            tried += 1
+          ) {
+            status.textContent = "Indexing messages…";
+            await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
+            found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+          }
+          if (currentRequest !== requestId) return;
+          const messages = (found.messages ?? []).flat();
+          for (const each of messages) if (!each.webhook_id) state.storeUser(each.author);
+          for (const each of found.threads ?? [])
+            if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
+          list.append(...messages.map(each => resultItem(each, context, close)));
+          const total = found.total_results ?? messages.length;
+          status.textContent =
+            found.messages === undefined
+              ? "Messages are still being indexed. Try again in a moment."
+              : `${total} ${total === 1 ? "message" : "messages"}`;
+          if (offset + PAGE < total)
+            replace(
+              more,
+              h(
+                "button",
+                { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) },
+                "Show more",
+              ),
+            );
+        } catch (error) {
+          if (currentRequest === requestId) status.textContent = errorText(error);
+        }
+      };
+      const submit = event => {
+        event.preventDefault();
+        search();
+      };
+      return [
+        h(
+          "form",
+          { class: "search-form", role: "search", onsubmit: submit },
+          queryField,
+          h("button", { type: "submit", class: "button" }, "Search"),
+          context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null,
+        ),
+        status,
+        list,
+        more,
+      ];
+    },
+    { wide: true },
+  );
+}

@@ -1,0 +1,263 @@
+/** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
+
+import { ChannelFlags, ChannelType, Permissions, isMessageable, isThread, isVoice } from "../network/enums.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { userAvatar, conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
+import { guildMenu } from "../guilds/menu.js";
+import { openNewConversation } from "../guilds/join_dialogs.js";
+import { LayoutPart, iconButton, createPart } from "../ui/layout_parts.js";
+import { pathOf } from "../ui/router.js";
+import { compareIds } from "../network/ids.js";
+
+/** Collapsed categories, kept while the page is open. */
+const collapsed = new Set();
+
+class Sidebar extends LayoutPart {
+  static kinds = [
+    "guilds",
+    "channels",
+    "readStates",
+    "members",
+    "messages",
+    "relationships",
+    "presences",
+    "voiceStates",
+    "route",
+  ];
+
+  begin() {
+    this.head = h("header", { class: "side-head" });
+    this.list = h("ul", { class: "side-list" });
+    this.nav = h("nav", { class: "side-nav", "aria-label": "Channels" }, this.list);
+    this.replaceChildren(
+      this.head,
+      this.nav,
+      createPart("hubbub-voice-panel", this.context),
+      createPart("hubbub-account-panel", this.context),
+    );
+  }
+
+  draw() {
+    const { guildId, state } = this.context;
+    const guild = state.guilds.get(guildId);
+    this.nav.setAttribute("aria-label", guild ? `Channels of ${guild.name}` : "Direct messages");
+    this.#drawHead(guild);
+    reconcile(this.list, guild ? this.#channels(guild) : this.#conversations());
+  }
+
+  #drawHead(guild) {
+    const stamp = guild ? `${guild.id} ${guild.name}` : "@me";
+    if (this.head.dataset.stamp === stamp) return;
+    this.head.dataset.stamp = stamp;
+    if (guild) {
+      this.head.replaceChildren(
+        h("h2", { dir: "auto" }, guild.name ?? "Unknown guild"),
+        iconButton("down", `Menu of ${guild.name}`, event => guildMenu(event.currentTarget, this.context, guild.id), {
+          "aria-haspopup": "menu",
+        }),
+      );
+    } else
+      this.head.replaceChildren(
+        h("h2", null, "Direct messages"),
+        iconButton("plus", "New message", () => openNewConversation(this.context)),
+      );
+  }
+
+  // Private channels
+
+  #conversations() {
+    const { state, channelId } = this.context;
+    const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
+    const here = channelId === null;
+    return [
+      {
+        key: "friends",
+        stamp: `${here} ${waiting}`,
+        build: () =>
+          h(
+            "li",
+            null,
+            h(
+              "a",
+              { href: "/app", class: "entry", "aria-current": here ? "page" : null },
+              icon("people"),
+              h("span", { class: "entry-name" }, "Friends"),
+              waiting ? h("span", { class: "count" }, waiting) : null,
+            ),
+          ),
+      },
+      ...state.privateChannels().map(channel => {
+        const title = titleOf(channel, state),
+          other = channel.recipients?.[0];
+        const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
+        const unread = state.isUnread(channel.id),
+          mentions = state.mentionsIn(channel.id);
+        return {
+          key: channel.id,
+          stamp: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
+          build: () => this.#entry(channel, conversationIcon(channel, title, status), title, unread, mentions),
+        };
+      }),
+    ];
+  }
+
+  // Channels of a guild
+
+  #channels(guild) {
+    const { state } = this.context;
+    if (guild.unavailable)
+      return [
+        {
+          key: "out",
+          stamp: "",
+          build: () => h("li", { class: "soft side-words" }, "This guild is temporarily unavailable."),
+        },
+      ];
+    const visible = state
+      .channelsOf(guild.id)
+      .filter(
+        each => !((each.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) && !isThread(each) && this.#isVisible(each),
+      );
+    const sorted = list =>
+      list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
+    const under = id =>
+      sorted(visible.filter(each => each.type !== ChannelType.GUILD_CATEGORY && (each.parent_id ?? null) === id));
+    const categories = sorted(visible.filter(each => each.type === ChannelType.GUILD_CATEGORY));
+    const known = new Set(categories.map(each => each.id));
+    const loose = [...under(null), ...visible.filter(each => each.parent_id && !known.has(each.parent_id))];
+    const entries = loose.flatMap(each => this.#channel(each));
+    for (const category of categories) {
+      const inside = under(category.id);
+      const open = !collapsed.has(category.id);
+      entries.push({
+        key: category.id,
+        stamp: `${category.name} ${open}`,
+        build: () => this.#category(category, open),
+      });
+      for (const each of inside)
+        if (open || state.isUnread(each.id) || each.id === this.context.channelId) entries.push(...this.#channel(each));
+    }
+    if (!entries.length)
+      entries.push({
+        key: "none",
+        stamp: "",
+        build: () => h("li", { class: "soft side-words" }, "You do not have access to any channels in this guild."),
+      });
+    return entries;
+  }
+
+  #isVisible(channel) {
+    const { state } = this.context;
+    if (channel.type === ChannelType.GUILD_CATEGORY)
+      return (
+        state
+          .channelsOf(channel.guild_id)
+          .some(each => each.parent_id === channel.id && !((each.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)) ||
+        state.canInGuild(channel.guild_id, Permissions.MANAGE_CHANNELS)
+      );
+    return state.can(channel.id, Permissions.VIEW_CHANNEL);
+  }
+
+  #category(category, open) {
+    const press = () => {
+      if (open) collapsed.add(category.id);
+      else collapsed.delete(category.id);
+      this.draw();
+    };
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "category",
+          "aria-expanded": String(open),
+          dataset: { focus: "fold" },
+          onclick: press,
+        },
+        icon("down"),
+        h("span", { dir: "auto" }, category.name),
+      ),
+    );
+  }
+
+  #channel(channel) {
+    const { state, channelId } = this.context;
+    const unread = isMessageable(channel) && state.isUnread(channel.id),
+      mentions = state.mentionsIn(channel.id);
+    const entries = [
+      {
+        key: channel.id,
+        stamp: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
+        build: () => this.#entry(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
+      },
+    ];
+    for (const thread of state.threadsOf(channel.id)) {
+      const here = thread.id === channelId;
+      if (!here && (!thread.member || thread.thread_metadata?.archived)) continue;
+      const unreadThread = state.isUnread(thread.id) && Boolean(thread.member),
+        count = state.mentionsIn(thread.id);
+      entries.push({
+        key: thread.id,
+        stamp: `${thread.name} ${unreadThread} ${count} ${here}`,
+        build: () => this.#entry(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
+      });
+    }
+    if (isVoice(channel)) entries.push(...state.voiceStatesIn(channel.id).map(each => this.#voice(channel, each)));
+    return entries;
+  }
+
+  #voice(channel, voice) {
+    const { state } = this.context;
+    const user = state.user(voice.user_id) ?? { id: voice.user_id, username: "Unknown user" };
+    const name = state.nameOf(user, channel.guild_id);
+    const muted = voice.self_mute || voice.mute || voice.suppress,
+      deaf = voice.self_deaf || voice.deaf;
+    return {
+      key: `voice-${channel.id}-${voice.user_id}`,
+      stamp: `${name} ${muted} ${deaf} ${user.avatar}`,
+      build: () =>
+        h(
+          "li",
+          { class: "in-voice" },
+          userAvatar(user, name),
+          h("span", { class: "entry-name", dir: "auto" }, name),
+          muted ? h("span", { role: "img", "aria-label": "muted", title: "muted" }, icon("microphone_off")) : null,
+          deaf ? h("span", { role: "img", "aria-label": "deafened", title: "deafened" }, icon("ears_off")) : null,
+        ),
+    };
+  }
+
+  #entry(channel, mark, name, unread, mentions, kind = "") {
+    const here = channel.id === this.context.channelId;
+    return h(
+      "li",
+      { class: kind || null },
+      h(
+        "a",
+        {
+          href: pathOf(channel),
+          class: unread ? "entry unread" : "entry",
+          "aria-current": here ? "page" : null,
+          dataset: { focus: channel.id },
+        },
+        mark,
+        h("span", { class: "entry-name", dir: "auto" }, name),
+        channel.status ? h("span", { class: "soft small entry-status", dir: "auto" }, channel.status) : null,
+        mentions
+          ? h(
+              "span",
+              { class: "count" },
+              mentions,
+              h("span", { class: "visually-hidden" }, mentions === 1 ? " mention" : " mentions"),
+            )
+          : unread
+            ? h("span", { class: "visually-hidden" }, " unread")
+            : null,
+      ),
+    );
+  }
+}
+
+customElements.define("hubbub-sidebar", Sidebar);

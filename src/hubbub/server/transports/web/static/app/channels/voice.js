@@ -1,0 +1,134 @@
+/** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (spec/voice.md#11). */
+
+import { Opcode, Permissions } from "../network/enums.js";
+import { h, icon, reconcile, replace } from "../ui/dom.js";
+import { userAvatar } from "../content/avatars.js";
+import { LayoutPart, iconButton } from "../ui/layout_parts.js";
+import { pathOf } from "../ui/router.js";
+
+/** The user's mute and deafen settings, kept when switching channels. */
+const own = { self_mute: false, self_deaf: false };
+
+/** Join a voice channel or change mute and deafen; a null channel leaves. */
+export function setVoice({ gateway, state }, channel, changes = {}) {
+  Object.assign(own, changes);
+  const mine = state.myVoiceState();
+  const guildId = channel?.guild_id ?? mine?.guild_id ?? null;
+  gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...own });
+}
+
+/** The panel with the user's voice channel, above the account panel. */
+class VoicePanel extends LayoutPart {
+  static kinds = ["voiceStates", "channels", "guilds"];
+
+  draw() {
+    const { state } = this.context;
+    const mine = state.myVoiceState();
+    const channel = mine ? state.channels.get(mine.channel_id) : undefined;
+    this.hidden = channel === undefined;
+    if (channel === undefined) {
+      replace(this);
+      return;
+    }
+    const { self_mute: muted, self_deaf: deaf } = mine;
+    replace(
+      this,
+      h(
+        "div",
+        { class: "voice-panel", role: "group", "aria-label": "Voice" },
+        h(
+          "a",
+          { href: pathOf(channel), class: "voice-where" },
+          icon("voice"),
+          h(
+            "span",
+            null,
+            h("strong", null, "Voice connected"),
+            h("span", { class: "soft small", dir: "auto" }, channel.name ?? "Call"),
+          ),
+        ),
+        iconButton(
+          muted ? "microphone_off" : "microphone",
+          muted ? "Unmute" : "Mute",
+          () => setVoice(this.context, channel, { self_mute: !muted }),
+          { "aria-pressed": String(muted) },
+        ),
+        iconButton(
+          deaf ? "ears_off" : "ears",
+          deaf ? "Undeafen" : "Deafen",
+          () => setVoice(this.context, channel, { self_deaf: !deaf }),
+          { "aria-pressed": String(deaf) },
+        ),
+        iconButton("leave", "Leave voice", () => setVoice(this.context, null)),
+      ),
+    );
+  }
+}
+
+/** The members of the voice channel in view, above its messages. */
+class VoiceStage extends LayoutPart {
+  static kinds = ["voiceStates", "channels", "members", "guilds"];
+
+  begin() {
+    this.people = h("ul", { class: "stage-people" });
+    this.hint = h("p", { class: "soft small" });
+    this.actions = h("div", { class: "row" });
+    this.replaceChildren(h("section", { class: "stage", "aria-label": "Voice" }, this.people, this.hint, this.actions));
+  }
+
+  draw() {
+    const { state, channelId, guildId } = this.context;
+    const channel = state.channels.get(channelId);
+    if (channel === undefined) return;
+    const voiceStates = state.voiceStatesIn(channelId);
+    const mine = state.myVoiceState()?.channel_id === channelId;
+    reconcile(
+      this.people,
+      voiceStates.map(each => {
+        const user = state.user(each.user_id) ?? { id: each.user_id, username: "Unknown user" };
+        const name = state.nameOf(user, guildId),
+          muted = each.self_mute || each.mute || each.suppress;
+        return {
+          key: each.user_id,
+          stamp: `${name} ${muted} ${user.avatar}`,
+          build: () =>
+            h(
+              "li",
+              null,
+              userAvatar(user, name),
+              h("span", { dir: "auto" }, name),
+              muted ? h("span", { role: "img", "aria-label": "muted" }, icon("microphone_off")) : null,
+            ),
+        };
+      }),
+    );
+    this.hint.textContent = voiceStates.length
+      ? "This browser client has no audio. To listen and speak, join with a desktop client."
+      : "No one is in this voice channel.";
+    const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
+    if (this.actions.dataset.stamp === stamp) return;
+    this.actions.dataset.stamp = stamp;
+    replace(
+      this.actions,
+      mine
+        ? h(
+            "button",
+            { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) },
+            "Leave",
+          )
+        : h(
+            "button",
+            {
+              type: "button",
+              class: "button small",
+              disabled: !state.can(channelId, Permissions.CONNECT),
+              onclick: () => setVoice(this.context, channel),
+            },
+            "Join",
+          ),
+    );
+  }
+}
+
+customElements.define("hubbub-voice-panel", VoicePanel);
+customElements.define("hubbub-voice-members", VoiceStage);

@@ -1,0 +1,205 @@
+/** Commands of apps: the list that `/` opens in the composer, and context menu commands. */
+
+import { MESSAGE, USER, commandsIn, dataOf, findMatches } from "./available_commands.js";
+import { commandForm } from "./form.js";
+import { inChannel } from "../state/context.js";
+import { h, replace } from "../ui/dom.js";
+import { APPLICATION_COMMAND, interactionsOf } from "../network/interactions.js";
+import { appIcon } from "../content/app_icons.js";
+import { notice } from "../ui/notices.js";
+
+const RESULTS_MAX = 40;
+const COMMAND_PATTERN = /^\/([^\n]{0,80})$/;
+let count = 0;
+
+/**
+ * Add the command picker to a composer. Call once per composer.
+ *
+ * @param {{node: HTMLElement, field: HTMLTextAreaElement}} composer `node` contains `field` and shows the form in its place
+ * @param {object|(() => object)} context {api, gateway, state, me, channelId, guildId}; a function if the composer outlives
+ *   the channel
+ * @returns {{close: () => void}} closes the list and the form when the channel changes
+ */
+export function commandPicker(composer, context) {
+  const { node, field } = composer;
+  const here = () => (typeof context === "function" ? context() : context);
+  const id = `commands-${(count += 1)}`;
+  const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": "Commands" });
+  const status = h("p", { class: "visually-hidden", role: "status" });
+  const popup = h("div", { class: "command-popup", popover: "manual" }, list);
+  let shown = [];
+  let active = 0;
+  let requestId = 0;
+  let form = null;
+  node.append(popup, status);
+  field.addEventListener("input", update);
+  field.addEventListener("blur", () => close());
+  // In the capture phase, before the composer handles Enter.
+  node.addEventListener("keydown", onKeydown, { capture: true });
+  return {
+    close() {
+      close();
+      restore("");
+    },
+  };
+
+  async function update() {
+    const typed = COMMAND_PATTERN.exec(field.value);
+    requestId += 1;
+    const currentRequest = requestId;
+    if (!typed || form) return close();
+    let found;
+    try {
+      found = await commandsIn(here());
+    } catch {
+      return close();
+    }
+    if (currentRequest !== requestId) return;
+    shown = findMatches(found, typed[1].trimEnd()).slice(0, RESULTS_MAX);
+    active = 0;
+    if (!shown.length) return close();
+    draw();
+  }
+
+  function draw() {
+    replace(
+      list,
+      shown.map((entry, at) =>
+        h(
+          "li",
+          {
+            id: `${id}-${at}`,
+            role: "option",
+            class: "command-option",
+            "aria-selected": "false",
+            onmousedown: event => onMousedown(event, at),
+            onmousemove: () => point(at),
+          },
+          appIcon(entry.application),
+          h(
+            "span",
+            { class: "command-label" },
+            h("strong", null, `/${entry.name}`),
+            h("span", null, entry.description),
+          ),
+          h("small", null, entry.application.name),
+        ),
+      ),
+    );
+    if (!popup.matches(":popover-open")) popup.showPopover();
+    position();
+    field.setAttribute("aria-controls", id);
+    field.setAttribute("aria-autocomplete", "list");
+    status.textContent = `${shown.length} ${shown.length === 1 ? "command" : "commands"}`;
+    point(0);
+  }
+
+  function position() {
+    const box = node.getBoundingClientRect();
+    popup.style.left = `${Math.max(8, box.left)}px`;
+    popup.style.width = `${Math.min(box.width, window.innerWidth - 16)}px`;
+    popup.style.bottom = `${window.innerHeight - box.top + 6}px`;
+    popup.style.maxHeight = `${Math.min(360, box.top - 16)}px`;
+  }
+
+  function point(at) {
+    list.children[active]?.setAttribute("aria-selected", "false");
+    active = at;
+    const item = list.children[active];
+    item?.setAttribute("aria-selected", "true");
+    item?.scrollIntoView({ block: "nearest" });
+    if (item) field.setAttribute("aria-activedescendant", item.id);
+  }
+
+  function close() {
+    requestId += 1;
+    shown = [];
+    if (popup.matches(":popover-open")) popup.hidePopover();
+    field.removeAttribute("aria-activedescendant");
+    field.removeAttribute("aria-controls");
+    status.textContent = "";
+  }
+
+  function onKeydown(event) {
+    if (form || event.target !== field || !shown.length || event.isComposing) return;
+    const last = shown.length - 1;
+    if (event.key === "ArrowDown") point(active >= last ? 0 : active + 1);
+    else if (event.key === "ArrowUp") point(active <= 0 ? last : active - 1);
+    else if (event.key === "Tab" || (event.key === "Enter" && !event.shiftKey)) openForm(shown[active]);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  function onMousedown(event, at) {
+    event.preventDefault();
+    openForm(shown[at]);
+  }
+
+  function openForm(entry) {
+    const typed = field.value;
+    close();
+    field.value = "";
+    field.dispatchEvent(new Event("input", { bubbles: true }));
+    form = commandForm(entry, here(), ran => {
+      restore(ran ? "" : typed);
+      field.focus();
+    });
+    node.classList.add("commanding");
+    node.append(form.node);
+    form.focus();
+  }
+
+  function restore(text) {
+    if (!form) return;
+    form.node.remove();
+    form = null;
+    node.classList.remove("commanding");
+    // Restore the typed text without an input event, which would open the list again.
+    field.value = text;
+    requestId += 1;
+  }
+}
+
+/**
+ * Return the user commands of a context menu.
+ *
+ * @returns {Promise<{label: string, application: object, press: () => Promise<boolean>}[]>}
+ */
+export function userCommands(context, user) {
+  return menuCommands(USER, context, user.id);
+}
+
+/** Return the message commands of a context menu. */
+export function messageCommands(context, message) {
+  return menuCommands(MESSAGE, inChannel(context, message.channel_id ?? context.channelId), message.id);
+}
+
+async function menuCommands(type, context, target) {
+  const found = await commandsIn(context);
+  return found
+    .filter(({ command }) => command.type === type)
+    .map(entry => ({
+      label: entry.name,
+      application: entry.application,
+      press: () => runCommand(entry, context, target),
+    }));
+}
+
+/** Run a context menu or entry point command and show a notice if it fails. */
+export async function runCommand(entry, context, target) {
+  const data = dataOf(entry, []);
+  if (target) data.target_id = target;
+  try {
+    await interactionsOf(context).send(context, {
+      type: APPLICATION_COMMAND,
+      applicationId: entry.application.id,
+      data,
+    });
+    return true;
+  } catch (error) {
+    notice(`${entry.name}: ${error.sentence ?? error.message}`, "problem");
+    return false;
+  }
+}

@@ -1,0 +1,170 @@
+/** The form of a command, with a field for each option. Enter runs it, Escape closes it. */
+
+import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./available_commands.js";
+import { optionField, partial } from "./option_fields.js";
+import { h, replace } from "../ui/dom.js";
+import { AUTOCOMPLETE, APPLICATION_COMMAND, interactionsOf } from "../network/interactions.js";
+import { notice } from "../ui/notices.js";
+
+const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
+
+/**
+ * @param {import("./available_commands.js").Entry} entry
+ * @param {object} context
+ * @param {(ran: boolean) => void} done called after the command ran or the form was closed
+ * @returns {{node: HTMLElement, focus: () => void}}
+ */
+export function commandForm(entry, context, done) {
+  const fields = new Map();
+  const rows = h("div", { class: "command-fields" });
+  const more = h("div", { class: "command-more" });
+  const status = h("p", { class: "command-status", role: "alert", hidden: true });
+  const send = h("button", { type: "submit", class: "button small" }, "Run");
+  const node = h(
+    "form",
+    {
+      class: "command-form",
+      novalidate: true,
+      "aria-label": `Command ${entry.name} of ${entry.application.name}`,
+      onsubmit: run,
+      onkeydown: onKeydown,
+    },
+    h(
+      "div",
+      { class: "command-head" },
+      h("strong", { class: "command-name" }, `/${entry.name}`),
+      h("span", { class: "command-app" }, entry.application.name),
+      h("span", { class: "command-words" }, entry.description),
+      h("button", { type: "button", class: "button quiet small", onclick: () => done(false) }, "Cancel"),
+      send,
+    ),
+    rows,
+    more,
+    status,
+  );
+  for (const option of entry.options) if (option.required) add(option);
+  renderOptional();
+  return { node, focus: () => ([...fields.values()][0] ?? { focus: () => send.focus() }).focus() };
+
+  function add(option, at = null) {
+    const field = optionField(option, context, typed => complete(option, typed));
+    fields.set(option.name, field);
+    rows.append(field.node);
+    if (at) field.focus();
+  }
+
+  /** Show a button for each optional option that is not in the form yet. */
+  function renderOptional() {
+    const left = entry.options.filter(({ name }) => !fields.has(name));
+    const button = option => {
+      const title = option.description_localized ?? option.description;
+      return h(
+        "button",
+        { type: "button", class: "command-offer", title, onclick: () => addOptional(option) },
+        `+ ${nameOf(option)}`,
+      );
+    };
+    replace(more, left.map(button));
+    more.hidden = !left.length;
+  }
+
+  function addOptional(option) {
+    add(option, true);
+    renderOptional();
+  }
+
+  /** Return the filled-in options in the order of the command. Files are referenced by their index in `files`. */
+  function read(files) {
+    return entry.options.flatMap(option => {
+      const value = fields.get(option.name)?.read(files);
+      return value === undefined ? [] : [{ type: option.type, name: option.name, value }];
+    });
+  }
+
+  async function complete(option, typed) {
+    const given = read(null)
+      .filter(({ name }) => name !== option.name)
+      .map(each => ({
+        ...each,
+        value: partial(
+          each.value,
+          entry.options.find(({ name }) => name === each.name),
+        ),
+      }));
+    const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
+    const order = entry.options.map(({ name }) => name);
+    values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
+    const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
+    const { choices } = await interactionsOf(context).send(context, request);
+    return (choices ?? []).map(each => ({ name: translated(each), value: each.value }));
+  }
+
+  async function run(event) {
+    event.preventDefault();
+    if (send.disabled) return;
+    for (const field of fields.values()) field.showError("");
+    setStatus("");
+    const missing = [...fields.values()].find(field => field.isMissing());
+    if (missing) {
+      missing.showError("This option is required.");
+      missing.focus();
+      return;
+    }
+    const files = [];
+    const values = read(files);
+    const data = dataOf(entry, values);
+    if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
+    setBusy(true);
+    try {
+      await interactionsOf(context).send(context, {
+        type: APPLICATION_COMMAND,
+        applicationId: entry.application.id,
+        data,
+        files,
+      });
+      if (node.isConnected) done(true);
+    } catch (error) {
+      showErrors(error, values);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  function showErrors(error, values) {
+    if (!node.isConnected) return notice(`/${entry.name}: ${error.message}`, "problem");
+    let first = null;
+    for (const [name, text] of errorsOf(entry, values, error.errors)) {
+      const option = entry.options.find(each => each.name === name);
+      if (option && !fields.has(name)) addOptional(option);
+      fields.get(name)?.showError(text);
+      first ??= fields.get(name);
+    }
+    first?.focus();
+    if (first) return;
+    const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
+    if (outdated) commandsIn(context, true).catch(() => {});
+    setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
+  }
+
+  function setBusy(on) {
+    send.disabled = on;
+    send.classList.toggle("waiting", on);
+    node.setAttribute("aria-busy", String(on));
+  }
+
+  function setStatus(text) {
+    status.textContent = text;
+    status.hidden = !text;
+  }
+
+  function onKeydown(event) {
+    if (event.key === "Escape") {
+      event.preventDefault();
+      event.stopPropagation();
+      done(false);
+    } else if (event.key === "Enter" && event.target.matches("input:not([type=file])")) {
+      event.preventDefault();
+      node.requestSubmit();
+    }
+  }
+}

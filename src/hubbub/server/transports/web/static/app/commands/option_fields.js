@@ -1,0 +1,139 @@
+/** Form fields for the options of a command, by type (spec/webhooks-and-interactions.md#5.2). */
+
+import { nameOf } from "./available_commands.js";
+import { h } from "../ui/dom.js";
+import {
+  CHANNEL_SELECT,
+  MENTIONABLE_SELECT,
+  ROLE_SELECT,
+  USER_SELECT,
+  choicesOf,
+} from "../components/entity_choices.js";
+import { picker } from "../ui/picker.js";
+import { suggestField } from "../ui/suggest_field.js";
+
+const STRING = 3;
+const INTEGER = 4;
+const BOOLEAN = 5;
+const NUMBER = 10;
+const ATTACHMENT = 11;
+/** Select component type of each entity option type. */
+const ENTITIES = new Map([
+  [6, USER_SELECT],
+  [7, CHANNEL_SELECT],
+  [8, ROLE_SELECT],
+  [9, MENTIONABLE_SELECT],
+]);
+const STRING_MAX = 6000;
+let count = 0;
+
+/**
+ * @param {object} option as the command declares it
+ * @param {(typed: any) => Promise<{name: string, value: any}[]>} complete fetches autocomplete choices from the app
+ * @returns {{node: HTMLElement, read: (files: File[]|null) => any, isMissing: () => boolean,
+ *   showError: (text: string) => void, focus: () => void}} `read` returns undefined for an empty field and appends its file to
+ *   `files`
+ */
+export function optionField(option, context, complete) {
+  const id = `option-${(count += 1)}`;
+  const label = nameOf(option);
+  const control = controlOf(option, id, label, context, complete);
+  const hint = option.description_localized ?? option.description;
+  const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
+  const node = h("div", { class: "command-field" }, h("label", { for: id, title: hint }, label), control.node, error);
+  control.input.setAttribute("title", hint);
+  if (option.required) control.input.setAttribute("aria-required", "true");
+  return {
+    node,
+    read: control.read,
+    isMissing: () => Boolean(option.required) && control.read(null) === undefined,
+    showError(text) {
+      error.textContent = text;
+      error.hidden = !text;
+      control.input.toggleAttribute("aria-invalid", Boolean(text));
+      if (text) control.input.setAttribute("aria-describedby", error.id);
+      else control.input.removeAttribute("aria-describedby");
+    },
+    focus: () => control.input.focus(),
+  };
+}
+
+function controlOf(option, id, label, context, complete) {
+  const { type } = option;
+  if (ENTITIES.has(type)) {
+    const component = { type: ENTITIES.get(type), channel_types: option.channel_types };
+    return choiceControl({ find: query => choicesOf(component, context, query) }, id, label, value => value);
+  }
+  if (type === BOOLEAN) {
+    return choiceControl(
+      {
+        choices: [
+          { value: "true", label: "True" },
+          { value: "false", label: "False" },
+        ],
+      },
+      id,
+      label,
+      value => value === "true",
+    );
+  }
+  if (type === ATTACHMENT) return attachment(option, id);
+  if (option.choices?.length && !option.autocomplete) {
+    const choices = option.choices.map((each, at) => ({ value: String(at), label: nameOf(each) }));
+    return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
+  }
+  const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
+  const maxlength = type === STRING ? (option.max_length ?? STRING_MAX) : 32;
+  if (option.autocomplete) {
+    const field = suggestField({
+      label,
+      id,
+      maxlength,
+      inputmode,
+      fetchSuggestions: typed => complete(partial(typed, option)),
+    });
+    return { node: field.node, input: field.input, read: () => parseValue(field.value(), type) };
+  }
+  const input = h("input", { id, type: "text", class: "command-input", autocomplete: "off", maxlength, inputmode });
+  return { node: input, input, read: () => parseValue(input.value, type) };
+}
+
+function choiceControl(source, id, label, valueOf) {
+  const field = picker({ ...source, label, min: 0, max: 1 });
+  field.button.id = id;
+  return {
+    node: field.node,
+    input: field.button,
+    read: () => (field.values.length ? valueOf(field.values[0].value) : undefined),
+  };
+}
+
+function attachment({ file_types: types = [] }, id) {
+  const accept = types.map(type => (type.startsWith(".") ? type : `${type}/*`)).join(",");
+  const input = h("input", { id, type: "file", class: "command-file", accept: accept || null });
+  return { node: input, input, read };
+
+  function read(files) {
+    if (!input.files.length) return undefined;
+    // Autocomplete requests do not include the file itself.
+    if (!files) return "0";
+    files.push(input.files[0]);
+    return String(files.length - 1);
+  }
+}
+
+/** Convert the input to the option's type. Invalid numbers are sent as text for the server to reject. */
+function parseValue(value, type) {
+  if (value === "" || value === undefined) return undefined;
+  if ((type !== INTEGER && type !== NUMBER) || typeof value !== "string") return value;
+  const number = Number(value.trim().replace(",", "."));
+  return value.trim() !== "" && Number.isFinite(number) ? number : value;
+}
+
+/** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
+export function partial(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
+  const read = parseValue(value, type) ?? "";
+  return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read)))
+    ? String(value)
+    : read;
+}

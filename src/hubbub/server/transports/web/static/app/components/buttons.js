@@ -1,0 +1,98 @@
+/** Buttons of messages: interactive, link and premium. */
+
+import { inChannel } from "../state/context.js";
+import { h } from "../ui/dom.js";
+import { emojiElement } from "../content/emoji_element.js";
+import { MESSAGE_COMPONENT, interactionsOf } from "../network/interactions.js";
+import { priceOf } from "./sku_labels.js";
+
+const LINK = 5;
+const PREMIUM = 6;
+const STYLES = new Map([
+  [1, "primary"],
+  [2, "secondary"],
+  [3, "success"],
+  [4, "danger"],
+]);
+
+/** Return a button of a message. */
+export function button(component, { message, context }) {
+  const { style, label, disabled, url, sku_id: sku } = component;
+  if (style === PREMIUM) return premiumButton(sku, Boolean(disabled), message, context);
+  const content = [component.emoji ? emojiElement(component.emoji) : null, label ? h("span", {}, label) : null];
+  if (style === LINK) {
+    const safe = disabled ? null : safeUrl(url);
+    const attributes = { class: "component-button link", title: url };
+    if (!safe) return h("span", { ...attributes, "aria-disabled": "true", role: "link" }, ...content);
+    const out = h("span", { class: "component-out", "aria-hidden": "true" }, "↗");
+    return h(
+      "a",
+      { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer nofollow" },
+      ...content,
+      out,
+    );
+  }
+  const key = `${message.id}:${component.custom_id}`;
+  const dataset = { key, focus: component.custom_id };
+  const node = h(
+    "button",
+    { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press },
+    ...content,
+  );
+  if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
+  node.disabled = Boolean(disabled);
+  return node;
+
+  async function press() {
+    await useComponent(component, undefined, { message, context });
+  }
+}
+
+/**
+ * Send a component interaction to the app. The message shows its progress and result.
+ *
+ * @param {string[]|undefined} values selected values
+ */
+export async function useComponent(component, values, { message, context }) {
+  const interactions = interactionsOf(context);
+  const key = `${message.id}:${component.custom_id}`;
+  if (interactions.state(key) === "waiting") return false;
+  interactions.clearErrors(`${message.id}:`);
+  const data = { component_type: component.type, custom_id: component.custom_id };
+  if (values) data.values = values;
+  const request = { type: MESSAGE_COMPONENT, applicationId: applicationOf(message), messageId: message.id, data, key };
+  try {
+    await interactions.send(inChannel(context, message.channel_id ?? context.channelId), request);
+    return true;
+  } catch {
+    // The error is shown beside the component.
+    return false;
+  }
+}
+
+/** Return the application of a message. Messages of bots may lack it; a bot's user id equals its application id. */
+function applicationOf(message) {
+  return message.application_id ?? message.author.id;
+}
+
+function premiumButton(sku, disabled, message, context) {
+  const application = applicationOf(message);
+  const name = h("span", {}, "View in store");
+  const href = `/application-directory/${encodeURIComponent(application)}/store/${encodeURIComponent(sku)}`;
+  const node = disabled
+    ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
+    : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
+  node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
+  priceOf(context, application, sku).then(content => content && name.replaceChildren(content));
+  return node;
+}
+
+/** Return the URL if it is http or https, else null. */
+function safeUrl(url) {
+  try {
+    const parsed = new URL(url);
+    return parsed.protocol === "http:" || parsed.protocol === "https:" ? parsed.href : null;
+  } catch {
+    return null;
+  }
+}

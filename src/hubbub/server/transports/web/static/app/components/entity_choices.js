@@ -1,0 +1,125 @@
+/** Users, roles and channels as choices of a select: cached ones first, then results of the guild's member search. */
+
+import { h, icon } from "../ui/dom.js";
+import { isThread } from "../network/enums.js";
+import { userAvatar, channelIconName } from "../content/avatars.js";
+
+export const USER_SELECT = 5;
+export const ROLE_SELECT = 6;
+export const MENTIONABLE_SELECT = 7;
+export const CHANNEL_SELECT = 8;
+
+const RESULTS_MAX = 25;
+
+/**
+ * Return the choices of an entity select that match the query.
+ *
+ * @param {{type: number, channel_types?: number[]}} component
+ * @returns {Promise<import("../ui/picker.js").Choice[]>}
+ */
+export async function choicesOf(component, context, query) {
+  const text = query.toLowerCase();
+  const kind = component.type;
+  if (kind === CHANNEL_SELECT) return channels(context, text, component.channel_types);
+  if (kind === ROLE_SELECT) return roles(context, text);
+  const found = await people(context, query);
+  return kind === MENTIONABLE_SELECT ? [...roles(context, text).slice(0, 8), ...found].slice(0, RESULTS_MAX) : found;
+}
+
+/** Return the default values of an entity select. */
+export function defaultsOf({ default_values: values = [] }, context) {
+  return values.map(({ id, type }) => {
+    if (type === "role")
+      return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
+    if (type === "channel")
+      return channelChoice(context.state.channels.get(id) ?? { id, name: "Unknown channel", type: 0 });
+    return userChoice(context.state.user(id) ?? { id, username: "Unknown user" }, context);
+  });
+}
+
+/** Return a user as a choice. */
+function userChoice(user, { state, guildId }) {
+  const name = state.nameOf(user, guildId);
+  return {
+    value: user.id,
+    label: name,
+    description: name === user.username ? undefined : user.username,
+    mark: () => userAvatar(user, name),
+  };
+}
+
+function guildOf({ state, guildId }) {
+  return guildId ? state.guilds.get(guildId) : undefined;
+}
+
+async function people(context, query) {
+  const { api, state, guildId, channelId } = context;
+  const text = query.toLowerCase();
+  const found = new Map();
+  const add = user => user && found.size < RESULTS_MAX && matches(user, text, context) && found.set(user.id, user);
+  if (!guildId) {
+    for (const each of state.channels.get(channelId)?.recipients ?? []) add(each);
+    add(state.me);
+  } else {
+    const known = state.members.get(guildId);
+    if (text || (known?.size ?? 0) <= RESULTS_MAX)
+      for (const [id, member] of known ?? []) add(state.user(id) ?? member.user);
+    else add(state.me);
+    if (found.size < RESULTS_MAX && query) {
+      const more = await api.request("GET", `/guilds/${guildId}/members/search`, {
+        query: { query: query.slice(0, 100), limit: RESULTS_MAX },
+      });
+      for (const { user } of more) if (found.size < RESULTS_MAX) found.set(user.id, user);
+    }
+  }
+  return [...found.values()]
+    .map(user => userChoice(user, context))
+    .sort((one, other) => one.label.localeCompare(other.label));
+}
+
+function matches(user, text, { state, guildId }) {
+  return [user.username, user.global_name, state.nameOf(user, guildId)].some(name =>
+    name?.toLowerCase().includes(text),
+  );
+}
+
+function roles(context, text) {
+  const guild = guildOf(context);
+  const found = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
+  return found
+    .sort((one, other) => other.position - one.position)
+    .slice(0, RESULTS_MAX)
+    .map(roleChoice);
+}
+
+function roleChoice({ id, name, color }) {
+  return { value: id, label: name, mark: () => dot(color) };
+}
+
+function dot(color) {
+  const node = h("span", { class: "picker-dot" });
+  if (color) node.style.background = `#${color.toString(16).padStart(6, "0")}`;
+  return node;
+}
+
+function channels(context, text, types) {
+  const { state, guildId } = context;
+  if (!guildId) return [];
+  const order = each => (isThread(each) ? 1e6 : 0) + (each.position ?? 0);
+  return state
+    .channelsOf(guildId)
+    .filter(
+      each =>
+        (!types?.length || types.includes(each.type)) &&
+        (each.name ?? "").toLowerCase().includes(text) &&
+        state.permissionsIn(each.id),
+    )
+    .sort((one, other) => order(one) - order(other))
+    .slice(0, RESULTS_MAX)
+    .map(channelChoice);
+}
+
+/** Return a channel as a choice. */
+function channelChoice(channel) {
+  return { value: channel.id, label: channel.name ?? "Unnamed channel", mark: () => icon(channelIconName(channel)) };
+}

@@ -1,0 +1,94 @@
+/** Images, videos and files in components. */
+
+import { coverSpoiler } from "./spoiler.js";
+import { h, icon } from "../ui/dom.js";
+import { bytes, ownPath } from "../content/cdn_paths.js";
+
+const IMAGE = /^image\//;
+const VIDEO = /^video\//;
+
+/** Return the thumbnail of a section. */
+export function thumbnail({ media, description, spoiler }, { context }) {
+  const shown = image(media, description, "component-thumbnail", context);
+  return spoiler ? coverSpoiler(shown) : shown;
+}
+
+/** Return a gallery of up to ten images and videos. */
+export function gallery({ items = [] }, { context }) {
+  const node = h("div", { class: "component-gallery", role: "list" });
+  node.dataset.count = String(Math.min(items.length, 10));
+  for (const { media, description, spoiler } of items.slice(0, 10)) {
+    const shown = item(media ?? {}, description, context);
+    node.append(h("div", { class: "component-item", role: "listitem" }, spoiler ? coverSpoiler(shown) : shown));
+  }
+  return node;
+}
+
+/** Return a downloadable file. */
+export function file(component, { context }) {
+  const url = localUrl(component.file, context);
+  const name = component.name || nameOf(component.file?.url) || "File";
+  const inside = [
+    icon("file"),
+    h("span", { class: "component-file-name" }, name),
+    component.size ? h("small", null, bytes(component.size)) : null,
+  ];
+  const shown = url
+    ? h("a", { class: "component-file", href: url, download: name, target: "_blank", rel: "noopener" }, inside)
+    : h("span", { class: "component-file" }, inside);
+  return component.spoiler ? coverSpoiler(shown) : shown;
+}
+
+/** Return the path on this server, or null for external media. */
+function localUrl(media, { web }) {
+  return ownPath(media?.proxy_url, web) ?? ownPath(media?.url, web);
+}
+
+function item(media, description, context) {
+  const kind = media.content_type ?? "";
+  const url = localUrl(media, context);
+  if (VIDEO.test(kind) && url) {
+    return h("video", {
+      class: "component-film",
+      src: url,
+      controls: true,
+      preload: "metadata",
+      "aria-label": description || "Video",
+    });
+  }
+  if (kind && !IMAGE.test(kind)) return linkTo(media, description);
+  return image(media, description, "component-picture", context);
+}
+
+function image(media = {}, description, style, context) {
+  const url = localUrl(media, context);
+  if (!url) return linkTo(media, description);
+  const drawn = h("img", {
+    class: style,
+    src: url,
+    alt: description ?? "",
+    loading: "lazy",
+    width: media.width,
+    height: media.height,
+  });
+  return h(
+    "a",
+    { class: `${style}-link`, href: url, target: "_blank", rel: "noopener", "aria-label": description || "Open image" },
+    drawn,
+  );
+}
+
+/** Link to external media instead of loading it, so that the other site does not see the reader. */
+function linkTo(media, description) {
+  const url = media?.url ?? "";
+  const attributes = { class: "component-elsewhere", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };
+  return h("a", attributes, icon("link"), description || nameOf(url) || "Media");
+}
+
+function nameOf(url) {
+  try {
+    return decodeURIComponent(new URL(url, location.origin).pathname.split("/").pop() ?? "");
+  } catch {
+    return "";
+  }
+}

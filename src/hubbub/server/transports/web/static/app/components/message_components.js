@@ -1,0 +1,120 @@
+/** Message components: rows of interactive components, and layout components (spec/webhooks-and-interactions.md#4). */
+
+import { button } from "./buttons.js";
+import { file, gallery, thumbnail } from "./media.js";
+import { select } from "./selects.js";
+import { coverSpoiler } from "./spoiler.js";
+import { h } from "../ui/dom.js";
+import { interactionsOf } from "../network/interactions.js";
+import { markdown } from "../content/markdown.js";
+
+const LOADING = 1 << 7;
+const NESTED_MAX = 8;
+
+const RENDERERS = new Map([
+  [1, row],
+  [2, button],
+  [3, select],
+  [5, select],
+  [6, select],
+  [7, select],
+  [8, select],
+  [9, section],
+  [10, text],
+  [11, thumbnail],
+  [12, gallery],
+  [13, file],
+  [14, separator],
+  [17, container],
+]);
+
+/**
+ * Return the components of a message, or null.
+ *
+ * @param {object} message as on the wire
+ * @param {object} context {api, gateway, state, me, channelId, guildId}
+ * @returns {HTMLElement|null}
+ */
+export function renderComponents(message, context) {
+  const components = message.components ?? [];
+  if (!components.length || (message.flags ?? 0) & LOADING) return null;
+  watchInteractions(context);
+  const scope = { message, context, depth: 0 };
+  const status = h("p", { class: "component-status", role: "status", "data-message": message.id });
+  const root = h(
+    "div",
+    { class: "components", role: "group", "aria-label": "App controls" },
+    ...components.map(each => draw(each, scope)),
+    status,
+  );
+  updateStatus(root, message.id, interactionsOf(context));
+  return root;
+}
+
+function draw(component, scope) {
+  const part = RENDERERS.get(component?.type);
+  // Show a placeholder for unknown types: without it the message may be misleading.
+  if (!part || scope.depth > NESTED_MAX)
+    return h("p", { class: "component-unknown" }, "This content cannot be displayed.");
+  return part(component, { ...scope, depth: scope.depth + 1, draw });
+}
+
+function row({ components = [] }, scope) {
+  return h("div", { class: "component-row" }, ...components.map(each => draw(each, scope)));
+}
+
+function section({ components = [], accessory }, scope) {
+  return h(
+    "div",
+    { class: "component-section" },
+    h("div", { class: "component-texts" }, ...components.map(each => draw(each, scope))),
+    accessory ? h("div", { class: "component-accessory" }, draw(accessory, scope)) : null,
+  );
+}
+
+function text({ content = "" }, { message, context }) {
+  return h("div", { class: "component-text" }, markdown(content, { context, message }));
+}
+
+function separator({ divider = true, spacing = 1 }) {
+  const size = spacing === 2 ? "component-separator large" : "component-separator";
+  return divider ? h("hr", { class: size }) : h("div", { class: size, "aria-hidden": "true" });
+}
+
+function container({ components = [], accent_color: accent, spoiler = false }, scope) {
+  const inside = h("div", { class: "component-container" }, ...components.map(each => draw(each, scope)));
+  if (typeof accent === "number") {
+    inside.classList.add("accented");
+    inside.style.setProperty("--accent-color", `#${accent.toString(16).padStart(6, "0")}`);
+  }
+  return spoiler ? coverSpoiler(inside) : inside;
+}
+
+const watchedInteractions = new WeakSet();
+
+/** Update the status of pressed components, also if the message was rebuilt in between. */
+function watchInteractions(context) {
+  const interactions = interactionsOf(context);
+  if (watchedInteractions.has(interactions)) return;
+  watchedInteractions.add(interactions);
+  interactions.addEventListener("state", ({ detail: key }) => {
+    const message = key.split(":", 1)[0];
+    for (const status of document.querySelectorAll(`.component-status[data-message="${CSS.escape(message)}"]`)) {
+      updateStatus(status.parentElement, message, interactions);
+    }
+  });
+}
+
+function updateStatus(root, message, interactions) {
+  let problem = "";
+  for (const each of root.querySelectorAll("[data-key]")) {
+    const state = interactions.state(each.dataset.key);
+    const isWaiting = state === "waiting";
+    each.classList.toggle("waiting", isWaiting);
+    each.setAttribute("aria-busy", String(isWaiting));
+    if (state && !isWaiting) problem = state;
+  }
+  const status = root.querySelector(`:scope > .component-status[data-message="${CSS.escape(message)}"]`);
+  status.textContent = problem;
+  status.hidden = !problem;
+}

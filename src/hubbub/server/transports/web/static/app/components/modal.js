@@ -1,0 +1,136 @@
+/**
+ * Modals: forms that apps open (spec/webhooks-and-interactions.md#4.3, 4.4).
+ *
+ * The server validates the values and returns errors by field.
+ */
+
+import { inChannel } from "../state/context.js";
+import { h, replace } from "../ui/dom.js";
+import { MODAL_SUBMIT, interactionsOf } from "../network/interactions.js";
+import { markdown } from "../content/markdown.js";
+import { fieldOf } from "./modal_fields.js";
+import { openDialog } from "../ui/layout_parts.js";
+
+const ACTION_ROW = 1;
+const TEXT_DISPLAY = 10;
+const LABEL = 18;
+
+/**
+ * Open a modal.
+ *
+ * @param {object} modal the INTERACTION_MODAL_CREATE payload: id, application, custom_id, title, components
+ * @param {object} context {api, gateway, state, me, channelId, guildId}
+ * @returns {HTMLDialogElement}
+ */
+export function openModal(modal, context) {
+  const here = inChannel(context, modal.channel_id ?? context.channelId);
+  const sections = (modal.components ?? []).map(each => sectionOf(each, here));
+  const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
+  const send = h("button", { type: "submit", class: "button" }, "Submit");
+  const form = h(
+    "form",
+    { class: "modal-form", novalidate: true, onsubmit: submit },
+    h(
+      "p",
+      { class: "modal-app" },
+      `This form is submitted to ${modal.application?.name ?? "an app"}. Never enter passwords.`,
+    ),
+    h(
+      "div",
+      { class: "modal-parts" },
+      sections.map(({ node }) => node),
+    ),
+    problem,
+    h(
+      "div",
+      { class: "modal-foot" },
+      h("button", { type: "button", class: "button quiet", onclick: () => dialog.close() }, "Cancel"),
+      send,
+    ),
+  );
+  const dialog = openDialog(modal.title, () => form);
+  form.querySelector("input, textarea, .picker-button")?.focus();
+  return dialog;
+
+  async function submit(event) {
+    event.preventDefault();
+    if (send.disabled) return;
+    setBusy(true);
+    setProblem("");
+    for (const section of sections) section.fields.forEach(field => field.setErrors([]));
+    const files = [];
+    const components = sections.map(section => section.read(files));
+    const data = { id: modal.id, custom_id: modal.custom_id, components };
+    if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
+    try {
+      await interactionsOf(context).send(here, {
+        type: MODAL_SUBMIT,
+        applicationId: modal.application.id,
+        data,
+        files,
+      });
+      dialog.close();
+    } catch (error) {
+      showErrors(error);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  function setBusy(on) {
+    send.disabled = on;
+    send.setAttribute("aria-busy", String(on));
+    send.classList.toggle("waiting", on);
+  }
+
+  function setProblem(messages) {
+    problem.textContent = messages;
+    problem.hidden = !messages;
+  }
+
+  /** Show each error at its field, others above the buttons, and focus the first field with an error. */
+  function showErrors(error) {
+    const found = error.errors?.data?.components ?? {};
+    let first = null;
+    sections.forEach((section, at) =>
+      section.fields.forEach((field, inner) => {
+        const messages = errorMessages(section.path(found[at], inner));
+        field.setErrors(messages);
+        if (messages.length) first ??= field;
+      }),
+    );
+    first?.focus();
+    if (!first) setProblem(error.sentence ?? error.message);
+  }
+}
+
+/** Return a section of the form: its node, its fields, a reader of its values, and a lookup of its errors. */
+function sectionOf(component, context) {
+  if (component.type === TEXT_DISPLAY) {
+    const node = h("div", { class: "modal-text" }, markdown(component.content ?? "", { context }));
+    return { node, fields: [], read: () => ({ type: TEXT_DISPLAY, id: component.id }), path: () => null };
+  }
+  if (component.type === LABEL) {
+    const field = fieldOf(component.component, component.label, component.description, context);
+    const read = files => ({ type: LABEL, id: component.id, component: field.read(files) });
+    return { node: field.node, fields: [field], read, path: errors => errors?.component };
+  }
+  const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
+  const fields = inner.map(each => fieldOf(each, each.label ?? "", undefined, context));
+  return {
+    node: replace(
+      h("div", { class: "modal-row" }),
+      fields.map(({ node }) => node),
+    ),
+    fields,
+    read: files => ({ type: ACTION_ROW, id: component.id, components: fields.map(field => field.read(files)) }),
+    path: (errors, at) => errors?.components?.[at],
+  };
+}
+
+/** Return all messages below a node of a form error. */
+function errorMessages(node) {
+  if (node === null || typeof node !== "object") return [];
+  if (Array.isArray(node._errors)) return node._errors.map(({ message }) => String(message));
+  return [...new Set(Object.values(node).flatMap(errorMessages))];
+}

@@ -1,0 +1,59 @@
+/** Select menus of messages. A selection is sent to the app at once. */
+
+import { useComponent } from "./buttons.js";
+import { emojiElement } from "../content/emoji_element.js";
+import { choicesOf, defaultsOf } from "./entity_choices.js";
+import { picker } from "../ui/picker.js";
+
+const STRING_SELECT = 3;
+const NAMES = new Map([
+  [3, "Choose"],
+  [5, "Choose users"],
+  [6, "Choose roles"],
+  [7, "Choose users or roles"],
+  [8, "Choose channels"],
+]);
+
+/** Return a select menu of a message. */
+export function select(component, { message, context }) {
+  const menu = picker({
+    ...sourceOf(component, context),
+    label: component.placeholder || NAMES.get(component.type),
+    placeholder: component.placeholder || NAMES.get(component.type),
+    min: component.min_values ?? 1,
+    max: component.max_values ?? 1,
+    disabled: component.disabled,
+    commit: chosen,
+  });
+  menu.node.dataset.key = `${message.id}:${component.custom_id}`;
+  // Lets `reconcile` restore the focus when the message is rebuilt.
+  menu.button.dataset.focus = component.custom_id;
+  return menu.node;
+
+  async function chosen(values) {
+    const before = sourceOf(component, context).values;
+    const answered = await useComponent(
+      component,
+      values.map(({ value }) => value),
+      { message, context },
+    );
+    if (!answered) menu.set(before);
+  }
+}
+
+/**
+ * Return the choices of a select in a message or modal, and the initial values.
+ *
+ * @returns {{choices?: import("../ui/picker.js").Choice[], find?: Function, values: import("../ui/picker.js").Choice[]}}
+ */
+export function sourceOf(component, context) {
+  if (component.type !== STRING_SELECT) {
+    return { find: query => choicesOf(component, context, query), values: defaultsOf(component, context) };
+  }
+  const choices = (component.options ?? []).map(asChoice);
+  return { choices, values: choices.filter((_, at) => component.options[at].default) };
+}
+
+function asChoice({ value, label, description, emoji: shown }) {
+  return { value, label, description: description || undefined, mark: shown ? () => emojiElement(shown) : undefined };
+}

@@ -1,0 +1,242 @@
+/** The composer: text, attachments and replies, with the typing indicator below. */
+
+import { activitiesEnabled } from "../activities/launcher.js";
+import { ChannelType, Permissions } from "../network/enums.js";
+import { h, icon, replace } from "../ui/dom.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { iconButton, LayoutPart } from "../ui/layout_parts.js";
+import { sendMessage } from "../state/outbox.js";
+import { Suggestions } from "./suggestions.js";
+import { summaryOf } from "../content/message_text.js";
+import { grow, insert } from "../ui/textarea.js";
+import { Uploads } from "./uploads.js";
+import { titleOf } from "../content/avatars.js";
+
+const CONTENT_MAX = 2000;
+const TYPING_INTERVAL_MS = 8_000;
+
+/** Unsent drafts by channel, kept while the page is open. */
+const drafts = new Map();
+
+class Composer extends LayoutPart {
+  static kinds = ["typing", "channels", "guilds", "members"];
+
+  begin() {
+    const { context } = this;
+    this.reply = null;
+    this.typingSentAt = 0;
+    this.field = h("textarea", {
+      class: "compose",
+      rows: "1",
+      dir: "auto",
+      "aria-label": `Message ${this.#where()}`,
+      placeholder: `Message ${this.#where()}`,
+      value: drafts.get(context.channelId) ?? "",
+      oninput: () => this.#onInput(),
+      onkeydown: event => this.#onKeydown(event),
+      onpaste: event => this.#onPaste(event),
+    });
+    this.uploads = new Uploads();
+    this.files = h("input", {
+      type: "file",
+      multiple: true,
+      hidden: true,
+      "aria-label": "Files",
+      onchange: () => {
+        this.uploads.add(this.files.files);
+        this.files.value = "";
+      },
+    });
+    this.remaining = h("span", { class: "left", role: "status" });
+    this.replying = h("div", { class: "replying", hidden: true });
+    this.attach = iconButton("plus", "Add files", () => this.files.click());
+    this.launch = iconButton("play", "Activities", () => this.#activities());
+    this.sendButton = iconButton("send", "Send", () => this.send());
+    this.typing = h("p", { class: "typing", role: "status" });
+    this.box = h(
+      "div",
+      { class: "composer-box" },
+      this.attach,
+      this.files,
+      this.field,
+      this.remaining,
+      this.launch,
+      iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)),
+      this.sendButton,
+    );
+    this.closed = h("p", { class: "composer-closed soft", hidden: true });
+    /** Container in which pickers place themselves. */
+    this.node = h("div", { class: "composer" }, this.replying, this.uploads.node, this.box, this.closed, this.typing);
+    this.replaceChildren(this.node);
+    this.suggestions = new Suggestions(this, context);
+    loadModule(() => import("../commands/command_list.js")).then(module => module?.commandPicker?.(this, context));
+    this.clock = setInterval(() => this.#drawTyping(), 1_000);
+    setTimeout(() => grow(this.field));
+  }
+
+  end() {
+    clearInterval(this.clock);
+    if (this.field.value) drafts.set(this.context.channelId, this.field.value);
+    else drafts.delete(this.context.channelId);
+    this.uploads.clear();
+  }
+
+  draw() {
+    const { state, channelId } = this.context;
+    const reason = this.#closedReason();
+    this.box.hidden = reason !== null;
+    this.closed.hidden = reason === null;
+    this.closed.textContent = reason ?? "";
+    this.attach.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
+    this.launch.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
+    this.#drawTyping();
+  }
+
+  focus() {
+    this.field.focus();
+  }
+
+  /** Reply to a message. */
+  replyTo(message) {
+    const { state, guildId } = this.context;
+    this.reply = message;
+    this.mention = true;
+    const toggle = event => {
+      this.mention = !this.mention;
+      event.currentTarget.setAttribute("aria-pressed", String(this.mention));
+      event.currentTarget.textContent = this.mention ? "@ on" : "@ off";
+    };
+    replace(
+      this.replying,
+      h(
+        "p",
+        null,
+        icon("reply"),
+        "Replying to ",
+        h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)),
+        h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`),
+      ),
+      h(
+        "button",
+        { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle },
+        "@ on",
+      ),
+      iconButton("close", "Cancel reply", () => this.#noReply()),
+    );
+    this.replying.hidden = false;
+    this.focus();
+  }
+
+  /** Send the draft. */
+  send() {
+    const content = this.suggestions.resolve(this.field.value).trim();
+    const files = this.uploads.take();
+    if ((!content && !files.length) || [...content].length > CONTENT_MAX) return;
+    const reply = this.reply,
+      mention = this.mention;
+    this.field.value = "";
+    this.#noReply();
+    this.#measure();
+    this.typingSentAt = 0;
+    this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
+    sendMessage(this.context, { content, files, reply, mention });
+  }
+
+  #where() {
+    const { state, channelId } = this.context;
+    const channel = state.channels.get(channelId);
+    if (channel === undefined) return "here";
+    const title = titleOf(channel, state);
+    return channel.guild_id ? `#${title}` : title;
+  }
+
+  #closedReason() {
+    const { state, channelId } = this.context;
+    const channel = state.channels.get(channelId);
+    if (channel === undefined) return "This conversation was deleted.";
+    if (!state.can(channelId, Permissions.SEND_MESSAGES))
+      return "You do not have permission to send messages in this channel.";
+    if (channel.thread_metadata?.locked && !state.can(channelId, Permissions.MANAGE_THREADS))
+      return "This thread is locked.";
+    if (channel.type === ChannelType.DM && state.relationships.get(channel.recipients?.[0]?.id)?.type === 2)
+      return "You blocked this user. Unblock them to send messages.";
+    return null;
+  }
+
+  #onKeydown(event) {
+    if (event.defaultPrevented || event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      this.send();
+    } else if (event.key === "Escape" && this.reply) {
+      event.preventDefault();
+      this.#noReply();
+    } else if (event.key === "ArrowUp" && !this.field.value) {
+      event.preventDefault();
+      this.dispatchEvent(new CustomEvent("edit-last", { bubbles: true }));
+    }
+  }
+
+  #onInput() {
+    this.#measure();
+    const { api, channelId } = this.context;
+    const now = Date.now();
+    if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS)
+      return;
+    this.typingSentAt = now;
+    // A lost typing notification does not matter.
+    api.request("POST", `/channels/${channelId}/typing`).catch(() => {});
+  }
+
+  #measure() {
+    grow(this.field);
+    const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
+    this.remaining.textContent = remaining <= 200 ? String(remaining) : "";
+    this.remaining.classList.toggle("over", remaining < 0);
+    this.sendButton.disabled = remaining < 0;
+    this.field.setAttribute("aria-invalid", String(remaining < 0));
+  }
+
+  #onPaste(event) {
+    if (!event.clipboardData?.files.length || this.attach.hidden) return;
+    event.preventDefault();
+    this.uploads.add(event.clipboardData.files);
+  }
+
+  #noReply() {
+    this.reply = null;
+    this.replying.hidden = true;
+  }
+
+  #emoji(anchor) {
+    openEmojiPicker(anchor, this.context, emoji =>
+      insert(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
+    );
+  }
+
+  async #activities() {
+    const module = await loadModule(() => import("../activities/launcher.js"));
+    module?.openActivity?.(this.context, {});
+  }
+
+  #drawTyping() {
+    const { state, channelId, guildId } = this.context;
+    const names = state
+      .typingIn(channelId)
+      .map(id => state.user(id))
+      .filter(Boolean)
+      .map(user => state.nameOf(user, guildId));
+    const text =
+      names.length === 0
+        ? ""
+        : names.length === 1
+          ? `${names[0]} is typing…`
+          : names.length <= 3
+            ? `${names.join(", ")} are typing…`
+            : "Several people are typing…";
+    if (this.typing.textContent !== text) this.typing.textContent = text;
+  }
+}
+
+customElements.define("hubbub-composer", Composer);

@@ -1,0 +1,178 @@
+/** Autocomplete in the composer: `@` users and roles, `#` channels, `:` emoji. Names are replaced by mentions on send. */
+
+import { h } from "../ui/dom.js";
+import { Permissions, isMessageable } from "../network/enums.js";
+import { customEmoji } from "../content/markdown.js";
+import { EMOJI } from "../content/emoji_names.js";
+import { userAvatar } from "../content/avatars.js";
+import { insert } from "../ui/textarea.js";
+
+const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
+const RESULTS_MAX = 8;
+let count = 0;
+
+export class Suggestions {
+  #composer;
+  #context;
+  #list;
+  #found = [];
+  #active = 0;
+  /** The mention of each selected name. @type {Map<string, string>} */
+  #mentions = new Map();
+
+  constructor(composer, context) {
+    this.#composer = composer;
+    this.#context = context;
+    this.#list = h("ul", {
+      class: "suggestions",
+      role: "listbox",
+      id: `suggestions-${(count += 1)}`,
+      "aria-label": "Suggestions",
+      hidden: true,
+    });
+    composer.node.append(this.#list);
+    const { field } = composer;
+    field.addEventListener("input", () => this.#update());
+    field.addEventListener("blur", () => this.#close());
+    composer.node.addEventListener("keydown", event => this.#onKeydown(event), { capture: true });
+  }
+
+  /** Return the text with names replaced by mentions. */
+  resolve(text) {
+    let sent = text;
+    for (const [name, mention] of [...this.#mentions].sort((a, b) => b[0].length - a[0].length))
+      sent = sent.replaceAll(name, mention);
+    return sent;
+  }
+
+  #update() {
+    const { field } = this.#composer;
+    const typed =
+      field.selectionStart === field.selectionEnd ? TRIGGER.exec(field.value.slice(0, field.selectionStart)) : null;
+    if (typed === null || (typed[1] === ":" && typed[2].length < 2)) {
+      this.#close();
+      return;
+    }
+    this.#found = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, RESULTS_MAX);
+    this.#active = 0;
+    this.#draw();
+  }
+
+  #draw() {
+    this.#list.hidden = !this.#found.length;
+    const { field } = this.#composer;
+    const id = at => `${this.#list.id}-${at}`;
+    this.#list.replaceChildren(
+      ...this.#found.map((each, at) =>
+        h(
+          "li",
+          {
+            role: "option",
+            id: id(at),
+            "aria-selected": String(at === this.#active),
+            onpointerdown: event => {
+              event.preventDefault();
+              this.#choose(at);
+            },
+          },
+          each.mark,
+          h("span", null, each.shown),
+          each.more ? h("span", { class: "soft small" }, each.more) : null,
+        ),
+      ),
+    );
+    if (this.#found.length) {
+      field.setAttribute("aria-controls", this.#list.id);
+      field.setAttribute("aria-activedescendant", id(this.#active));
+    } else field.removeAttribute("aria-activedescendant");
+  }
+
+  #close() {
+    if (this.#found.length === 0) return;
+    this.#found = [];
+    this.#draw();
+  }
+
+  #onKeydown(event) {
+    if (!this.#found.length || event.isComposing) return;
+    const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (move !== undefined) this.#active = (this.#active + move + this.#found.length) % this.#found.length;
+    else if (event.key === "Enter" || event.key === "Tab") this.#choose(this.#active);
+    else if (event.key === "Escape") this.#close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (move !== undefined) this.#draw();
+  }
+
+  #choose(at) {
+    const { field } = this.#composer;
+    const chosen = this.#found[at];
+    const end = field.selectionStart,
+      start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
+    field.setSelectionRange(start, end);
+    if (chosen.mention !== undefined) this.#mentions.set(chosen.text, chosen.mention);
+    this.#found = [];
+    insert(field, `${chosen.text} `);
+  }
+}
+
+const matches = (query, ...names) => names.some(name => name?.toLowerCase().includes(query));
+
+const FIND = {
+  "@"({ state, guildId, channelId }, query) {
+    const channel = state.channels.get(channelId);
+    const people = guildId
+      ? [...(state.members.get(guildId)?.values() ?? [])].map(each => each.user)
+      : (channel?.recipients ?? []);
+    const found = people
+      .filter(user => matches(query, user.username, user.global_name, state.nameOf(user, guildId)))
+      .map(user => ({
+        text: `@${user.username}`,
+        mention: `<@${user.id}>`,
+        shown: state.nameOf(user, guildId),
+        more: user.username,
+        mark: userAvatar(user, state.nameOf(user, guildId)),
+      }));
+    const roles = (state.guilds.get(guildId)?.roles ?? [])
+      .filter(
+        role =>
+          role.id !== guildId &&
+          (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) &&
+          matches(query, role.name),
+      )
+      .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, shown: `@${role.name}`, more: "role" }));
+    const all =
+      guildId && state.can(channelId, Permissions.MENTION_EVERYONE)
+        ? ["everyone", "here"]
+            .filter(name => matches(query, name))
+            .map(name => ({ text: `@${name}`, shown: `@${name}` }))
+        : [];
+    return [...found.slice(0, RESULTS_MAX - 2), ...roles, ...all];
+  },
+  "#"({ state, guildId }, query) {
+    if (!guildId) return [];
+    return state
+      .channelsOf(guildId)
+      .filter(each => isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL) && matches(query, each.name))
+      .map(each => ({ text: `#${each.name}`, mention: `<#${each.id}>`, shown: `#${each.name}` }));
+  },
+  ":"({ state }, query) {
+    const custom = [...state.guilds.values()]
+      .flatMap(guild => guild.emojis ?? [])
+      .filter(each => each.available !== false && matches(query, each.name));
+    return [
+      ...custom.map(each => ({
+        text: `:${each.name}:`,
+        mention: `<${each.animated ? "a" : ""}:${each.name}:${each.id}>`,
+        shown: `:${each.name}:`,
+        mark: customEmoji(each),
+      })),
+      ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
+        text: emoji,
+        shown: names.split(" ")[0],
+        mark: h("span", { class: "emoji-text" }, emoji),
+      })),
+    ];
+  },
+};

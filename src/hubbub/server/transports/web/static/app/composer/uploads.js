@@ -1,0 +1,71 @@
+/** Files to send with the next message. */
+
+import { h, icon } from "../ui/dom.js";
+import { bytes } from "../content/cdn_paths.js";
+import { notice } from "../ui/notices.js";
+import { iconButton } from "../ui/layout_parts.js";
+
+const FILES_MAX = 10;
+const FILE_BYTES_MAX = 100 * 1024 * 1024;
+
+export class Uploads {
+  #files = [];
+
+  constructor() {
+    this.node = h("ul", { class: "uploads", hidden: true, "aria-label": "Files to send" });
+  }
+
+  /** @param {Iterable<File>} files */
+  add(files) {
+    for (const file of files) {
+      if (this.#files.length >= FILES_MAX) {
+        notice(`You can attach up to ${FILES_MAX} files.`, "problem");
+        break;
+      }
+      if (file.size > FILE_BYTES_MAX) notice(`${file.name} is too large.`, "problem");
+      else
+        this.#files.push({
+          file,
+          preview: /^image\/(png|jpeg|gif|webp)$/.test(file.type) ? URL.createObjectURL(file) : null,
+        });
+    }
+    this.#draw();
+  }
+
+  /** Remove and return all files. @returns {File[]} */
+  take() {
+    const files = this.#files.map(each => each.file);
+    this.clear();
+    return files;
+  }
+
+  clear() {
+    for (const { preview } of this.#files) if (preview) URL.revokeObjectURL(preview);
+    this.#files = [];
+    this.#draw();
+  }
+
+  #draw() {
+    this.node.hidden = !this.#files.length;
+    this.node.replaceChildren(
+      ...this.#files.map((each, at) =>
+        h(
+          "li",
+          null,
+          each.preview ? h("img", { src: each.preview, alt: "" }) : icon("file"),
+          h(
+            "span",
+            { class: "upload-name" },
+            each.file.name,
+            h("span", { class: "soft small" }, ` ${bytes(each.file.size)}`),
+          ),
+          iconButton("close", `Remove ${each.file.name}`, () => {
+            if (each.preview) URL.revokeObjectURL(each.preview);
+            this.#files.splice(at, 1);
+            this.#draw();
+          }),
+        ),
+      ),
+    );
+  }
+}

@@ -1,0 +1,77 @@
+/** Avatars and icons of users, guilds and conversations, and their placeholders. */
+
+import { ChannelType } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { avatarPath, channelIconPath, iconPath } from "./cdn_paths.js";
+
+/** Return the one or two letters shown in place of a missing image. */
+export function initials(name) {
+  const words = name.split(/\s+/u).filter(word => /^[\p{L}\p{N}]/u.test(word));
+  const letters = words
+    .slice(0, 2)
+    .map(word => [...word][0])
+    .join("");
+  return (letters || [...name.trim()][0] || "?").toUpperCase();
+}
+
+/** Return the color index (0 to 5) of an id. */
+export const hue = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
+
+function avatar(id, name, path, kind) {
+  return h(
+    "span",
+    { class: `face hue-${hue(id)} ${kind}`, "aria-hidden": "true" },
+    path === null ? initials(name) : h("img", { src: path, alt: "", loading: "lazy", draggable: "false" }),
+  );
+}
+
+/** Return the avatar of a user; `status` adds a presence indicator. */
+export function userAvatar(user, name, status) {
+  const image = avatar(user.id ?? "0", name, avatarPath(user), "");
+  if (status === undefined) return image;
+  return h("span", { class: "face-with-status" }, image, statusMark(status));
+}
+
+export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", iconPath(guild), "square");
+
+/** Return the icon of a group, or the avatar of the other user. */
+export function conversationIcon(channel, title, status) {
+  if (channel.type === ChannelType.GROUP_DM) return avatar(channel.id, title, channelIconPath(channel), "square");
+  const other = channel.recipients?.[0];
+  return other === undefined ? avatar(channel.id, title, null, "") : userAvatar(other, title, status);
+}
+
+const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", offline: "offline" };
+
+/** Return a presence indicator. Its shape differs too, not only its color. */
+export function statusMark(status) {
+  const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
+  return h("span", {
+    class: `status ${kind}`,
+    role: "img",
+    "aria-label": STATUS_LABELS[kind],
+    title: STATUS_LABELS[kind],
+  });
+}
+
+/** Return the title of a channel. */
+export function titleOf(channel, state) {
+  if (channel.name) return channel.name;
+  const names = (channel.recipients ?? []).map(each => state.nameOf(each, null));
+  return names.join(", ") || "Empty group";
+}
+
+const ICONS = new Map([
+  [ChannelType.GUILD_VOICE, "voice"],
+  [ChannelType.GUILD_STAGE_VOICE, "voice"],
+  [ChannelType.GUILD_FORUM, "forum"],
+  [ChannelType.GUILD_MEDIA, "forum"],
+  [ChannelType.GUILD_ANNOUNCEMENT, "megaphone"],
+  [ChannelType.PUBLIC_THREAD, "thread"],
+  [ChannelType.PRIVATE_THREAD, "thread"],
+  [ChannelType.ANNOUNCEMENT_THREAD, "thread"],
+  [ChannelType.GROUP_DM, "people"],
+]);
+
+/** Return the icon name of a channel. */
+export const channelIconName = channel => ICONS.get(channel.type) ?? "hash";

@@ -1,0 +1,76 @@
+/** The emoji picker: custom emoji of the user's guilds and common ones. */
+
+import { h } from "../ui/dom.js";
+import { EMOJI } from "./emoji_names.js";
+import { customEmoji } from "./markdown.js";
+import { openPopup } from "../ui/popups.js";
+
+const COLUMNS = 8;
+
+/**
+ * @param {Element} anchor
+ * @param {import("../state/context.js").Context} context
+ * @param {(emoji: {id?: string | null, name: string, animated?: boolean}) => void} choose
+ */
+export function openEmojiPicker(anchor, context, choose) {
+  const grid = h("div", { class: "emoji-grid", role: "listbox", "aria-label": "Emoji" });
+  const search = h("input", {
+    type: "search",
+    placeholder: "Search emoji",
+    "aria-label": "Search emoji",
+    autocomplete: "off",
+    oninput: () => draw(),
+  });
+  const node = h("div", { class: "emoji-window", role: "dialog", "aria-label": "Emoji" }, search, grid);
+  const pick = emoji => {
+    close();
+    choose(emoji);
+  };
+  const draw = () => {
+    const query = search.value.trim().toLowerCase();
+    const { state, guildId } = context;
+    const guilds = [...state.guilds.values()].sort(a => (a.id === guildId ? -1 : 1));
+    const custom = guilds
+      .flatMap(guild => guild.emojis ?? [])
+      .filter(each => each.available !== false && each.name.toLowerCase().includes(query));
+    const common = EMOJI.filter(([, names]) => names.includes(query));
+    const button = (label, inside, emoji) =>
+      h(
+        "button",
+        {
+          type: "button",
+          role: "option",
+          tabindex: "-1",
+          "aria-label": label,
+          title: label,
+          onclick: () => pick(emoji),
+        },
+        inside,
+      );
+    grid.replaceChildren(
+      ...custom.map(each =>
+        button(`:${each.name}:`, customEmoji(each), { id: each.id, name: each.name, animated: each.animated }),
+      ),
+      ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
+    );
+    if (!grid.children.length) grid.append(h("p", { class: "soft small" }, "No emoji found."));
+  };
+  node.addEventListener("keydown", event => {
+    const buttons = [...grid.querySelectorAll("button")],
+      at = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    if (at < 0 && event.key === "Enter") {
+      buttons[0]?.click();
+      event.preventDefault();
+      return;
+    }
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at < 0 ? 0 : at + COLUMNS, ArrowUp: at - COLUMNS }[
+      event.key
+    ];
+    if (to === undefined || (at < 0 && event.key !== "ArrowDown")) return;
+    event.preventDefault();
+    if (to < 0) search.focus();
+    else buttons[Math.min(to, buttons.length - 1)]?.focus();
+  });
+  draw();
+  const close = openPopup(anchor, node, { focus: search });
+}

@@ -1,0 +1,167 @@
+/** Renders parsed markdown (markdown_parse.js) to DOM nodes, with mentions resolved to names. */
+
+import { h } from "../ui/dom.js";
+import { emojiPath } from "./cdn_paths.js";
+import { parse } from "./markdown_parser.js";
+import { pathOf } from "../ui/router.js";
+import { timeElement } from "../ui/times.js";
+
+const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
+const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICTOGRAPH}(?:\\u200D${PICTOGRAPH})*)`;
+const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
+
+/**
+ * Render the markdown of a user.
+ *
+ * @param {string} text
+ * @param {{context: import("../state/context.js").Context, message?: any}} scope `message` provides the mentioned users
+ * @returns {DocumentFragment}
+ */
+export function markdown(text, scope) {
+  const fragment = document.createDocumentFragment();
+  fragment.append(...build(parse(text), scope));
+  return fragment;
+}
+
+/** Return whether a message contains only a few emoji, which are shown large. */
+export const isOnlyEmoji = text => text.length < 600 && ONLY_EMOJI.test(text);
+
+function build(nodes, scope) {
+  return nodes.map(node => BUILDERS[node.type]?.(node, scope) ?? document.createTextNode(node.text ?? ""));
+}
+
+const inside = tag => (node, scope) => h(tag, null, build(node.children, scope));
+
+const BUILDERS = {
+  text: node => document.createTextNode(node.text),
+  lines: (node, scope) => h("p", { class: "words", dir: "auto" }, build(node.children, scope)),
+  heading: (node, scope) =>
+    h(
+      "p",
+      { class: `words heading heading-${node.level}`, role: "heading", "aria-level": node.level + 3, dir: "auto" },
+      build(node.children, scope),
+    ),
+  subtext: (node, scope) => h("p", { class: "words subtext", dir: "auto" }, build(node.children, scope)),
+  quote: (node, scope) => h("blockquote", { dir: "auto" }, build(node.children, scope)),
+  list: (node, scope) =>
+    h(
+      node.ordered ? "ol" : "ul",
+      { start: node.ordered && node.start !== 1 ? node.start : null, class: "words", dir: "auto" },
+      node.items.map(item => h("li", null, build(item, scope))),
+    ),
+  block: node =>
+    h(
+      "pre",
+      { class: "block", tabindex: "0", "aria-label": node.language ? `Code, ${node.language}` : "Code" },
+      h("code", null, node.text),
+    ),
+  code: node => h("code", { class: "code" }, node.text),
+  strong: inside("strong"),
+  em: inside("em"),
+  u: inside("u"),
+  s: inside("s"),
+  link,
+  spoiler: (node, scope) => spoiler(h("span", null, build(node.children, scope))),
+  user,
+  role,
+  channel,
+  everyone: node => h("span", { class: "mention" }, node.text),
+  command: node => h("span", { class: "mention" }, `/${node.name}`),
+  emoji: node => customEmoji(node),
+  time: node => timeElement(node.seconds * 1000, node.style),
+};
+
+/** Links to the client stay in the client. All others open in a new tab without a referrer. */
+function link(node, { context, ...rest }) {
+  const url = new URL(node.href);
+  const here = url.origin === location.origin || url.origin === new URL(context.web).origin;
+  const children = build(node.children, { context, ...rest });
+  if (here && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
+  const shown = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
+  return h(
+    "a",
+    {
+      href: node.href,
+      target: "_blank",
+      rel: "noopener noreferrer nofollow",
+      title: shown === node.href ? null : node.href,
+    },
+    children,
+  );
+}
+
+function messageLink(url, children, node, { state }) {
+  const [, guildId, channelId, messageId] = /^\/app\/channels\/(@me|\d+)\/(\d+)(?:\/(\d+))?$/.exec(url.pathname) ?? [];
+  const channel = state.channels.get(channelId);
+  const bare = node.children.length === 1 && node.children[0].text?.startsWith("http");
+  if (!bare || channel === undefined || guildId === undefined) return h("a", { href: url.pathname }, children);
+  return h(
+    "a",
+    { href: url.pathname, class: "mention" },
+    `#${channel.name ?? "conversation"}`,
+    messageId ? " › message" : null,
+  );
+}
+
+function user(node, { context, message }) {
+  const { state } = context;
+  const known = message?.mentions?.find(each => each.id === node.id) ?? state.user(node.id);
+  const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
+  const mine = node.id === state.me?.id;
+  if (known === undefined) return h("span", { class: "mention" }, "@unknown");
+  return h(
+    "button",
+    { type: "button", class: mine ? "mention mine" : "mention", dataset: { userId: node.id } },
+    `@${state.nameOf(known, guildId)}`,
+  );
+}
+
+function role(node, { context, message }) {
+  const guildId = message ? context.state.channels.get(message.channel_id)?.guild_id : context.guildId;
+  const found = context.state.guilds.get(guildId)?.roles.find(each => each.id === node.id);
+  return h("span", { class: "mention" }, `@${found?.name ?? "unknown role"}`);
+}
+
+function channel(node, { context }) {
+  const found = context.state.channels.get(node.id);
+  if (found === undefined) return h("span", { class: "mention" }, "#unknown");
+  return h("a", { class: "mention", href: pathOf(found) }, `#${found.name ?? "conversation"}`);
+}
+
+/** Return a custom emoji. */
+export function customEmoji({ id, name, animated }, size = 48) {
+  return h("img", {
+    class: "emoji",
+    src: emojiPath(id, animated, size),
+    alt: `:${name}:`,
+    title: `:${name}:`,
+    loading: "lazy",
+    draggable: "false",
+  });
+}
+
+/** Return content that is hidden until the user reveals it. */
+export function spoiler(node) {
+  const open = event => {
+    if (wrapped.classList.contains("open")) return;
+    event.preventDefault();
+    event.stopPropagation();
+    wrapped.classList.add("open");
+    for (const name of ["role", "tabindex", "aria-label"]) wrapped.removeAttribute(name);
+    node.inert = false;
+  };
+  node.inert = true;
+  const wrapped = h(
+    "span",
+    {
+      class: "spoiler",
+      role: "button",
+      tabindex: "0",
+      "aria-label": "Spoiler: press to reveal",
+      onclick: open,
+      onkeydown: event => (event.key === "Enter" || event.key === " ") && open(event),
+    },
+    node,
+  );
+  return wrapped;
+}

@@ -1,0 +1,64 @@
+/** Messages as plain text: system messages, and one-line summaries of all others. */
+
+import { MessageType } from "../network/enums.js";
+import { parse, plain } from "./markdown_parser.js";
+
+const USER_MESSAGE_TYPES = new Set([
+  MessageType.DEFAULT,
+  MessageType.REPLY,
+  MessageType.CHAT_INPUT_COMMAND,
+  MessageType.CONTEXT_MENU_COMMAND,
+]);
+
+/** Return whether a user or app wrote the message; all other types are system messages. */
+export const isUserMessage = message => USER_MESSAGE_TYPES.has(message.type);
+
+const SYSTEM_TEXTS = {
+  [MessageType.RECIPIENT_ADD]: (name, message, names) => `${name} added ${names}.`,
+  [MessageType.RECIPIENT_REMOVE]: (name, message, names) =>
+    message.mentions?.[0]?.id === message.author.id ? `${name} left the group.` : `${name} removed ${names}.`,
+  [MessageType.CALL]: (name, message) =>
+    message.call?.ended_timestamp ? `${name} started a call that has ended.` : `${name} started a call.`,
+  [MessageType.CHANNEL_NAME_CHANGE]: (name, message) => `${name} changed the name to “${message.content}”.`,
+  [MessageType.CHANNEL_ICON_CHANGE]: name => `${name} changed the icon.`,
+  [MessageType.CHANNEL_PINNED_MESSAGE]: name => `${name} pinned a message.`,
+  [MessageType.USER_JOIN]: name => `${name} joined the guild.`,
+  [MessageType.GUILD_BOOST]: name => `${name} boosted the guild.`,
+  12: (name, message) => `${name} followed ${message.content}. Its announcements appear here.`,
+  [MessageType.THREAD_CREATED]: (name, message) => `${name} started a thread: ${message.content}`,
+  [MessageType.THREAD_STARTER_MESSAGE]: () => "This thread was started from a message.",
+  [MessageType.AUTO_MODERATION_ACTION]: () => "A message was blocked by auto moderation.",
+  27: (name, message) => `${name} started the stage: ${message.content}`,
+  28: (name, message) => `${name} ended the stage: ${message.content}`,
+  29: name => `${name} is now a speaker.`,
+  31: (name, message) => `${name} changed the stage topic: ${message.content}`,
+  [MessageType.POLL_RESULT]: () => "A poll has ended.",
+  49: () => "This channel was linked to a game lobby.",
+};
+
+/** Return the text of a system message. */
+export function systemText(message, { state, guildId }) {
+  const name = state.nameOf(message.author, guildId);
+  const names = (message.mentions ?? []).map(each => state.nameOf(each, guildId)).join(", ") || "a user";
+  const text = SYSTEM_TEXTS[message.type];
+  return text === undefined ? `${name}: ${message.content || "unknown system message."}` : text(name, message, names);
+}
+
+/** Return a one-line summary of a message. */
+export function summaryOf(message, context) {
+  if (!isUserMessage(message)) return systemText(message, context);
+  const mention = (match, id) => {
+    const user = message.mentions?.find(each => each.id === id) ?? context.state.user(id);
+    return user ? `@${context.state.nameOf(user, context.guildId)}` : match;
+  };
+  const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))
+    .replace(/\s+/g, " ")
+    .trim();
+  if (text) return text.slice(0, 200);
+  if (message.attachments?.length)
+    return message.attachments.length === 1 ? message.attachments[0].filename : `${message.attachments.length} files`;
+  if (message.sticker_items?.length) return `Sticker: ${message.sticker_items[0].name}`;
+  if (message.poll) return `Poll: ${message.poll.question?.text ?? ""}`;
+  if (message.embeds?.length) return message.embeds[0].title ?? message.embeds[0].description?.slice(0, 200) ?? "Embed";
+  return message.components?.length ? "App controls" : "Empty message";
+}

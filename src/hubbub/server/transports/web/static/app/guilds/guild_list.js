@@ -1,0 +1,108 @@
+/** The list of guilds, with unread indicators. */
+
+import { ChannelFlags, isPrivate, isMessageable, isThread } from "../network/enums.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { guildIcon } from "../content/avatars.js";
+import { openAddGuild } from "./join_dialogs.js";
+import { LayoutPart } from "../ui/layout_parts.js";
+
+class Rail extends LayoutPart {
+  static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "route"];
+
+  begin() {
+    this.list = h("ul", { class: "rail-list" });
+    this.replaceChildren(h("nav", { class: "rail", "aria-label": "Guilds" }, this.list));
+  }
+
+  draw() {
+    const { state } = this.context;
+    const { guildId } = this.context;
+    const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
+    const unread = state.privateChannels().reduce((sum, each) => sum + state.mentionsIn(each.id), waiting);
+    const entries = [
+      {
+        key: "@me",
+        stamp: `${guildId === null} ${unread}`,
+        build: () =>
+          this.#item(
+            "/app",
+            "Direct messages",
+            guildId === null,
+            unread > 0,
+            unread,
+            h("span", { class: "face square home" }, icon("people")),
+          ),
+      },
+      ...[...state.guilds.values()].map(guild => this.#entry(guild, guildId)),
+      { key: "add", stamp: "", build: () => this.#add() },
+    ];
+    reconcile(this.list, entries);
+  }
+
+  #entry(guild, current) {
+    const { state } = this.context;
+    let unread = false,
+      mentions = 0;
+    for (const channel of state.channels.values()) {
+      if (channel.guild_id !== guild.id || !countsAsUnread(channel, state)) continue;
+      unread ||= state.isUnread(channel.id);
+      mentions += state.mentionsIn(channel.id);
+    }
+    const here = guild.id === current;
+    const stamp = `${here} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
+    const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
+    return {
+      key: guild.id,
+      stamp,
+      build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)),
+    };
+  }
+
+  #item(path, name, here, unread, mentions, image) {
+    const suffix = mentions ? `, ${mentions} ${mentions === 1 ? "mention" : "mentions"}` : unread ? ", unread" : "";
+    return h(
+      "li",
+      { class: unread ? "unread" : null },
+      h(
+        "a",
+        {
+          href: path,
+          "aria-current": here ? "page" : null,
+          "aria-label": name + suffix,
+          title: name,
+          dataset: { focus: path },
+        },
+        image,
+      ),
+      mentions ? h("span", { class: "count", "aria-hidden": "true" }, mentions > 99 ? "99+" : mentions) : null,
+    );
+  }
+
+  #add() {
+    const press = () => openAddGuild(this.context);
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        {
+          type: "button",
+          class: "face square add",
+          "aria-label": "Join or create a guild",
+          title: "Join or create a guild",
+          onclick: press,
+        },
+        icon("plus"),
+      ),
+    );
+  }
+}
+
+/** Return whether unread messages of a channel count: visible channels, and threads the user has joined. */
+export function countsAsUnread(channel, state) {
+  if ((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED || !isMessageable(channel)) return false;
+  if (isThread(channel)) return Boolean(channel.member);
+  return isPrivate(channel) || (state.permissionsIn(channel.id) & 1024n) === 1024n;
+}
+
+customElements.define("hubbub-rail", Rail);

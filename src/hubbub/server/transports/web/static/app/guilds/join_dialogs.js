@@ -1,0 +1,162 @@
+/** Dialogs for joining or creating a guild, starting a conversation and adding users to a group. */
+
+import { RelationshipType } from "../network/enums.js";
+import { h, replace } from "../ui/dom.js";
+import { userAvatar, guildIcon } from "../content/avatars.js";
+import { attempt, field, openDialog } from "../ui/layout_parts.js";
+import { pathOf } from "../ui/router.js";
+
+const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
+
+/** Open the dialog that joins a guild by invite or creates one. */
+export function openAddGuild(context) {
+  const { api } = context;
+  openDialog("Join or create a guild", close => {
+    const invite = field(
+      "Invite link",
+      h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }),
+      "Paste an invite link or code.",
+    );
+    const preview = h("div", { class: "found" });
+    const lookUp = async event => {
+      event.preventDefault();
+      invite.setError(null);
+      replace(preview);
+      const code = CODE.exec(invite.input.value.trim())?.[1];
+      if (code === undefined) {
+        invite.setError("This is not a valid invite.");
+        return;
+      }
+      try {
+        const found = await api.request("GET", `/invites/${code}`, { query: { with_counts: true } });
+        replace(preview, invitePreview(context, code, found, close, invite));
+        preview.querySelector("button").focus();
+      } catch (error) {
+        invite.setError(error.status === 404 ? "This invite is invalid or has expired." : error.sentence);
+      }
+    };
+    const name = field("New guild name", h("input", { type: "text", maxlength: "100", dir: "auto" }));
+    const createGuild = async event => {
+      event.preventDefault();
+      try {
+        const guild = await api.request("POST", "/guilds", { json: { name: name.input.value.trim() } });
+        close();
+        context.go(`/app/channels/${guild.id}`);
+      } catch (error) {
+        name.setError(error.sentence);
+      }
+    };
+    return [
+      h(
+        "form",
+        { class: "stack", onsubmit: lookUp },
+        invite.node,
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Look up")),
+      ),
+      preview,
+      h("hr"),
+      h(
+        "form",
+        { class: "stack", onsubmit: createGuild },
+        name.node,
+        h("div", { class: "row end" }, h("button", { type: "submit", class: "button quiet" }, "Create guild")),
+      ),
+    ];
+  });
+}
+
+function invitePreview(context, code, invite, close, inviteField) {
+  const guild = invite.guild;
+  const accept = async () => {
+    try {
+      const accepted = await context.api.request("POST", `/invites/${code}`, { json: {} });
+      close();
+      const channel = accepted.channel,
+        guildId = accepted.guild?.id ?? accepted.guild_id;
+      if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
+      else context.go(channel ? pathOf(channel) : "/app");
+    } catch (error) {
+      inviteField.setError(error.sentence);
+    }
+  };
+  const count = invite.approximate_member_count;
+  return h(
+    "div",
+    { class: "invitation" },
+    guild ? guildIcon(guild) : null,
+    h(
+      "div",
+      { class: "tight" },
+      h("p", null, h("strong", { dir: "auto" }, guild?.name ?? invite.channel?.name ?? "Conversation")),
+      count ? h("p", { class: "soft small" }, `${count} ${count === 1 ? "member" : "members"}`) : null,
+    ),
+    h("button", { type: "button", class: "button", onclick: accept }, "Accept invite"),
+  );
+}
+
+/** Open the dialog that starts a conversation with one or several friends. */
+export function openNewConversation(context) {
+  const { api, state } = context;
+  const startConversation = async chosen => {
+    const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
+    const channel = await api.request("POST", "/users/@me/channels", { json });
+    if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
+    context.go(pathOf(channel));
+  };
+  const emptyText = "You have no friends yet. You can message guild members from the member list.";
+  chooseFriends(
+    context,
+    "New message",
+    friendsOf(state),
+    { legend: "Select one friend, or several for a group", label: "Start conversation", emptyText },
+    startConversation,
+  );
+}
+
+/** Open the dialog that adds friends to a group. */
+export function openAddPeople(context, channel) {
+  const { api, state } = context;
+  const recipients = new Set((channel.recipients ?? []).map(each => each.id));
+  const add = async chosen => {
+    for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
+  };
+  const others = friendsOf(state).filter(each => !recipients.has(each.id));
+  chooseFriends(
+    context,
+    "Add people",
+    others,
+    { legend: "Friends to add", label: "Add", emptyText: "All your friends are already in this group." },
+    add,
+  );
+}
+
+const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
+
+function chooseFriends({ state }, title, friends, { legend, label, emptyText }, action) {
+  openDialog(title, close => {
+    if (!friends.length) return h("p", { class: "soft" }, emptyText);
+    const boxes = friends.map(each => [each.id, h("input", { type: "checkbox" })]);
+    const submit = async event => {
+      event.preventDefault();
+      const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
+      if (chosen.length && (await attempt(() => action(chosen)))) close();
+    };
+    const people = friends.map(({ id, user }, at) => {
+      const known = user ?? state.user(id),
+        name = state.nameOf(known, null);
+      return h(
+        "label",
+        { class: "choice" },
+        boxes[at][1],
+        userAvatar(known, name, state.statusOf(id)),
+        h("span", { dir: "auto" }, name),
+      );
+    });
+    return h(
+      "form",
+      { class: "stack", onsubmit: submit },
+      h("fieldset", { class: "choices" }, h("legend", null, legend), people),
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, label)),
+    );
+  });
+}

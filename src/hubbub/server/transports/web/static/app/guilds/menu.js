@@ -1,0 +1,152 @@
+/** The menu of a guild, and its dialogs. */
+
+import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { attempt, confirmAction, field, openDialog } from "../ui/layout_parts.js";
+import { notice } from "../ui/notices.js";
+import { openMenu } from "../ui/popups.js";
+import { pathOf } from "../ui/router.js";
+
+export function guildMenu(anchor, context, guildId) {
+  const { state } = context;
+  const guild = state.guilds.get(guildId);
+  const channel = state
+    .channelsOf(guildId)
+    .find(
+      each =>
+        !isThread(each) &&
+        (isMessageable(each) || isForum(each)) &&
+        state.can(each.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL),
+    );
+  const inView = state.channels.get(context.channelId);
+  const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
+  openMenu(anchor, guild.name, [
+    to && { label: "Invite people", icon: "invite", press: () => openInvite(context, to) },
+    state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && {
+      label: "Create channel",
+      icon: "plus",
+      press: () => openNewChannel(context, guildId),
+    },
+    { label: "Mark all as read", icon: "dot", press: () => markAllRead(context, guildId) },
+    guild.owner_id !== context.me.id && {
+      label: "Leave guild",
+      icon: "leave",
+      danger: true,
+      press: () => leave(context, guild),
+    },
+  ]);
+}
+
+/** Open the dialog with an invite link. */
+export function openInvite(context, channel) {
+  const { api, web } = context;
+  openDialog(`Invite people to #${channel.name}`, () => {
+    const link = h("input", { type: "text", readonly: true, value: "…" });
+    const shown = field("Invite link", link, "Anyone with this link can join.");
+    const age = h(
+      "select",
+      null,
+      [
+        ["604800", "7 days"],
+        ["86400", "1 day"],
+        ["1800", "30 minutes"],
+        ["0", "Never"],
+      ].map(([value, label]) => h("option", { value }, label)),
+    );
+    const create = () =>
+      attempt(async () => {
+        const invite = await api.request("POST", `/channels/${channel.id}/invites`, {
+          json: { max_age: Number(age.value), unique: false },
+        });
+        link.value = `${web}/invite/${invite.code}`;
+      });
+    const copy = () =>
+      attempt(async () => {
+        await navigator.clipboard.writeText(link.value);
+        notice("Link copied.", "done");
+      });
+    age.addEventListener("change", create);
+    create();
+    return h(
+      "div",
+      { class: "stack" },
+      shown.node,
+      field("Expires after", age).node,
+      h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy link")),
+    );
+  });
+}
+
+function openNewChannel(context, guildId) {
+  const { api, state } = context;
+  openDialog("Create channel", close => {
+    const name = field("Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto" }));
+    const kinds = [
+      [ChannelType.GUILD_TEXT, "Text"],
+      [ChannelType.GUILD_VOICE, "Voice"],
+      [ChannelType.GUILD_FORUM, "Forum"],
+      [ChannelType.GUILD_CATEGORY, "Category"],
+    ];
+    const kind = field(
+      "Type",
+      h(
+        "select",
+        null,
+        kinds.map(([value, label]) => h("option", { value }, label)),
+      ),
+    );
+    const parents = state.channelsOf(guildId).filter(each => each.type === ChannelType.GUILD_CATEGORY);
+    const parent = field(
+      "Category",
+      h(
+        "select",
+        null,
+        h("option", { value: "" }, "No category"),
+        parents.map(each => h("option", { value: each.id }, each.name)),
+      ),
+    );
+    const create = async event => {
+      event.preventDefault();
+      const type = Number(kind.input.value);
+      const json = { name: name.input.value, type };
+      if (type !== ChannelType.GUILD_CATEGORY && parent.input.value) json.parent_id = parent.input.value;
+      try {
+        const created = await api.request("POST", `/guilds/${guildId}/channels`, { json });
+        close();
+        if (type === ChannelType.GUILD_CATEGORY) return;
+        state.apply("CHANNEL_CREATE", created);
+        context.go(pathOf(created));
+      } catch (error) {
+        name.setError(error.sentence ?? "Something went wrong. Try again.");
+      }
+    };
+    return h(
+      "form",
+      { class: "stack", onsubmit: create },
+      name.node,
+      kind.node,
+      parent.node,
+      h("div", { class: "row end" }, h("button", { type: "submit", class: "button" }, "Create")),
+    );
+  });
+}
+
+function markAllRead(context, guildId) {
+  const { api, state } = context;
+  const unread = state
+    .channelsOf(guildId)
+    .filter(each => state.isUnread(each.id))
+    .slice(0, 100);
+  if (!unread.length) return;
+  for (const each of unread) state.apply("MESSAGE_ACK", { channel_id: each.id, message_id: each.last_message_id });
+  attempt(() =>
+    api.request("POST", "/read-states/ack-bulk", {
+      json: { read_states: unread.map(each => ({ channel_id: each.id, message_id: each.last_message_id })) },
+    }),
+  );
+}
+
+async function leave(context, guild) {
+  if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to join again.", "Leave"))) return;
+  if (await attempt(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
+}

@@ -1,0 +1,67 @@
+/** The form that edits a message in place. */
+
+import { h } from "../ui/dom.js";
+import { errorText } from "../state/outbox.js";
+import { grow } from "../ui/textarea.js";
+
+/** Return the form that replaces the content of a message. */
+export function editForm(message, context, timeline) {
+  const errorLine = h("p", { class: "error", role: "alert", hidden: true });
+  const done = () => timeline.toolbar.stopEditing(message.id);
+  const save = async () => {
+    const content = input.value.trim();
+    if (content === message.content) {
+      done();
+      return;
+    }
+    input.disabled = true;
+    try {
+      const changed = await context.api.request("PATCH", `/channels/${message.channel_id}/messages/${message.id}`, {
+        json: { content },
+      });
+      context.state.apply("MESSAGE_UPDATE", changed);
+      done();
+    } catch (error) {
+      errorLine.hidden = false;
+      errorLine.textContent = errorText(error);
+      input.disabled = false;
+      input.focus();
+    }
+  };
+  const input = h("textarea", {
+    class: "edit",
+    rows: "1",
+    value: message.content,
+    "aria-label": "Edit message",
+    maxlength: "4000",
+    dir: "auto",
+    dataset: { focus: "edit" },
+    oninput: () => grow(input),
+    onkeydown: event => {
+      if (event.key === "Escape") done();
+      else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) save();
+      else return;
+      event.preventDefault();
+      event.stopPropagation();
+    },
+  });
+  setTimeout(() => {
+    grow(input);
+    input.focus();
+    input.setSelectionRange(input.value.length, input.value.length);
+  });
+  return h(
+    "div",
+    { class: "edit-form" },
+    input,
+    errorLine,
+    h(
+      "p",
+      { class: "small" },
+      h("button", { type: "button", class: "link", onclick: save }, "Save"),
+      " (Enter) · ",
+      h("button", { type: "button", class: "link", onclick: done }, "Cancel"),
+      " (Escape)",
+    ),
+  );
+}

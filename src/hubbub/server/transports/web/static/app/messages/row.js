@@ -1,0 +1,314 @@
+/** A message in the timeline. */
+
+import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
+import { renderComponents } from "../components/message_components.js";
+import { editForm } from "./edit_form.js";
+import { userAvatar } from "../content/avatars.js";
+import { isOnlyEmoji, markdown } from "../content/markdown.js";
+import { attachments, embeds, pollOf, reactions, stickers } from "./message_parts.js";
+import { discard, retry } from "../state/outbox.js";
+import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
+import { hourOf, sentAt } from "../ui/times.js";
+import { pathOf } from "../ui/router.js";
+import { bytes } from "../content/cdn_paths.js";
+
+const GROUPING_MS = 7 * 60_000;
+
+/** Return whether a message is grouped with the previous one, without its own header. */
+export function joinsAbove(message, above) {
+  return (
+    message.author.id === above.author.id &&
+    message.author.username === above.author.username &&
+    isUserMessage(message) &&
+    isUserMessage(above) &&
+    message.type === MessageType.DEFAULT &&
+    !((message.flags ^ above.flags) & MessageFlags.EPHEMERAL) &&
+    Date.parse(message.timestamp) - Date.parse(above.timestamp) < GROUPING_MS
+  );
+}
+
+const revisions = new WeakMap();
+let count = 0;
+
+/** Return a number that identifies an object; state changes replace objects, so it acts as a revision. */
+function revisionOf(object) {
+  if (!object) return 0;
+  if (!revisions.has(object)) revisions.set(object, (count += 1));
+  return revisions.get(object);
+}
+
+/** Return a stamp that changes whenever the row would look different; `details` are the row's display options. */
+export function rowStamp(message, { state, guildId }, details) {
+  const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
+  const objects = [message, state.member(guildId, message.author.id), state.guilds.get(guildId)?.roles];
+  return `${objects.map(revisionOf).join(" ")} ${isBlocked} ${details}`;
+}
+
+/** Return the color of the user's highest colored role, or null. */
+function roleColor(userId, { state, guildId }) {
+  const roles = state.member(guildId, userId)?.roles ?? [];
+  const coloredRoles = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.color && roles.includes(each.id));
+  const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
+  return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
+}
+
+/** Return a row of the timeline. */
+export function buildRow(message, context, { joined, marked, editing, timeline }) {
+  const { state, guildId, me } = context;
+  const ephemeral = message.flags & MessageFlags.EPHEMERAL;
+  const name = message.webhook_id ? message.author.username : state.nameOf(message.author, guildId);
+  const classes = ["message"];
+  if (joined) classes.push("joined");
+  if (marked) classes.push("marked");
+  if (ephemeral) classes.push("ephemeral");
+  if (message.author.id !== me.id && state.mentionsMe(message)) classes.push("for-me");
+  const row = h("li", {
+    class: classes.join(" "),
+    id: `message-${message.id}`,
+    tabindex: "-1",
+    dataset: { messageId: message.id },
+    "aria-current": marked ? "true" : null,
+    "aria-label": `${name}, ${hourOf(message.timestamp)}: ${summaryOf(message, context)}`,
+  });
+  if (!isUserMessage(message)) {
+    row.classList.add("system");
+    row.append(
+      h("span", { class: "gutter" }, icon("dot")),
+      h(
+        "div",
+        { class: "message-body" },
+        h(
+          "p",
+          { class: "soft" },
+          h("em", { dir: "auto" }, systemText(message, context)),
+          " ",
+          h("span", { class: "when" }, sentAt(message.timestamp)),
+        ),
+      ),
+    );
+    return row;
+  }
+  const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
+  row.append(
+    joined
+      ? h("span", { class: "gutter when" }, hourOf(message.timestamp))
+      : h(
+          "button",
+          {
+            type: "button",
+            class: "gutter face-button",
+            tabindex: "-1",
+            "aria-hidden": "true",
+            dataset: { userId: message.webhook_id ? "" : message.author.id },
+          },
+          userAvatar(message.author, name),
+        ),
+    h(
+      "div",
+      { class: "message-body" },
+      replyLine(message, context),
+      joined ? null : headLine(message, context, name),
+      isBlocked ? blockedNotice(message, context, timeline) : bodyOf(message, context, editing, timeline),
+      ephemeral ? ephemeralLine(message, context) : null,
+    ),
+  );
+  return row;
+}
+
+function headLine(message, context, name) {
+  const color = message.webhook_id ? null : roleColor(message.author.id, context);
+  return h(
+    "p",
+    { class: "message-head" },
+    message.webhook_id
+      ? h("span", { class: "speaker", dir: "auto" }, name)
+      : h(
+          "button",
+          { type: "button", class: "speaker", tabindex: "-1", dir: "auto", dataset: { userId: message.author.id } },
+          color ? h("span", { class: "role-dot", style: { "background-color": color }, "aria-hidden": "true" }) : null,
+          name,
+        ),
+    message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
+    h("span", { class: "when" }, sentAt(message.timestamp)),
+    message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
+  );
+}
+
+function replyLine(message, context) {
+  const command = commandLine(message, context);
+  if (command !== null) return command;
+  if (message.type !== MessageType.REPLY) return null;
+  const answered = message.referenced_message;
+  if (!answered) return h("p", { class: "reply-line" }, icon("reply"), "Reply to a deleted message");
+  const channel = context.state.channels.get(message.channel_id) ?? {
+    id: message.channel_id,
+    guild_id: context.guildId,
+  };
+  const name = context.state.nameOf(answered.author, context.guildId);
+  return h(
+    "p",
+    { class: "reply-line" },
+    icon("reply"),
+    h(
+      "a",
+      { href: pathOf(channel, answered.id), dir: "auto" },
+      h("strong", null, name),
+      ` ${summaryOf(answered, context)}`,
+    ),
+  );
+}
+
+/** Return the line that names the command a message responds to, or null. */
+function commandLine(message, { state, guildId }) {
+  const interaction = message.interaction_metadata ?? message.interaction;
+  if (
+    (message.type !== MessageType.CHAT_INPUT_COMMAND && message.type !== MessageType.CONTEXT_MENU_COMMAND) ||
+    !interaction?.user
+  )
+    return null;
+  const command = message.interaction?.name ?? interaction.name ?? "a command";
+  const shown = message.type === MessageType.CHAT_INPUT_COMMAND && command !== "a command" ? `/${command}` : command;
+  return h(
+    "p",
+    { class: "reply-line" },
+    icon("reply"),
+    h("strong", { dir: "auto" }, state.nameOf(interaction.user, guildId)),
+    ` used ${shown}`,
+  );
+}
+
+/** Return a placeholder for a message of a blocked user. */
+function blockedNotice(message, context, timeline) {
+  const node = h("p", { class: "soft small" }, "Message from a blocked user. ");
+  node.append(
+    h(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        onclick: () => node.replaceWith(...[bodyOf(message, context, false, timeline)].flat(9).filter(Boolean)),
+      },
+      "Show message",
+    ),
+  );
+  return node;
+}
+
+function bodyOf(message, context, editing, timeline) {
+  if (message.flags & MessageFlags.LOADING && !message.content) return loadingIndicator();
+  const content = message.content ?? "";
+  const body = content
+    ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message }))
+    : null;
+  if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
+  return [
+    forwarded(message, context),
+    editing ? editForm(message, context, timeline) : body,
+    stickers(message),
+    // Messages with components v2 show their files only inside the components.
+    message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : attachments(message, context),
+    embeds(message, context),
+    pollOf(message, context),
+    renderComponents(message, context),
+    message.thread
+      ? h(
+          "p",
+          { class: "thread-line" },
+          h(
+            "a",
+            { href: pathOf({ ...message.thread, guild_id: context.guildId }) },
+            icon("thread"),
+            message.thread.name,
+            h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`),
+          ),
+        )
+      : null,
+    reactions(message, context),
+  ];
+}
+
+/** Return the indicator of a deferred app response. */
+function loadingIndicator() {
+  return h(
+    "p",
+    { class: "answer-loading", role: "status" },
+    h("span", { class: "answer-dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")),
+    "Thinking…",
+  );
+}
+
+function forwarded(message, context) {
+  return (message.message_snapshots ?? []).map(({ message: inner }) =>
+    h(
+      "blockquote",
+      { class: "forwarded" },
+      h("p", { class: "soft small" }, "Forwarded"),
+      h(
+        "div",
+        { class: "content" },
+        markdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } }),
+      ),
+      attachments(inner, context),
+      embeds(inner, context),
+    ),
+  );
+}
+
+function ephemeralLine(message, context) {
+  const dismiss = () => {
+    context.state.logs.get(message.channel_id)?.remove(message.id);
+    context.state.emitChange("messages", message.channel_id);
+  };
+  return h(
+    "p",
+    { class: "ephemeral-line" },
+    "Only you can see this · ",
+    h("button", { type: "button", class: "link", onclick: dismiss }, "Dismiss"),
+  );
+}
+
+/** Return a row for a message that is being sent or failed. */
+export function buildPending(pending, context) {
+  const { me, state, guildId } = context;
+  const failed = pending.state === "failed";
+  return h(
+    "li",
+    { class: failed ? "message pending failed" : "message pending", "aria-busy": failed ? null : "true" },
+    h("span", { class: "gutter" }, userAvatar(me, state.nameOf(me, guildId))),
+    h(
+      "div",
+      { class: "message-body" },
+      h(
+        "p",
+        { class: "message-head" },
+        h("span", { class: "speaker" }, state.nameOf(me, guildId)),
+        h("span", { class: "when" }, failed ? "Not sent" : "Sending…"),
+      ),
+      pending.content
+        ? h(
+            "div",
+            { class: "content" },
+            markdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } }),
+          )
+        : null,
+      (pending.files ?? []).map(file =>
+        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, bytes(file.size))),
+      ),
+      pending.files?.length && !failed
+        ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" })
+        : null,
+      failed
+        ? h(
+            "p",
+            { class: "error", role: "alert" },
+            h("span", null, pending.error),
+            " ",
+            h("button", { type: "button", class: "link", onclick: () => retry(pending, context) }, "Try again"),
+            " ",
+            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Discard"),
+          )
+        : null,
+    ),
+  );
+}

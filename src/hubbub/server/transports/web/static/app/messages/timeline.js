@@ -1,0 +1,300 @@
+/** The message list of a channel, with infinite scrolling in both directions. */
+
+import { h, icon, reconcile, replace } from "../ui/dom.js";
+import { isNewer } from "../network/ids.js";
+import { announce } from "../ui/live_region.js";
+import { LayoutPart } from "../ui/layout_parts.js";
+import { Permissions, MessageFlags } from "../network/enums.js";
+import { buildRow, buildPending, joinsAbove, rowStamp } from "./row.js";
+import { MessageToolbar } from "./toolbar.js";
+import { markRead } from "../state/read_markers.js";
+import { dayOf } from "../ui/times.js";
+import { summaryOf } from "../content/message_text.js";
+
+const PAGE_SIZE = 50;
+/** Distance to an edge, in pixels, at which the next page is loaded. */
+const LOAD_THRESHOLD_PX = 600;
+const BOTTOM_THRESHOLD_PX = 40;
+
+class Timeline extends LayoutPart {
+  static kinds = ["messages", "members", "guilds", "relationships", "editing"];
+
+  begin() {
+    const { state, channelId } = this.context;
+    this.log = state.open(channelId);
+    this.busy = false;
+    this.follow = true;
+    /** Id before which messages are read; the "New" line stays there while the channel is open. */
+    this.newFrom = state.isUnread(channelId) ? state.lastRead(channelId) : null;
+    this.marked = null;
+    this.toolbar = new MessageToolbar(this.context, this);
+    this.top = h("div", { class: "edge" });
+    this.list = h("ol", { class: "messages", "aria-label": "Messages", onkeydown: event => this.#onKeydown(event) });
+    this.bottom = h("div", { class: "edge" });
+    this.scroller = h("div", { class: "scroller", id: "messages", tabindex: "-1" }, this.top, this.list, this.bottom);
+    this.jump = h(
+      "button",
+      { type: "button", class: "jump", hidden: true, onclick: () => this.scrollToNewest() },
+      icon("down"),
+      h("span", null, "Newest messages"),
+    );
+    this.replaceChildren(this.scroller, this.jump);
+    this.scroller.addEventListener("scroll", () => this.#onScroll(), { passive: true });
+    this.toolbar.attach(this.list);
+    this.resizing = new ResizeObserver(() => this.follow && this.#scrollToBottom());
+    this.resizing.observe(this.list);
+    this.resizing.observe(this.scroller);
+    this.onMessage = ({ detail }) => this.#announceMessage(detail);
+    this.context.gateway.addEventListener("MESSAGE_CREATE", this.onMessage);
+    this.onFocus = () => markRead(this.context, this);
+    window.addEventListener("focus", this.onFocus);
+    if (this.messageId) this.seek(this.messageId);
+    else this.#load("newest");
+  }
+
+  end() {
+    this.resizing.disconnect();
+    this.context.gateway.removeEventListener("MESSAGE_CREATE", this.onMessage);
+    window.removeEventListener("focus", this.onFocus);
+  }
+
+  draw() {
+    const { state, channelId } = this.context;
+    if (!this.log.loaded) {
+      // A new session started: reload, because missed messages are in no event.
+      if (!this.busy && !this.failed) this.#load("newest");
+      if (!this.log.items.length) this.#setEdge(this.top, this.failed ?? "Loading…");
+      return;
+    }
+    this.#setEdge(this.top, this.log.atOldest ? null : "Loading…");
+    const before = this.#anchor();
+    const entries = [];
+    if (this.log.atOldest) entries.push({ key: "beginning", stamp: "", build: () => this.#beginning() });
+    let above = null,
+      day = "",
+      isNew = false;
+    for (const message of this.log.items) {
+      const today = dayOf(message.timestamp);
+      if (today !== day)
+        entries.push({
+          key: `day-${today}`,
+          stamp: "",
+          build: () => h("li", { class: "day", role: "separator" }, h("span", null, today)),
+        });
+      if (!isNew && this.newFrom !== null && isNewer(message.id, this.newFrom)) {
+        isNew = true;
+        if (message.author.id !== state.me.id) {
+          entries.push({
+            key: "new",
+            stamp: "",
+            build: () => h("li", { class: "day new", role: "separator" }, h("span", null, "New")),
+          });
+          above = null;
+        }
+      }
+      const joined = today === day && above !== null && joinsAbove(message, above);
+      const marked = message.id === this.marked;
+      entries.push({
+        key: message.id,
+        stamp: rowStamp(message, this.context, `${joined} ${marked} ${this.toolbar.editing === message.id}`),
+        build: () =>
+          buildRow(message, this.context, {
+            joined,
+            marked,
+            editing: this.toolbar.editing === message.id,
+            timeline: this,
+          }),
+      });
+      day = today;
+      above = message;
+    }
+    if (this.log.atNewest) {
+      for (const each of this.log.pending) {
+        entries.push({
+          key: `nonce-${each.nonce}`,
+          stamp: `${each.state} ${each.error} ${Math.round((each.share ?? 0) * 20)}`,
+          build: () => buildPending(each, this.context),
+        });
+      }
+    }
+    reconcile(this.list, entries);
+    if (!this.list.querySelector("[tabindex='0'].message"))
+      this.list.querySelector(".message:last-of-type")?.setAttribute("tabindex", "0");
+    this.jump.hidden = this.log.atNewest && this.follow;
+    if (this.follow && this.log.atNewest) this.#scrollToBottom();
+    else this.#restore(before);
+    if (this.scrollTarget) this.#reveal();
+    markRead(this.context, this);
+    state.emitChange("drawn", channelId);
+  }
+
+  get isAtBottom() {
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
+    return this.log.atNewest && scrollHeight - scrollTop - clientHeight < BOTTOM_THRESHOLD_PX;
+  }
+
+  /** Show and highlight a message among those around it. */
+  async seek(messageId) {
+    this.marked = messageId;
+    this.scrollTarget = messageId;
+    this.follow = false;
+    if (this.log.loaded && this.log.find(messageId) !== undefined) this.draw();
+    else await this.#load("around", messageId);
+  }
+
+  /** Scroll to the newest message and follow new ones. */
+  async scrollToNewest() {
+    this.marked = null;
+    this.follow = true;
+    if (!this.log.atNewest) await this.#load("newest");
+    this.draw();
+    this.#scrollToBottom();
+  }
+
+  async #load(side, around) {
+    if (this.busy) return;
+    this.busy = true;
+    this.failed = null;
+    const { api, channelId, state } = this.context;
+    const log = this.log;
+    const query = { limit: PAGE_SIZE };
+    if (side === "older") query.before = log.oldest;
+    if (side === "newer") query.after = log.newest;
+    if (side === "around") query.around = around;
+    try {
+      const found = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
+      for (const each of found) {
+        if (!each.webhook_id) state.storeUser(each.author);
+        for (const mentioned of each.mentions) state.storeUser(mentioned);
+      }
+      const full = found.length >= PAGE_SIZE;
+      const last = state.channels.get(channelId)?.last_message_id;
+      if (side === "older" || side === "newer") log.extend(found, side, !full);
+      else if (side === "around") {
+        const older = found.filter(each => isNewer(around, each.id)).length;
+        log.reset(found, { atNewest: !isNewer(last, found.at(-1)?.id), atOldest: older < Math.floor(PAGE_SIZE / 2) });
+        if (!found.some(each => each.id === around)) announce("This message was deleted, or you cannot read it.", true);
+      } else log.reset(found, { atNewest: true, atOldest: !full });
+    } catch (error) {
+      this.failed =
+        error.status === 403 || error.status === 404
+          ? "You do not have permission to read messages in this channel."
+          : (error.sentence ?? "Messages could not be loaded.");
+      if (!log.loaded && error.status === 403) log.reset([], { atNewest: true, atOldest: true });
+    } finally {
+      this.busy = false;
+    }
+    if (!this.isConnected) return;
+    if (this.failed !== null) this.#setEdge(this.top, this.failed, () => this.#load(side, around));
+    this.draw();
+    this.#loadMore();
+  }
+
+  #setEdge(node, text, again) {
+    if (text === null) replace(node);
+    else
+      replace(
+        node,
+        h("p", { class: "soft small" }, text),
+        again ? h("button", { type: "button", class: "button quiet small", onclick: again }, "Try again") : null,
+      );
+  }
+
+  #beginning() {
+    const { state, channelId } = this.context;
+    const channel = state.channels.get(channelId);
+    const readable = state.can(channelId, Permissions.READ_MESSAGE_HISTORY);
+    const text = readable
+      ? "This is the beginning of the conversation."
+      : "You do not have permission to read older messages.";
+    return h(
+      "li",
+      { class: "beginning" },
+      h("p", { class: "soft" }, text),
+      channel?.topic ? h("p", { class: "soft words", dir: "auto" }, channel.topic) : null,
+    );
+  }
+
+  #onScroll() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    this.follow = this.isAtBottom;
+    this.jump.hidden = this.log.atNewest && (this.follow || scrollHeight - scrollTop - clientHeight < clientHeight);
+    this.#loadMore();
+    if (this.follow) markRead(this.context, this);
+  }
+
+  /** Load the next page if an edge is near. */
+  #loadMore() {
+    const { scrollTop, scrollHeight, clientHeight } = this.scroller;
+    if (!this.log.loaded || this.failed || this.busy) return;
+    if (scrollTop < LOAD_THRESHOLD_PX && !this.log.atOldest) this.#load("older");
+    else if (scrollHeight - scrollTop - clientHeight < LOAD_THRESHOLD_PX && !this.log.atNewest) this.#load("newer");
+  }
+
+  /** Return the first visible row and its offset, to restore the scroll position. */
+  #anchor() {
+    const top = this.scroller.getBoundingClientRect().top;
+    // Day separators are not used: they move when older messages of the same day are added.
+    for (const row of this.list.querySelectorAll(".message")) {
+      const box = row.getBoundingClientRect();
+      if (box.bottom > top) return { key: /** @type {any} */ (row).dataset.key, offset: box.top - top };
+    }
+    return null;
+  }
+
+  #restore(before) {
+    if (before === null) return;
+    const row = this.list.querySelector(`[data-key="${CSS.escape(before.key)}"]`);
+    if (row === null) return;
+    const offset = row.getBoundingClientRect().top - this.scroller.getBoundingClientRect().top;
+    if (Math.abs(offset - before.offset) > 1) this.scroller.scrollTop += offset - before.offset;
+  }
+
+  #reveal() {
+    const row = this.list.querySelector(`[data-key="${CSS.escape(this.scrollTarget)}"]`);
+    this.scrollTarget = null;
+    if (row === null) return;
+    row.scrollIntoView({ block: "center" });
+    focusRow(this.list, row);
+  }
+
+  #scrollToBottom() {
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+  }
+
+  /** Announce a new message to screen readers. */
+  #announceMessage(message) {
+    const { state, channelId, me } = this.context;
+    if (message.channel_id !== channelId || message.author.id === me.id) return;
+    const before = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
+    announce(`${before}${state.nameOf(message.author, this.context.guildId)}: ${summaryOf(message, this.context)}`);
+  }
+
+  #onKeydown(event) {
+    const row = event.target.closest?.(".message");
+    if (row === null || event.target !== row) {
+      if (event.key === "Escape" && row) focusRow(this.list, row);
+      return;
+    }
+    const rows = [...this.list.querySelectorAll(".message")],
+      at = rows.indexOf(row);
+    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: rows.length - 1 }[event.key];
+    if (to !== undefined && rows[to]) {
+      event.preventDefault();
+      focusRow(this.list, rows[to]);
+      rows[to].scrollIntoView({ block: "nearest" });
+    } else if (event.key === "ArrowDown" || event.key === "Escape") {
+      event.preventDefault();
+      this.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
+    } else this.toolbar.press(event, row);
+  }
+}
+
+/** Focus a row. Only one row is in the tab order; the arrow keys move between rows. */
+export function focusRow(list, row) {
+  for (const each of list.querySelectorAll(".message[tabindex='0']")) each.setAttribute("tabindex", "-1");
+  row.setAttribute("tabindex", "0");
+  row.focus({ preventScroll: true });
+}
+
+customElements.define("hubbub-timeline", Timeline);

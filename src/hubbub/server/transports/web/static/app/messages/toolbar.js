@@ -1,0 +1,201 @@
+/** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
+
+import { MessageFlags, Permissions } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { react } from "./message_parts.js";
+import { notice } from "../ui/notices.js";
+import { attempt, confirmAction, iconButton } from "../ui/layout_parts.js";
+import { openMenu } from "../ui/popups.js";
+import { openProfile } from "../users/profile.js";
+import { pathOf } from "../ui/router.js";
+import { isUserMessage, summaryOf } from "../content/message_text.js";
+import { openNewThread } from "../channels/threads.js";
+
+export class MessageToolbar {
+  /** The id of the message being edited. @type {string | null} */
+  editing = null;
+  #context;
+  #timeline;
+  #bar;
+  #message = null;
+
+  constructor(context, timeline) {
+    this.#context = context;
+    this.#timeline = timeline;
+    this.#bar = h("div", { class: "message-bar", role: "toolbar", "aria-label": "Message" });
+  }
+
+  /** Show the toolbar on the hovered or focused row of a list. */
+  attach(list) {
+    const show = event => this.#show(event.target.closest?.(".message[data-message-id]"));
+    list.addEventListener("pointerover", show);
+    list.addEventListener("focusin", show);
+    list.addEventListener("pointerleave", () => this.#bar.contains(document.activeElement) || this.#bar.remove());
+    list.addEventListener("click", event => {
+      const userId = event.target.closest?.("[data-user-id]")?.dataset.userId;
+      if (userId) openProfile(this.#context, userId);
+    });
+    list.addEventListener("contextmenu", event => {
+      const row = event.target.closest?.(".message[data-message-id]");
+      if (!row || event.target.closest("a, img, textarea, video") || String(getSelection())) return;
+      event.preventDefault();
+      this.#show(row);
+      this.#menu({ x: event.clientX, y: event.clientY });
+    });
+  }
+
+  /** Handle a key pressed on a row. */
+  press(event, row) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const message = this.#find(row);
+    if (message === undefined) return;
+    this.#message = message;
+    const action = {
+      r: () => this.#reply(),
+      e: () => this.#edit(),
+      "+": () => this.#react(row),
+      Delete: () => this.#delete(),
+      m: () => this.#menu(row),
+      ContextMenu: () => this.#menu(row),
+    }[event.key];
+    if (action === undefined || (event.key === "e" && !this.#isMine)) return;
+    event.preventDefault();
+    action();
+  }
+
+  stopEditing(messageId) {
+    if (this.editing !== messageId) return;
+    this.editing = null;
+    this.#timeline.draw();
+    this.#timeline.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
+  }
+
+  /** Start editing a message. */
+  startEditing(message) {
+    this.editing = message.id;
+    this.#timeline.follow = false;
+    this.#timeline.draw();
+  }
+
+  #find(row) {
+    return this.#timeline.log.find(row?.dataset.messageId);
+  }
+
+  get #isMine() {
+    return this.#message.author.id === this.#context.me.id && !this.#message.webhook_id;
+  }
+
+  #can(bits) {
+    return this.#context.state.can(this.#message.channel_id, bits);
+  }
+
+  #show(row) {
+    const message = this.#find(row);
+    if (message === undefined || this.#bar.parentElement === row) return;
+    this.#message = message;
+    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    this.#bar.replaceChildren(
+      ...[
+        real &&
+          this.#can(Permissions.ADD_REACTIONS) &&
+          iconButton("smile", "React", event => this.#react(event.currentTarget)),
+        real &&
+          isUserMessage(message) &&
+          this.#can(Permissions.SEND_MESSAGES) &&
+          iconButton("reply", "Reply", () => this.#reply()),
+        real && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
+        iconButton("more", "More", event => this.#menu(event.currentTarget), { "aria-haspopup": "menu" }),
+      ].filter(Boolean),
+    );
+    row.append(this.#bar);
+  }
+
+  #react(anchor) {
+    const message = this.#message;
+    openEmojiPicker(anchor, this.#context, emoji => react(message, emoji, this.#context));
+  }
+
+  #reply() {
+    this.#timeline.dispatchEvent(new CustomEvent("reply", { bubbles: true, detail: this.#message }));
+  }
+
+  #edit() {
+    this.startEditing(this.#message);
+  }
+
+  async #delete() {
+    const message = this.#message,
+      { api, state } = this.#context;
+    if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
+    const quote = h("blockquote", null, summaryOf(message, this.#context));
+    if (!(await confirmAction("Delete this message?", quote, "Delete"))) return;
+    const done = await attempt(() => api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`));
+    if (done) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
+  }
+
+  async #menu(anchor) {
+    const message = this.#message,
+      context = this.#context,
+      { api, state, web } = context;
+    const channel = state.channels.get(message.channel_id);
+    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    const path = `/channels/${message.channel_id}/messages`;
+    const pin = () => attempt(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
+    const copy = (text, confirmation) =>
+      attempt(async () => {
+        await navigator.clipboard.writeText(text);
+        notice(confirmation, "done");
+      });
+    const commands = real && isUserMessage(message) ? await this.#commands(message) : [];
+    openMenu(anchor, "Message", [
+      real &&
+        isUserMessage(message) &&
+        this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
+      real && this.#isMine && isUserMessage(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
+      real &&
+        isUserMessage(message) &&
+        this.#can(Permissions.PIN_MESSAGES) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
+      real &&
+        channel?.guild_id &&
+        !message.thread &&
+        channel.type <= 5 &&
+        this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
+          label: "Create thread",
+          icon: "thread",
+          press: () => openNewThread(context, message),
+        },
+      message.content && { label: "Copy text", icon: "file", press: () => copy(message.content, "Text copied.") },
+      real && {
+        label: "Copy link",
+        icon: "link",
+        press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied."),
+      },
+      ...commands,
+      real &&
+        (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
+          label: "Delete",
+          icon: "bin",
+          danger: true,
+          press: () => this.#delete(),
+        },
+    ]);
+  }
+
+  /** Return the message commands of apps as menu items. */
+  async #commands(message) {
+    const context = this.#context;
+    const module = await loadModule(() => import("../commands/command_list.js"));
+    try {
+      const entries = (await module?.messageCommands?.(context, message)) ?? [];
+      return entries.map(entry => ({
+        label: entry.name ?? entry.label,
+        icon: "play",
+        press: () => (entry.press ? entry.press() : module.runCommand(entry, context, message)),
+      }));
+    } catch {
+      return [];
+    }
+  }
+}

@@ -1,0 +1,260 @@
+/** Handlers of gateway events: `(state, payload)` (spec/gateway.md#10). Unknown events are ignored. */
+
+import { isPrivate, isThread } from "../network/enums.js";
+import { isNewer } from "../network/ids.js";
+import { MESSAGE_HANDLERS } from "./message_events.js";
+
+/** @type {Record<string, (state: any, data: any) => void>} */
+export const HANDLERS = {
+  READY(state, data) {
+    state.clear();
+    state.me = data.user;
+    state.storeUser(data.user);
+    for (const channel of data.private_channels ?? []) storePrivateChannel(state, channel);
+    for (const each of data.relationships ?? []) storeRelationship(state, each);
+    for (const each of data.presences ?? []) state.presences.set(each.user.id, each);
+    for (const each of data.guilds ?? []) state.guilds.set(each.id, { ...each, roles: [], emojis: [], stickers: [] });
+    for (const each of data.read_state?.entries ?? []) {
+      // `acknowledged` is the server's value; `last_message_id` may be ahead of it.
+      state.readStates.set(each.id, {
+        last_message_id: each.last_message_id,
+        mention_count: 0,
+        acknowledged: each.last_message_id,
+      });
+    }
+    // Messages missed while disconnected are in no event, so reload the logs.
+    for (const log of state.logs.values()) log.loaded = false;
+    state.ready = true;
+    state.emitChange("ready");
+  },
+
+  USER_UPDATE(state, data) {
+    state.me = { ...state.me, ...data };
+    state.storeUser(data);
+    state.emitChange("me", data.id);
+  },
+
+  // Guilds
+
+  GUILD_CREATE(state, data) {
+    const { channels, threads, members, presences, voice_states: voiceStates, ...guild } = data;
+    state.guilds.set(guild.id, { ...guild, unavailable: false });
+    removeChannels(state, guild.id);
+    for (const each of [...channels, ...threads]) state.channels.set(each.id, { ...each, guild_id: guild.id });
+    state.members.set(guild.id, new Map());
+    for (const each of members) storeMember(state, guild.id, each);
+    for (const each of presences) state.presences.set(each.user.id, each);
+    state.voiceStates.set(guild.id, new Map(voiceStates.map(each => [each.user_id, { ...each, guild_id: guild.id }])));
+    state.emitChange("guilds", guild.id, guild.id);
+  },
+
+  GUILD_UPDATE(state, data) {
+    state.guilds.set(data.id, { ...state.guilds.get(data.id), ...data });
+    state.emitChange("guilds", data.id, data.id);
+  },
+
+  GUILD_DELETE(state, data) {
+    if (data.unavailable) state.guilds.set(data.id, { ...state.guilds.get(data.id), unavailable: true });
+    else {
+      state.guilds.delete(data.id);
+      state.members.delete(data.id);
+      state.voiceStates.delete(data.id);
+      removeChannels(state, data.id);
+    }
+    state.emitChange("guilds", data.id, data.id);
+  },
+
+  GUILD_EMOJIS_UPDATE: (state, data) => changeGuild(state, data.guild_id, { emojis: data.emojis }),
+  GUILD_STICKERS_UPDATE: (state, data) => changeGuild(state, data.guild_id, { stickers: data.stickers }),
+  GUILD_ROLE_CREATE: changeRole,
+  GUILD_ROLE_UPDATE: changeRole,
+  GUILD_ROLE_DELETE(state, data) {
+    const roles = (state.guilds.get(data.guild_id)?.roles ?? []).filter(each => each.id !== data.role_id);
+    changeGuild(state, data.guild_id, { roles });
+  },
+
+  // Channels and threads
+
+  CHANNEL_CREATE: changeChannel,
+  CHANNEL_UPDATE: changeChannel,
+  CHANNEL_DELETE(state, data) {
+    for (const thread of state.threadsOf(data.id)) state.channels.delete(thread.id);
+    state.channels.delete(data.id);
+    state.emitChange("channels", data.id, data.guild_id);
+  },
+  CHANNEL_RECIPIENT_ADD(state, { channel_id: id, user }) {
+    state.storeUser(user);
+    const channel = state.channels.get(id);
+    if (channel === undefined) return;
+    const others = (channel.recipients ?? []).filter(each => each.id !== user.id);
+    state.channels.set(id, { ...channel, recipients: [...others, user] });
+    state.emitChange("channels", id);
+  },
+  CHANNEL_RECIPIENT_REMOVE(state, { channel_id: id, user }) {
+    const channel = state.channels.get(id);
+    if (channel === undefined) return;
+    state.channels.set(id, { ...channel, recipients: (channel.recipients ?? []).filter(each => each.id !== user.id) });
+    state.emitChange("channels", id);
+  },
+  CHANNEL_PINS_UPDATE(state, data) {
+    const channel = state.channels.get(data.channel_id);
+    if (channel === undefined) return;
+    state.channels.set(channel.id, { ...channel, last_pin_timestamp: data.last_pin_timestamp });
+    state.emitChange("channels", channel.id, channel.guild_id);
+  },
+  VOICE_CHANNEL_STATUS_UPDATE(state, data) {
+    const channel = state.channels.get(data.id);
+    if (channel === undefined) return;
+    state.channels.set(channel.id, { ...channel, status: data.status });
+    state.emitChange("channels", channel.id, channel.guild_id);
+  },
+  THREAD_CREATE: changeChannel,
+  THREAD_UPDATE: changeChannel,
+  THREAD_DELETE(state, data) {
+    state.channels.delete(data.id);
+    state.emitChange("channels", data.id, data.guild_id);
+  },
+  THREAD_LIST_SYNC(state, data) {
+    const parents = data.channel_ids ? new Set(data.channel_ids) : null;
+    for (const each of state.channelsOf(data.guild_id)) {
+      if (isThread(each) && (parents === null || parents.has(each.parent_id))) state.channels.delete(each.id);
+    }
+    for (const each of data.threads) state.channels.set(each.id, { ...each, guild_id: data.guild_id });
+    for (const member of data.members ?? []) changeThreadMember(state, member.id, member);
+    state.emitChange("channels", null, data.guild_id);
+  },
+  THREAD_MEMBER_UPDATE(state, data) {
+    changeThreadMember(state, data.id, data);
+    state.emitChange("channels", data.id, data.guild_id);
+  },
+  THREAD_MEMBERS_UPDATE(state, data) {
+    const thread = state.channels.get(data.id);
+    if (thread === undefined) return;
+    const changes = { member_count: data.member_count };
+    if (data.removed_member_ids?.includes(state.me.id)) changes.member = undefined;
+    const mine = data.added_members?.find(each => each.user_id === state.me.id);
+    if (mine !== undefined) changes.member = mine;
+    state.channels.set(data.id, { ...thread, ...changes });
+    state.emitChange("channels", data.id, data.guild_id);
+  },
+
+  // Members, presences and relationships
+
+  GUILD_MEMBER_ADD(state, data) {
+    storeMember(state, data.guild_id, data);
+    countMembers(state, data.guild_id, 1);
+    state.emitChange("members", data.user.id, data.guild_id);
+  },
+  GUILD_MEMBER_UPDATE(state, data) {
+    storeMember(state, data.guild_id, { ...state.member(data.guild_id, data.user.id), ...data });
+    state.emitChange("members", data.user.id, data.guild_id);
+  },
+  GUILD_MEMBER_REMOVE(state, data) {
+    state.members.get(data.guild_id)?.delete(data.user.id);
+    countMembers(state, data.guild_id, -1);
+    state.emitChange("members", data.user.id, data.guild_id);
+  },
+  GUILD_MEMBERS_CHUNK(state, data) {
+    for (const each of data.members) storeMember(state, data.guild_id, each);
+    for (const each of data.presences ?? []) state.presences.set(each.user.id, each);
+    state.emitChange("members", null, data.guild_id);
+  },
+  PRESENCE_UPDATE(state, data) {
+    if (data.user.username) state.storeUser(data.user);
+    if (data.status === "offline") state.presences.delete(data.user.id);
+    else state.presences.set(data.user.id, data);
+    state.emitChange("presences", data.user.id, data.guild_id);
+  },
+  RELATIONSHIP_ADD(state, data) {
+    storeRelationship(state, data);
+    state.emitChange("relationships", data.id);
+  },
+  RELATIONSHIP_UPDATE(state, data) {
+    storeRelationship(state, { ...state.relationships.get(data.id), ...data });
+    state.emitChange("relationships", data.id);
+  },
+  RELATIONSHIP_REMOVE(state, data) {
+    state.relationships.delete(data.id);
+    state.emitChange("relationships", data.id);
+  },
+
+  VOICE_STATE_UPDATE(state, data) {
+    const guildKey = data.guild_id ?? "@me";
+    if (!state.voiceStates.has(guildKey)) state.voiceStates.set(guildKey, new Map());
+    if (data.member && data.guild_id) storeMember(state, data.guild_id, data.member);
+    const before = state.voiceStates.get(guildKey).get(data.user_id);
+    if (data.channel_id === null) state.voiceStates.get(guildKey).delete(data.user_id);
+    else state.voiceStates.get(guildKey).set(data.user_id, data);
+    state.emitChange("voiceStates", data.channel_id ?? before?.channel_id, data.guild_id);
+  },
+
+  MESSAGE_ACK(state, data) {
+    const known = state.readStates.get(data.channel_id);
+    // Ignore an older acknowledgment from another window, unless `manual` marks messages as unread.
+    const behind = !data.manual && known && isNewer(known.last_message_id, data.message_id);
+    if (behind) state.readStates.set(data.channel_id, { ...known, acknowledged: data.message_id });
+    else
+      state.readStates.set(data.channel_id, {
+        last_message_id: data.message_id,
+        mention_count: 0,
+        acknowledged: data.message_id,
+      });
+    state.emitChange("readStates", data.channel_id);
+  },
+
+  ...MESSAGE_HANDLERS,
+};
+
+function storePrivateChannel(state, channel) {
+  for (const each of channel.recipients ?? []) state.storeUser(each);
+  state.channels.set(channel.id, channel);
+}
+
+function storeRelationship(state, relationship) {
+  if (relationship.user) state.storeUser(relationship.user);
+  state.relationships.set(relationship.id, relationship);
+}
+
+function storeMember(state, guildId, member) {
+  if (!state.members.has(guildId)) state.members.set(guildId, new Map());
+  state.storeUser(member.user);
+  state.members.get(guildId).set(member.user.id, member);
+}
+
+function countMembers(state, guildId, by) {
+  const guild = state.guilds.get(guildId);
+  if (guild !== undefined) state.guilds.set(guildId, { ...guild, member_count: (guild.member_count ?? 0) + by });
+}
+
+function changeGuild(state, guildId, changes) {
+  const guild = state.guilds.get(guildId);
+  if (guild === undefined) return;
+  state.guilds.set(guildId, { ...guild, ...changes });
+  state.emitChange("guilds", guildId, guildId);
+}
+
+function changeRole(state, { guild_id: guildId, role }) {
+  const others = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.id !== role.id);
+  changeGuild(state, guildId, { roles: [...others, role] });
+}
+
+function changeChannel(state, data) {
+  const known = state.channels.get(data.id);
+  if (isPrivate(data)) storePrivateChannel(state, { ...known, ...data });
+  // Channel events do not update the last message id (spec/gateway.md#10).
+  else state.channels.set(data.id, { ...known, ...data, last_message_id: latest(known, data) });
+  state.emitChange("channels", data.id, data.guild_id);
+}
+
+function latest(known, data) {
+  return isNewer(known?.last_message_id, data.last_message_id) ? known.last_message_id : (data.last_message_id ?? null);
+}
+
+function changeThreadMember(state, threadId, member) {
+  const thread = state.channels.get(threadId);
+  if (thread !== undefined) state.channels.set(threadId, { ...thread, member });
+}
+
+function removeChannels(state, guildId) {
+  for (const each of state.channelsOf(guildId)) state.channels.delete(each.id);
+}

@@ -1,0 +1,131 @@
+/** Handlers of message events: message logs and unread counts. */
+
+import { isPrivate, MessageFlags } from "../network/enums.js";
+import { isNewer } from "../network/ids.js";
+
+/** How long a user counts as typing after a TYPING_START. */
+const TYPING_MS = 10_000;
+
+/** @type {Record<string, (state: any, data: any) => void>} */
+export const MESSAGE_HANDLERS = {
+  MESSAGE_CREATE(state, data) {
+    storeUsers(state, data);
+    const ephemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
+    const channel = state.channels.get(data.channel_id);
+    // CHANNEL_CREATE of a new conversation already contains this message id.
+    if (channel !== undefined && !ephemeral && !isNewer(channel.last_message_id, data.id)) {
+      state.channels.set(channel.id, { ...channel, last_message_id: data.id });
+      updateReadState(state, channel, data);
+    }
+    if (state.typing.get(data.channel_id)?.delete(data.author.id)) state.emitChange("typing", data.channel_id);
+    state.logs.get(data.channel_id)?.add(data);
+    state.emitChange("messages", data.channel_id, data.guild_id);
+  },
+
+  MESSAGE_UPDATE(state, data) {
+    storeUsers(state, data);
+    const log = state.logs.get(data.channel_id);
+    if (log?.find(data.id) === undefined) return;
+    log.put(data);
+    state.emitChange("messages", data.channel_id, data.guild_id);
+  },
+
+  MESSAGE_DELETE: (state, data) => removeMessages(state, [data.id], data),
+  MESSAGE_DELETE_BULK: (state, data) => removeMessages(state, data.ids, data),
+
+  MESSAGE_REACTION_ADD(state, data) {
+    changeMessage(state, data, message => {
+      const reactions = message.reactions ?? [];
+      const mine = data.user_id === state.me.id;
+      if (!reactions.some(each => isSameEmoji(each.emoji, data.emoji))) {
+        return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: mine }] };
+      }
+      const counted = each => ({ ...each, count: each.count + 1, me: each.me || mine });
+      return { reactions: reactions.map(each => (isSameEmoji(each.emoji, data.emoji) ? counted(each) : each)) };
+    });
+  },
+
+  MESSAGE_REACTION_REMOVE(state, data) {
+    changeMessage(state, data, message => {
+      const counted = each => ({ ...each, count: each.count - 1, me: each.me && data.user_id !== state.me.id });
+      const reactions = (message.reactions ?? []).map(each =>
+        isSameEmoji(each.emoji, data.emoji) ? counted(each) : each,
+      );
+      return { reactions: reactions.filter(each => each.count > 0) };
+    });
+  },
+
+  MESSAGE_REACTION_REMOVE_ALL: (state, data) => changeMessage(state, data, () => ({ reactions: [] })),
+
+  MESSAGE_REACTION_REMOVE_EMOJI(state, data) {
+    const others = message => (message.reactions ?? []).filter(each => !isSameEmoji(each.emoji, data.emoji));
+    changeMessage(state, data, message => ({ reactions: others(message) }));
+  },
+
+  MESSAGE_POLL_VOTE_ADD: (state, data) => changeVotes(state, data, 1),
+  MESSAGE_POLL_VOTE_REMOVE: (state, data) => changeVotes(state, data, -1),
+
+  TYPING_START(state, data) {
+    if (data.member?.user) state.storeUser(data.member.user);
+    if (!state.typing.has(data.channel_id)) state.typing.set(data.channel_id, new Map());
+    state.typing.get(data.channel_id).set(data.user_id, Date.now() + TYPING_MS);
+    state.emitChange("typing", data.channel_id, data.guild_id);
+  },
+};
+
+function storeUsers(state, message) {
+  // The author of a webhook message is not a user.
+  if (message.author && !message.webhook_id) state.storeUser(message.author);
+  for (const each of message.mentions ?? []) state.storeUser(each);
+}
+
+/** Update the unread count. The user's own messages are read; private channels count every message. */
+function updateReadState(state, channel, message) {
+  const known = state.readStates.get(channel.id) ?? { last_message_id: state.lastRead(channel.id), mention_count: 0 };
+  if (message.author.id === state.me.id && !message.webhook_id) {
+    state.readStates.set(channel.id, { ...known, last_message_id: message.id, mention_count: 0 });
+  } else if (isPrivate(channel) || state.mentionsMe(message)) {
+    state.readStates.set(channel.id, { ...known, mention_count: (known.mention_count ?? 0) + 1 });
+  }
+  state.emitChange("readStates", channel.id, channel.guild_id);
+}
+
+/** Remove messages, and mark replies to them as replies to a deleted message. */
+function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }) {
+  const log = state.logs.get(channelId);
+  if (log === undefined) return;
+  const deleted = new Set(ids);
+  for (const id of ids) log.remove(id);
+  for (const each of log.items.filter(item => deleted.has(item.referenced_message?.id)))
+    log.put({ ...each, referenced_message: null });
+  state.emitChange("messages", channelId, guildId);
+}
+
+/** Return whether two emoji are equal: by id if custom, else by name. */
+export function isSameEmoji(a, b) {
+  return a.id || b.id ? a.id === b.id : a.name === b.name;
+}
+
+function changeMessage(state, data, change) {
+  const log = state.logs.get(data.channel_id);
+  const message = log?.find(data.message_id);
+  if (message === undefined) return;
+  log.put({ ...message, ...change(message) });
+  state.emitChange("messages", data.channel_id, data.guild_id);
+}
+
+function changeVotes(state, data, by) {
+  changeMessage(state, data, message => {
+    if (!message.poll) return {};
+    const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
+    const mine = data.user_id === state.me.id;
+    const counts = results.answer_counts.filter(each => each.id !== data.answer_id);
+    const before = results.answer_counts.find(each => each.id === data.answer_id) ?? {
+      id: data.answer_id,
+      count: 0,
+      me_voted: false,
+    };
+    const after = { ...before, count: Math.max(0, before.count + by), me_voted: mine ? by > 0 : before.me_voted };
+    return { poll: { ...message.poll, results: { ...results, answer_counts: [...counts, after] } } };
+  });
+}

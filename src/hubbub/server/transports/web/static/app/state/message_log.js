@@ -1,0 +1,92 @@
+/** The loaded messages of a channel, and those being sent. */
+
+import { compareIds } from "../network/ids.js";
+
+/** Maximum number of loaded messages per channel; others are loaded again when scrolled to. */
+export const MESSAGES_MAX = 250;
+
+/** A window of a channel's history, oldest first. */
+export class MessageLog {
+  constructor(channelId) {
+    this.channelId = channelId;
+    /** @type {any[]} */
+    this.items = [];
+    /** Messages being sent: `{nonce, content, state: "sending" | "failed", error, ...}`. @type {any[]} */
+    this.pending = [];
+    /** Whether the window includes the newest message; only then new messages are added. */
+    this.atNewest = false;
+    this.atOldest = false;
+    this.loaded = false;
+  }
+
+  find(id) {
+    return this.items.find(each => each.id === id);
+  }
+
+  get oldest() {
+    return this.items.find(each => !each.local)?.id;
+  }
+
+  get newest() {
+    return this.items.findLast(each => !each.local)?.id;
+  }
+
+  /** Replace all messages. */
+  reset(messages, { atNewest, atOldest }) {
+    // Ephemeral messages are not in the history, so keep them.
+    const ephemeral = atNewest ? this.items.filter(each => each.flags & 64) : [];
+    this.items = [];
+    for (const each of [...messages, ...ephemeral]) this.put(each);
+    this.atNewest = atNewest;
+    this.atOldest = atOldest;
+    this.loaded = true;
+  }
+
+  /** Add older or newer messages, and drop the excess at the other end. */
+  extend(messages, side, end) {
+    for (const each of messages) this.put(each);
+    if (side === "older") {
+      this.atOldest = end;
+      if (this.items.length > MESSAGES_MAX) {
+        this.items.length = MESSAGES_MAX;
+        this.atNewest = false;
+      }
+    } else {
+      this.atNewest = end;
+      this.#trim();
+    }
+  }
+
+  /** Add a new message. Return false if it is outside the window. */
+  add(message) {
+    this.pending = this.pending.filter(
+      each => each.nonce !== message.nonce || each.state === "failed" || !message.nonce,
+    );
+    if (!this.loaded || !this.atNewest) return false;
+    this.put(message);
+    this.#trim();
+    return true;
+  }
+
+  /** Insert a message, or update it if it exists. */
+  put(message) {
+    const items = this.items;
+    let at = items.length;
+    while (at > 0 && compareIds(items[at - 1].id, message.id) >= 0) at -= 1;
+    if (items[at]?.id === message.id) items[at] = { ...items[at], ...message };
+    else items.splice(at, 0, message);
+  }
+
+  remove(id) {
+    const at = this.items.findIndex(each => each.id === id);
+    if (at >= 0) this.items.splice(at, 1);
+    return at >= 0;
+  }
+
+  #trim() {
+    if (this.items.length > MESSAGES_MAX) {
+      this.items.splice(0, this.items.length - MESSAGES_MAX);
+      this.atOldest = false;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+/** Sending messages: a pending row is shown at once and becomes the message, or an error with a retry button. */
+
+import { newNonce } from "../network/ids.js";
+
+const ERROR_TEXTS = new Map([
+  [50006, "Enter a message first."],
+  [50001, "You do not have permission to send messages in this channel."],
+  [50013, "You do not have permission to send messages in this channel."],
+  [50007, "This user does not accept messages from you."],
+  [50008, "You cannot send messages in this type of channel."],
+  [50083, "This thread is archived."],
+  [160005, "This thread is locked."],
+  [200000, "Your message was blocked by this guild's moderation rules."],
+  [20016, "Slow mode is on. Wait a moment and try again."],
+  [40005, "The message or its files are too large."],
+  [10003, "This conversation was deleted."],
+]);
+
+/** Return the error of a message request as text for the user. */
+export function errorText(error) {
+  if (error.status === 0) return "Cannot reach the server. Check your connection.";
+  return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something went wrong on the server. Try again in a moment.";
+}
+
+/**
+ * Send a message. The nonce is enforced, so a retry never creates a duplicate.
+ *
+ * @param {import("./context.js").Context} context
+ * @param {{content: string, files?: File[], reply?: any, mention?: boolean, stickerIds?: string[]}} draft
+ */
+export function sendMessage(context, { content, files = [], reply, mention = true, stickerIds }) {
+  const pending = {
+    nonce: newNonce(),
+    content,
+    files,
+    reply,
+    mention,
+    stickerIds,
+    state: "sending",
+    error: null,
+    share: 0,
+  };
+  logOf(context).pending.push(pending);
+  return retry(pending, context);
+}
+
+/** Send a pending message, for the first time or again. */
+export async function retry(pending, context) {
+  const { api, channelId } = context;
+  Object.assign(pending, { state: "sending", error: null, share: 0 });
+  changed(context);
+  const json = { content: pending.content, nonce: pending.nonce, enforce_nonce: true };
+  if (pending.reply) {
+    json.message_reference = { message_id: pending.reply.id, fail_if_not_exists: false };
+    json.allowed_mentions = { parse: ["users", "roles", "everyone"], replied_user: pending.mention };
+  }
+  if (pending.stickerIds?.length) json.sticker_ids = pending.stickerIds;
+  const files = pending.files.length ? pending.files : undefined;
+  if (files) json.attachments = files.map((file, id) => ({ id, filename: file.name }));
+  const progress =
+    files &&
+    (share => {
+      pending.share = share;
+      changed(context);
+    });
+  try {
+    const message = await api.request("POST", `/channels/${channelId}/messages`, { json, files, progress });
+    settle(pending, context);
+    logOf(context).add(message);
+  } catch (error) {
+    if (error.name !== "ApiError") throw error;
+    // The event may have arrived even though the response was lost.
+    if (logOf(context).pending.includes(pending)) Object.assign(pending, { state: "failed", error: errorText(error) });
+  }
+  changed(context);
+}
+
+/** Discard a pending message. */
+export function discard(pending, context) {
+  settle(pending, context);
+  changed(context);
+}
+
+function settle(pending, context) {
+  const log = logOf(context);
+  log.pending = log.pending.filter(each => each !== pending);
+}
+
+function logOf({ state, channelId }) {
+  return state.logs.get(channelId) ?? state.open(channelId);
+}
+
+function changed({ state, channelId, guildId }) {
+  state.emitChange("messages", channelId, guildId);
+}

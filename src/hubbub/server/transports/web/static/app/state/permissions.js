@@ -1,0 +1,82 @@
+/** Permission computation (spec/http.md#2), for showing and hiding controls. The server enforces permissions. */
+
+import { isPrivate, isThread, isVoice, Permissions } from "../network/enums.js";
+
+const ALL = (1n << 53n) - 1n;
+const TIMED_OUT = Permissions.VIEW_CHANNEL | Permissions.READ_MESSAGE_HISTORY;
+/** Permissions in a private channel. */
+const PRIVATE_CHANNEL =
+  Permissions.VIEW_CHANNEL |
+  Permissions.SEND_MESSAGES |
+  Permissions.EMBED_LINKS |
+  Permissions.ATTACH_FILES |
+  Permissions.READ_MESSAGE_HISTORY |
+  Permissions.ADD_REACTIONS |
+  Permissions.PIN_MESSAGES |
+  Permissions.CONNECT |
+  Permissions.SPEAK |
+  Permissions.USE_APPLICATION_COMMANDS |
+  Permissions.SEND_POLLS |
+  Permissions.USE_EMBEDDED_ACTIVITIES;
+
+/** Return a member's permissions in the guild, without channel overwrites. */
+export function guildPermissions(guild, member) {
+  if (guild.owner_id === member.user.id) return ALL;
+  const held = new Set([guild.id, ...member.roles]);
+  let bits = 0n;
+  for (const role of guild.roles) if (held.has(role.id)) bits |= BigInt(role.permissions);
+  return bits & Permissions.ADMINISTRATOR ? ALL : bits;
+}
+
+/**
+ * Return a member's permissions in a channel.
+ *
+ * @param {any} guild
+ * @param {any} member
+ * @param {any} channel
+ * @param {any} [parent] the parent channel of a thread, whose overwrites apply
+ */
+export function channelPermissions(guild, member, channel, parent) {
+  if (isPrivate(channel)) return PRIVATE_CHANNEL;
+  const base = guildPermissions(guild, member);
+  if (base === ALL) return ALL;
+  const ruling = isThread(channel) ? parent : channel;
+  if (!ruling) return 0n;
+  let bits = overwritten(base, ruling.permission_overwrites ?? [], guild.id, member);
+  if (isThread(channel)) {
+    bits =
+      bits & Permissions.SEND_MESSAGES_IN_THREADS
+        ? bits | Permissions.SEND_MESSAGES
+        : bits & ~Permissions.SEND_MESSAGES;
+  }
+  if (member.communication_disabled_until && Date.parse(member.communication_disabled_until) > Date.now())
+    bits &= TIMED_OUT;
+  if (!(bits & Permissions.VIEW_CHANNEL) || (isVoice(ruling) && !(bits & Permissions.CONNECT))) {
+    return bits & Permissions.VIEW_CHANNEL;
+  }
+  if (!(bits & Permissions.SEND_MESSAGES)) {
+    bits &= ~(
+      Permissions.MENTION_EVERYONE |
+      Permissions.ATTACH_FILES |
+      Permissions.EMBED_LINKS |
+      Permissions.SEND_POLLS
+    );
+  }
+  return bits;
+}
+
+function overwritten(base, overwrites, guildId, member) {
+  let bits = base,
+    allow = 0n,
+    deny = 0n;
+  const everyone = overwrites.find(each => each.id === guildId);
+  if (everyone) bits = (bits & ~BigInt(everyone.deny)) | BigInt(everyone.allow);
+  for (const each of overwrites) {
+    if (each.id === guildId || !member.roles.includes(each.id)) continue;
+    allow |= BigInt(each.allow);
+    deny |= BigInt(each.deny);
+  }
+  bits = (bits & ~deny) | allow;
+  const own = overwrites.find(each => each.id === member.user.id && Number(each.type) === 1);
+  return own ? (bits & ~BigInt(own.deny)) | BigInt(own.allow) : bits;
+}

@@ -1,0 +1,200 @@
+/** The client's state: the READY payload and all events since. Messages are stored for open channels only. */
+
+import { ChannelFlags, isPrivate, isThread } from "../network/enums.js";
+import { HANDLERS } from "./gateway_events.js";
+import { idAt, isNewer } from "../network/ids.js";
+import { MessageLog } from "./message_log.js";
+import { channelPermissions, guildPermissions } from "./permissions.js";
+
+/** Maximum number of cached users, besides members and friends. */
+const USERS_MAX = 5_000;
+const LOGS_MAX = 5;
+
+/**
+ * Dispatches `CustomEvent("change", {detail: {kind, id, guildId}})` after each change; `kind` is the name of the map, or
+ * `messages`, `typing`, `me`, `ready`, `route`.
+ */
+export class State extends EventTarget {
+  constructor() {
+    super();
+    this.clear();
+    /** Open channels, the most recently opened last. @type {Map<string, MessageLog>} */
+    this.logs = new Map();
+  }
+
+  /** Reset the state. READY fills it again. */
+  clear() {
+    /** @type {any} */
+    this.me = this.me ?? null;
+    /** @type {Map<string, any>} */
+    this.users = new Map();
+    /** With `roles`, `emojis` and `stickers`; `unavailable` during an outage. @type {Map<string, any>} */
+    this.guilds = new Map();
+    /** Guild channels, threads and private channels. @type {Map<string, any>} */
+    this.channels = new Map();
+    /** By guild, then by user. @type {Map<string, Map<string, any>>} */
+    this.members = new Map();
+    /** @type {Map<string, any>} */
+    this.relationships = new Map();
+    /** `{status, activities}` by user. @type {Map<string, any>} */
+    this.presences = new Map();
+    /** `{last_message_id, mention_count, acknowledged}` by channel. @type {Map<string, any>} */
+    this.readStates = new Map();
+    /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
+    this.voiceStates = new Map();
+    /** Typing users: by channel, user id to expiry time in ms. @type {Map<string, Map<string, number>>} */
+    this.typing = new Map();
+    this.ready = false;
+  }
+
+  /** Apply all events of a gateway. */
+  listenTo(gateway) {
+    gateway.addEventListener("event", ({ detail }) => this.apply(detail.name, detail.data));
+  }
+
+  /** Apply an event. */
+  apply(name, data) {
+    HANDLERS[name]?.(this, data);
+  }
+
+  emitChange(kind, id, guildId) {
+    this.dispatchEvent(new CustomEvent("change", { detail: { kind, id, guildId } }));
+  }
+
+  // Users
+
+  /** Store a user; newer data overwrites older data. */
+  storeUser(user) {
+    if (!user?.id) return;
+    const known = this.users.get(user.id);
+    if (known === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
+    this.users.set(user.id, { ...known, ...user });
+  }
+
+  user(id) {
+    return id === this.me?.id ? this.me : this.users.get(id);
+  }
+
+  member(guildId, userId) {
+    return this.members.get(guildId)?.get(userId);
+  }
+
+  /** Return the display name of a user in a guild, or outside of guilds. */
+  nameOf(user, guildId) {
+    const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
+    return nick || user.global_name || user.username || "Unknown user";
+  }
+
+  statusOf(userId) {
+    return this.presences.get(userId)?.status ?? "offline";
+  }
+
+  // Channels
+
+  channelsOf(guildId) {
+    return [...this.channels.values()].filter(each => each.guild_id === guildId);
+  }
+
+  /** Return the private channels, most recent first. */
+  privateChannels() {
+    const last = channel => channel.last_message_id ?? channel.id;
+    return [...this.channels.values()].filter(isPrivate).sort((a, b) => (isNewer(last(a), last(b)) ? -1 : 1));
+  }
+
+  threadsOf(channelId) {
+    return [...this.channels.values()].filter(each => isThread(each) && each.parent_id === channelId);
+  }
+
+  /** Return the user's permissions in a channel; 0n if it is unknown. */
+  permissionsIn(channelId) {
+    const channel = this.channels.get(channelId);
+    if (channel === undefined) return 0n;
+    if (isPrivate(channel)) return channelPermissions(null, null, channel);
+    const guild = this.guilds.get(channel.guild_id),
+      member = this.member(channel.guild_id, this.me.id);
+    if (guild === undefined || member === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)
+      return 0n;
+    return channelPermissions(
+      guild,
+      member,
+      channel,
+      isThread(channel) ? this.channels.get(channel.parent_id) : undefined,
+    );
+  }
+
+  can(channelId, bits) {
+    return (this.permissionsIn(channelId) & bits) === bits;
+  }
+
+  canInGuild(guildId, bits) {
+    const guild = this.guilds.get(guildId),
+      member = this.member(guildId, this.me.id);
+    return guild !== undefined && member !== undefined && (guildPermissions(guild, member) & bits) === bits;
+  }
+
+  // Read state
+
+  /** Return the id of the last read message. Everything before the user joined counts as read. */
+  lastRead(channelId) {
+    const known = this.readStates.get(channelId)?.last_message_id;
+    if (known) return known;
+    const channel = this.channels.get(channelId);
+    const joined = channel?.guild_id ? this.member(channel.guild_id, this.me?.id)?.joined_at : null;
+    return joined ? idAt(Date.parse(joined)) : "0";
+  }
+
+  isUnread(channelId) {
+    const channel = this.channels.get(channelId);
+    return channel !== undefined && isNewer(channel.last_message_id, this.lastRead(channelId));
+  }
+
+  mentionsIn(channelId) {
+    return this.isUnread(channelId) ? (this.readStates.get(channelId)?.mention_count ?? 0) : 0;
+  }
+
+  /** Return whether a message mentions the user. */
+  mentionsMe(message) {
+    if (message.mention_everyone || message.mentions?.some(each => each.id === this.me.id)) return true;
+    const guildId = this.channels.get(message.channel_id)?.guild_id;
+    const roles = guildId ? (this.member(guildId, this.me.id)?.roles ?? []) : [];
+    return (message.mention_roles ?? []).some(each => roles.includes(each));
+  }
+
+  // Messages
+
+  /** Return the message log of a channel and mark it as most recent; the oldest logs are dropped. */
+  open(channelId) {
+    const log = this.logs.get(channelId) ?? new MessageLog(channelId);
+    this.logs.delete(channelId);
+    this.logs.set(channelId, log);
+    for (const id of this.logs.keys()) {
+      if (this.logs.size <= LOGS_MAX) break;
+      this.logs.delete(id);
+    }
+    return log;
+  }
+
+  /** Return the ids of other users typing in a channel. */
+  typingIn(channelId, now = Date.now()) {
+    const found = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
+    return found.map(([id]) => id).filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== 2);
+  }
+
+  // Voice
+
+  /** Return the voice states in a channel. */
+  voiceStatesIn(channelId) {
+    const channel = this.channels.get(channelId);
+    const states = this.voiceStates.get(channel?.guild_id ?? "@me");
+    return [...(states?.values() ?? [])].filter(each => each.channel_id === channelId);
+  }
+
+  /** Return the user's voice state, or null. */
+  myVoiceState() {
+    for (const states of this.voiceStates.values()) {
+      const mine = states.get(this.me?.id);
+      if (mine?.channel_id) return mine;
+    }
+    return null;
+  }
+}

@@ -1,0 +1,19 @@
+/** Modules that are loaded on first use, to keep the start fast. */
+
+import { notice } from "./notices.js";
+
+/**
+ * Load a module: `(await loadModule(() => import("../components/modal.js")))?.openModal(...)`. Resolve to null if it fails.
+ *
+ * @param {() => Promise<any>} load imports the module, which the browser caches
+ */
+export async function loadModule(load) {
+  try {
+    return await load();
+  } catch (error) {
+    console.error(error);
+    // The server was probably updated while this page was open.
+    notice("Part of this page failed to load. Reload the page.", "problem");
+    return null;
+  }
+}

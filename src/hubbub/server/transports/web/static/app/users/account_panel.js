@@ -1,0 +1,87 @@
+/** The panel of the current user: name, status menu and settings menu. */
+
+import { h, replace } from "../ui/dom.js";
+import { userAvatar } from "../content/avatars.js";
+import { restorePresence, updatePresence } from "../network/own_presence.js";
+import { LayoutPart, iconButton } from "../ui/layout_parts.js";
+import { openMenu } from "../ui/popups.js";
+
+const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
+
+class AccountPanel extends LayoutPart {
+  static kinds = ["me"];
+  status = "online";
+
+  begin() {
+    restorePresence(this.context.gateway);
+  }
+
+  draw() {
+    const { me, state } = this.context;
+    if (!me) return;
+    const name = state.nameOf(me, null);
+    replace(
+      this,
+      h(
+        "div",
+        { class: "me" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "me-button",
+            "aria-haspopup": "menu",
+            "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`,
+            onclick: event => this.#menu(event.currentTarget),
+          },
+          userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
+          h(
+            "span",
+            { class: "me-name" },
+            h("strong", { dir: "auto" }, name),
+            h("span", { class: "soft small" }, STATUS_LABELS[this.status]),
+          ),
+        ),
+        iconButton("more", "Settings", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
+      ),
+    );
+  }
+
+  #menu(anchor) {
+    const choose = status => {
+      this.status = status;
+      updatePresence(this.context.gateway, { status });
+      this.draw();
+    };
+    openMenu(
+      anchor,
+      "Status",
+      Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })),
+    );
+  }
+
+  #more(anchor) {
+    const open = path => () => location.assign(path);
+    openMenu(anchor, "More", [
+      { label: "Account", press: open("/settings/account") },
+      { label: "Connected apps", press: open("/settings/apps") },
+      { label: "Subscriptions", press: open("/settings/subscriptions") },
+      { label: "Developers", press: open("/developers") },
+      { label: "Log out", icon: "leave", danger: true, press: () => logOut() },
+    ]);
+  }
+}
+
+/** Submit the same logout form as the button on every page. */
+function logOut() {
+  const token = /** @type {HTMLMetaElement} */ (document.querySelector("meta[name=hubbub-client]")).dataset.formToken;
+  const form = h(
+    "form",
+    { method: "post", action: "/logout", hidden: true },
+    h("input", { type: "hidden", name: "form_token", value: token }),
+  );
+  document.body.append(form);
+  form.submit();
+}
+
+customElements.define("hubbub-account-panel", AccountPanel);

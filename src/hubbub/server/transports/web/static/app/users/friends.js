@@ -1,0 +1,140 @@
+/** The friends view: friends, requests, blocked users, and a form that sends a friend request. */
+
+import { RelationshipType } from "../network/enums.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { userAvatar } from "../content/avatars.js";
+import { notice } from "../ui/notices.js";
+import { LayoutPart, field, iconButton } from "../ui/layout_parts.js";
+import { openProfile, relationshipButtons, openDirectMessage } from "./profile.js";
+
+const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
+const SECTIONS = [
+  ["Incoming requests", each => each.type === PENDING_INCOMING],
+  ["Online", (each, state) => each.type === FRIEND && state.statusOf(each.id) !== "offline"],
+  ["Offline", (each, state) => each.type === FRIEND && state.statusOf(each.id) === "offline"],
+  ["Outgoing requests", each => each.type === PENDING_OUTGOING],
+  ["Blocked", each => each.type === BLOCKED],
+];
+
+class Friends extends LayoutPart {
+  static kinds = ["relationships", "presences", "guilds"];
+
+  begin() {
+    const name = field(
+      "Add a friend by username",
+      h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }),
+    );
+    const sendRequest = async event => {
+      event.preventDefault();
+      name.setError(null);
+      const username = name.input.value.trim().replace(/^@/, "");
+      if (!username) return;
+      try {
+        await this.context.api.request("POST", "/users/@me/relationships", { json: { username, discriminator: null } });
+        notice(`Friend request sent to ${username}.`, "done");
+        name.input.value = "";
+      } catch (error) {
+        name.setError(error.sentence ?? "Something went wrong. Try again.");
+      }
+    };
+    this.list = h("div", { class: "friends-list" });
+    this.replaceChildren(
+      h(
+        "header",
+        { class: "view-head" },
+        h(
+          "button",
+          {
+            type: "button",
+            class: "icon-button to-side",
+            "aria-label": "Channels and conversations",
+            onclick: () => this.dispatchEvent(new CustomEvent("show-side", { bubbles: true })),
+          },
+          icon("menu"),
+        ),
+        h("h2", { class: "view-title" }, "Friends"),
+      ),
+      h(
+        "div",
+        { class: "friends" },
+        h(
+          "form",
+          { class: "ask", onsubmit: sendRequest },
+          name.node,
+          h("button", { type: "submit", class: "button" }, "Send request"),
+        ),
+        this.list,
+      ),
+    );
+  }
+
+  draw() {
+    const { state } = this.context;
+    const all = [...state.relationships.values()];
+    const sections = SECTIONS.map(([title, matches]) => [title, all.filter(each => matches(each, state))]).filter(
+      ([, found]) => found.length,
+    );
+    const stamp = each =>
+      `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
+    const entries = sections.map(([title, found]) => ({
+      key: title,
+      stamp: found.map(each => `${each.id} ${stamp(each)}`).join(),
+      build: () =>
+        h(
+          "section",
+          { "aria-label": title },
+          h("h3", null, `${title} · ${found.length}`),
+          h(
+            "ul",
+            { class: "people" },
+            found.map(each => this.#person(each)),
+          ),
+        ),
+    }));
+    if (!entries.length) {
+      entries.push({
+        key: "none",
+        stamp: "",
+        build: () =>
+          h(
+            "div",
+            { class: "empty" },
+            h("p", null, "No friends yet."),
+            h(
+              "p",
+              { class: "small" },
+              "Send a friend request above, or join a guild with the plus button on the left.",
+            ),
+          ),
+      });
+    }
+    reconcile(this.list, entries);
+  }
+
+  #person(relationship) {
+    const { context } = this;
+    const user = relationship.user ??
+      context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
+    const name = context.state.nameOf(user, null);
+    return h(
+      "li",
+      null,
+      h(
+        "button",
+        { type: "button", class: "person-button", onclick: () => openProfile(context, user.id) },
+        userAvatar(user, name, relationship.type === FRIEND ? context.state.statusOf(user.id) : undefined),
+        h(
+          "span",
+          { class: "tight" },
+          h("strong", { dir: "auto" }, name),
+          h("span", { class: "soft small", dir: "auto" }, `@${user.username}`),
+        ),
+      ),
+      relationship.type === FRIEND
+        ? iconButton("forum", `Message ${name}`, () => openDirectMessage(context, user.id))
+        : relationshipButtons(context, user).slice(0, 2),
+    );
+  }
+}
+
+customElements.define("hubbub-friends", Friends);

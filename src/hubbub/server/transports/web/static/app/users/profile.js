@@ -1,0 +1,187 @@
+/** The profile dialog of a user, and relationship actions. */
+
+import { RelationshipType } from "../network/enums.js";
+import { h } from "../ui/dom.js";
+import { userAvatar, statusMark } from "../content/avatars.js";
+import { loadModule } from "../ui/lazy_modules.js";
+import { notice } from "../ui/notices.js";
+import { attempt, confirmAction, openDialog } from "../ui/layout_parts.js";
+import { pathOf } from "../ui/router.js";
+
+const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
+
+/** Send or accept a friend request. */
+export function addFriend({ api }, userId) {
+  return attempt(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: 1 } }));
+}
+
+/** Remove a relationship: a friend, a request or a block. */
+export function removeRelationship({ api }, userId) {
+  return attempt(() => api.request("DELETE", `/users/@me/relationships/${userId}`));
+}
+
+/** Block a user after confirmation. */
+export async function blockUser({ api }, user, name) {
+  if (
+    !(await confirmAction(
+      `Block ${name}?`,
+      "They cannot message you, and their messages in guilds are hidden.",
+      "Block",
+    ))
+  )
+    return false;
+  return attempt(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
+}
+
+/** Open the conversation with a user. */
+export function openDirectMessage(context, userId) {
+  return attempt(async () => {
+    const channel = await context.api.request("POST", "/users/@me/channels", { json: { recipient_id: userId } });
+    if (!context.state.channels.has(channel.id)) context.state.apply("CHANNEL_CREATE", channel);
+    context.go(pathOf(channel));
+  });
+}
+
+/** Return the buttons for the current relationship with a user. */
+export function relationshipButtons(context, user, done = () => {}) {
+  const { state } = context;
+  const type = state.relationships.get(user.id)?.type;
+  const name = state.nameOf(user, null);
+  const button = (label, press, kind = "quiet") =>
+    h(
+      "button",
+      {
+        type: "button",
+        class: `button small ${kind}`,
+        onclick: async () => {
+          await press();
+          done();
+        },
+      },
+      label,
+    );
+  if (type === FRIEND) {
+    const end = async () =>
+      (await confirmAction(
+        `Remove ${name} as a friend?`,
+        "You can send a new friend request at any time.",
+        "Remove friend",
+      )) && removeRelationship(context, user.id);
+    return [button("Remove friend", end), button("Block", () => blockUser(context, user, name), "danger")];
+  }
+  if (type === BLOCKED) return [button("Unblock", () => removeRelationship(context, user.id))];
+  if (type === PENDING_INCOMING)
+    return [
+      button("Accept", () => addFriend(context, user.id), ""),
+      button("Decline", () => removeRelationship(context, user.id)),
+      button("Block", () => blockUser(context, user, name), "danger"),
+    ];
+  if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
+  const sendRequest = async () =>
+    (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
+  return [
+    user.bot ? null : button("Add friend", sendRequest),
+    button("Block", () => blockUser(context, user, name), "danger"),
+  ].filter(Boolean);
+}
+
+/** Open the profile of a user. */
+export async function openProfile(context, userId) {
+  const { state, api, guildId, me } = context;
+  let user = state.user(userId);
+  if (user === undefined) {
+    const found = await attempt(async () => {
+      user = await api.request("GET", `/users/${userId}`);
+      state.storeUser(user);
+    });
+    if (!found) return;
+  }
+  const member = state.member(guildId, userId);
+  const status = state.statusOf(userId),
+    activity = state.presences.get(userId)?.activities?.[0];
+  const roles = (state.guilds.get(guildId)?.roles ?? [])
+    .filter(role => member?.roles.includes(role.id))
+    .sort((a, b) => b.position - a.position);
+  openDialog(state.nameOf(user, guildId), close => [
+    h(
+      "div",
+      { class: "person" },
+      userAvatar(user, state.nameOf(user, guildId)),
+      h(
+        "div",
+        { class: "tight" },
+        h(
+          "p",
+          { class: "soft", dir: "auto" },
+          `@${user.username}`,
+          user.bot ? h("span", { class: "tag" }, "App") : null,
+        ),
+        h(
+          "p",
+          { class: "small" },
+          statusMark(userId === me.id ? "online" : status),
+          " ",
+          userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
+        ),
+        activity
+          ? h("p", { class: "small", dir: "auto" }, activity.type === 4 ? (activity.state ?? "") : activity.name)
+          : null,
+      ),
+    ),
+    roles.length
+      ? h(
+          "ul",
+          { class: "tags", "aria-label": "Roles" },
+          roles.map(role => h("li", null, role.name)),
+        )
+      : null,
+    userId === me.id
+      ? null
+      : h(
+          "div",
+          { class: "row" },
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button small",
+              onclick: () => {
+                close();
+                openDirectMessage(context, userId);
+              },
+            },
+            "Send message",
+          ),
+          relationshipButtons(context, user, close),
+        ),
+    userCommands(context, user, close),
+  ]);
+}
+
+/** Return buttons for the user commands of apps. */
+function userCommands(context, user, close) {
+  const container = h("div", { class: "row" });
+  if (context.channelId === null) return container;
+  loadModule(() => import("../commands/command_list.js"))
+    .then(async module => {
+      const entries = (await module?.userCommands?.(context, user)) ?? [];
+      container.append(
+        ...entries.map(entry =>
+          h(
+            "button",
+            {
+              type: "button",
+              class: "button small quiet",
+              onclick: () => {
+                close();
+                entry.press ? entry.press() : module.runCommand(entry, context, user);
+              },
+            },
+            entry.name ?? entry.label,
+          ),
+        ),
+      );
+    })
+    .catch(() => {});
+  return container;
+}

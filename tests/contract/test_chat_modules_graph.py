@@ -1,0 +1,90 @@
+"""Imports between the modules of the chat client: no cycles, folders import only folders below them, unique exports."""
+
+import posixpath
+import re
+from collections import defaultdict
+from graphlib import TopologicalSorter
+
+from hubbub.server.transports.web.templating import PACKAGE_DIR
+
+APP = PACKAGE_DIR / "static" / "app"
+
+FOLDERS = (
+    "network",
+    "state",
+    "ui",
+    "content",
+    "components",
+    "commands",
+    "activities",
+    "users",
+    "guilds",
+    "channels",
+    "messages",
+    "composer",
+    "",
+)
+"""The folders from bottom to top; the last one is the root. A module imports its own folder and the folders before it."""
+
+CLASSIC_SCRIPTS = {"bootstrap.js"}
+"""Scripts that the page loads before the modules."""
+
+_COMMENTS = re.compile(r"/\*.*?\*/|^\s*//[^\n]*", re.DOTALL | re.MULTILINE)
+_STATIC_IMPORT = re.compile(r'^(?:import|(?:import|export) [^;"]+ from) "([^"]+)";$', re.MULTILINE)
+_DYNAMIC_IMPORT = re.compile(r"\bimport\(([^)]*)\)")
+_EXPORT = re.compile(r"^export (?:async )?(?:function|const|class|let) (\w+)", re.MULTILINE)
+
+
+def _sources() -> dict[str, str]:
+    """Return the code of every module without comments, by its path in the app folder."""
+    return {path.relative_to(APP).as_posix(): _COMMENTS.sub("", path.read_text()) for path in sorted(APP.rglob("*.js"))}
+
+
+def _imports() -> dict[str, set[str]]:
+    """Return the modules that each module imports, at load time or later."""
+    imports = {}
+    for module, code in _sources().items():
+        targets = _STATIC_IMPORT.findall(code)
+        for argument in _DYNAMIC_IMPORT.findall(code):
+            assert re.fullmatch(r'"[^"]+"', argument), f"{module} imports a computed path: {argument}"
+            targets.append(argument.strip('"'))
+        imports[module] = {posixpath.normpath(posixpath.join(posixpath.dirname(module), each)) for each in targets}
+    return imports
+
+
+def test_every_import_is_a_relative_path_of_an_existing_module() -> None:
+    imports = _imports()
+    unknown = [f"{module} imports {target}" for module in imports for target in imports[module] - imports.keys()]
+    assert unknown == []
+    assert all(imports.values() for module in imports if module == "main.js"), "the parser found no imports"
+
+
+def test_modules_have_no_import_cycles() -> None:
+    TopologicalSorter(_imports()).prepare()
+
+
+def test_folders_import_only_folders_below_them() -> None:
+    imports = _imports()
+    order = {folder: index for index, folder in enumerate(FOLDERS)}
+    assert {posixpath.dirname(module) for module in imports} == set(FOLDERS)
+    upward = [
+        f"{module} imports {target}"
+        for module in imports
+        for target in sorted(imports[module])
+        if order[posixpath.dirname(target)] > order[posixpath.dirname(module)]
+    ]
+    assert upward == []
+
+
+def test_every_module_is_imported() -> None:
+    imports = _imports()
+    imported = set().union(*imports.values())
+    assert set(imports) - imported - CLASSIC_SCRIPTS == {"main.js"}
+
+
+def test_exported_names_are_unique() -> None:
+    modules: defaultdict[str, list[str]] = defaultdict(list)
+    for module, code in _sources().items():
+        for name in _EXPORT.findall(code):
+            modules[name].append(module)
+    assert {name: exporters for name, exporters in modules.items() if len(exporters) > 1} == {}
