@@ -1,10 +1,10 @@
 /** Startup of the app features: modals, activities and activity links. */
 
-import { activitiesEnabled, openActivity, startActivities } from "./activities/launcher.js";
-import { inChannel } from "./state/context.js";
 import { interactionsOf } from "./network/interactions.js";
-import { openModal } from "./components/modal.js";
+import { inChannel } from "./state/context.js";
 import { showError } from "./ui/notices.js";
+import { openModal } from "./components/modal.js";
+import { activitiesEnabled, openActivity, startActivities } from "./activities/launcher.js";
 
 const ACTIVITY = /^\/activities\/(\d{1,19})\/?$/;
 

@@ -2,9 +2,9 @@
 
 import { ChannelFlags, isVoice } from "./network/enums.js";
 import { h, replace } from "./ui/dom.js";
-import { LayoutPart, createPart } from "./ui/layout_parts.js";
-import { focusRow } from "./messages/timeline.js";
+import { LayoutPart, createPart } from "./ui/layout_part.js";
 import { channelHeader } from "./channels/header.js";
+import { focusRow } from "./messages/timeline.js";
 
 class ChannelView extends LayoutPart {
   static kinds = ["channels", "guilds", "presences", "members", "relationships"];
@@ -39,7 +39,7 @@ class ChannelView extends LayoutPart {
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
     const others = (channel.recipients ?? []).map(
-      each => `${context.state.nameOf(each, null)} ${context.state.statusOf(each.id)}`,
+      recipient => `${context.state.nameOf(recipient, null)} ${context.state.statusOf(recipient.id)}`,
     );
     const stamp = JSON.stringify([
       channel.name,
@@ -63,7 +63,7 @@ class ChannelView extends LayoutPart {
     const { me } = this.context,
       { timeline } = this;
     const mine = timeline.log.items.findLast(
-      each => each.author.id === me.id && !each.webhook_id && (each.type === 0 || each.type === 19),
+      message => message.author.id === me.id && !message.webhook_id && (message.type === 0 || message.type === 19),
     );
     if (mine === undefined) return;
     const row = timeline.list.querySelector(`[data-message-id="${mine.id}"]`);

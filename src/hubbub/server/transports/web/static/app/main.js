@@ -1,12 +1,12 @@
 /** Entry point of the chat client. On failure, the page for browsers without script stays visible. */
 
 import { Api } from "./network/api.js";
-import { startApps } from "./app_features.js";
-import { makeContext } from "./state/context.js";
 import { Gateway } from "./network/gateway.js";
-import { Router } from "./ui/router.js";
-import { Shell } from "./shell.js";
+import { makeContext } from "./state/context.js";
 import { State } from "./state/state.js";
+import { Router } from "./ui/router.js";
+import { startApps } from "./app_features.js";
+import { Shell } from "./shell.js";
 
 const AUTHENTICATION_FAILED = 4004;
 

@@ -11,14 +11,14 @@ import "./composer/composer.js";
 import "./channel_view.js";
 import "./channels/forum.js";
 import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
+import { compareIds } from "./network/ids.js";
 import { inChannel } from "./state/context.js";
 import { h, icon, replace } from "./ui/dom.js";
+import { createPart } from "./ui/layout_part.js";
 import { liveRegion } from "./ui/live_region.js";
-import { createPart } from "./ui/layout_parts.js";
 import { closePopup } from "./ui/popups.js";
 import { pathOf } from "./ui/router.js";
 import { titleOf } from "./content/avatars.js";
-import { compareIds } from "./network/ids.js";
 import { countsAsUnread } from "./guilds/guild_list.js";
 
 export class Shell {
@@ -170,9 +170,11 @@ export class Shell {
     this.#setLocation(guildId, null);
     const visible = state
       .channelsOf(guildId)
-      .filter(each => !isThread(each) && isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL));
+      .filter(
+        channel => !isThread(channel) && isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL),
+      );
     const first =
-      visible.find(each => each.id === this.#last.get(guildId)) ??
+      visible.find(channel => channel.id === this.#last.get(guildId)) ??
       visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
     if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
@@ -314,7 +316,8 @@ export class Shell {
     const channel = state.channels.get(channelId),
       guild = state.guilds.get(guildId);
     let count = 0;
-    for (const each of state.channels.values()) if (countsAsUnread(each, state)) count += state.mentionsIn(each.id);
+    for (const someChannel of state.channels.values())
+      if (countsAsUnread(someChannel, state)) count += state.mentionsIn(someChannel.id);
     const name = channel
       ? `${channel.guild_id ? "#" : ""}${titleOf(channel, state)}${guild ? ` · ${guild.name}` : ""}`
       : (guild?.name ?? "Friends");
@@ -354,7 +357,7 @@ export class Shell {
     // Alt with the arrow keys moves through the channels.
     if (event.altKey && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       const links = [...this.side.querySelectorAll("a.entry")],
-        now = links.findIndex(each => each.getAttribute("aria-current"));
+        now = links.findIndex(link => link.getAttribute("aria-current"));
       const next = links[(now + (event.key === "ArrowDown" ? 1 : -1) + links.length) % links.length];
       if (next === undefined) return;
       event.preventDefault();

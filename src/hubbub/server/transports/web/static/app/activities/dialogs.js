@@ -1,14 +1,14 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
-import { appIcon } from "../content/app_icons.js";
-import { h } from "../ui/dom.js";
-import { titleOf } from "../content/avatars.js";
 import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
 import { newNonce } from "../network/ids.js";
-import { ownPath } from "../content/cdn_paths.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
-import { openDialog } from "../ui/layout_parts.js";
 import { picker } from "../ui/picker.js";
+import { appIcon } from "../content/app_icons.js";
+import { titleOf } from "../content/avatars.js";
+import { ownPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
 const EMBEDDED_APPLICATION = 2;
@@ -70,7 +70,7 @@ export function askConsent({ application, context }, preview) {
       h(
         "ul",
         { class: "scopes" },
-        preview.scopes.map(each => h("li", null, h("span", null, each.description))),
+        preview.scopes.map(scope => h("li", null, h("span", null, scope.description))),
       ),
       h(
         "p",
@@ -138,15 +138,15 @@ function sendTargets({ context }) {
     ...state.privateChannels(),
     ...(guildId ? state.channelsOf(guildId) : []),
   ]
-    .filter((each, index, all) => each && all.findIndex(other => other?.id === each.id) === index)
+    .filter((channel, index, all) => channel && all.findIndex(other => other?.id === channel.id) === index)
     .filter(
-      each =>
-        isMessageable(each) &&
-        (isPrivate(each) || state.can(each.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
+      channel =>
+        isMessageable(channel) &&
+        (isPrivate(channel) || state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
     );
   return open
     .slice(0, LIST_MAX)
-    .map(each => ({ value: each.id, label: isPrivate(each) ? titleOf(each, state) : `#${each.name}` }));
+    .map(channel => ({ value: channel.id, label: isPrivate(channel) ? titleOf(channel, state) : `#${channel.name}` }));
 }
 
 /**
@@ -291,7 +291,7 @@ async function copy(text) {
     return true;
   } catch {
     // The clipboard is not available over plain http or without permission: select the URL so that the user can copy it.
-    const field = [...document.querySelectorAll(".dialog-address")].find(each => each.textContent === text);
+    const field = [...document.querySelectorAll(".dialog-address")].find(element => element.textContent === text);
     if (field) window.getSelection()?.selectAllChildren(field);
     return false;
   }

@@ -10,7 +10,7 @@ export class ActivityInstances extends EventTarget {
     super();
     gateway.addEventListener("READY", () => this.#known.clear());
     gateway.addEventListener("GUILD_CREATE", ({ detail }) => {
-      for (const each of detail.activity_instances ?? []) this.#store(each);
+      for (const instance of detail.activity_instances ?? []) this.#store(instance);
     });
     gateway.addEventListener("GUILD_DELETE", ({ detail }) =>
       this.#removeWhere(({ location }) => location.guild_id === detail.id),
@@ -25,7 +25,7 @@ export class ActivityInstances extends EventTarget {
 
   /** Return the instance of an app in a channel, or null. */
   find(applicationId, channelId) {
-    return this.in(channelId).find(each => each.application_id === applicationId) ?? null;
+    return this.in(channelId).find(instance => instance.application_id === applicationId) ?? null;
   }
 
   /** Store an instance, or remove it when it has no participants. */

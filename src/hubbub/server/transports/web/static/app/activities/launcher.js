@@ -1,18 +1,19 @@
 /** Activities: the frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
 
+import { interactionsOf } from "../network/interactions.js";
+import { inChannel } from "../state/context.js";
+import { iconButton } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, icon, replace } from "../ui/dom.js";
+import { notice, showError } from "../ui/notices.js";
+import { appIcon } from "../content/app_icons.js";
+import { titleOf } from "../content/avatars.js";
+import { PRIMARY_ENTRY_POINT, commandsIn } from "../commands/available_commands.js";
+import { runCommand } from "../commands/context_menu.js";
 import { instancesOf } from "./instances.js";
 import { ActivityPresence } from "./presence.js";
-import { RpcHost } from "./rpc_host.js";
-import { appIcon } from "../content/app_icons.js";
-import { PRIMARY_ENTRY_POINT, commandsIn } from "../commands/available_commands.js";
-import { runCommand } from "../commands/command_list.js";
-import { inChannel } from "../state/context.js";
-import { h, icon, replace } from "../ui/dom.js";
-import { titleOf } from "../content/avatars.js";
-import { interactionsOf } from "../network/interactions.js";
-import { notice, showError } from "../ui/notices.js";
-import { iconButton, openDialog } from "../ui/layout_parts.js";
 import { CloseCode } from "./rpc_errors.js";
+import { RpcHost } from "./rpc_host.js";
 
 /** Permissions policy and sandbox of the frame (spec/activities.md#4). */
 const ALLOW = "autoplay; encrypted-media; fullscreen; clipboard-write; gamepad";
@@ -37,7 +38,7 @@ export function startActivities(context) {
   // A new session no longer takes part; a resumed one still does.
   context.gateway.addEventListener("READY", () => current?.rejoin());
   instances.addEventListener("change", ({ detail }) => {
-    const mine = detail.participants.some(each => each.user_id === context.me?.id);
+    const mine = detail.participants.some(participant => participant.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
     if (current?.isShowing(applicationId, location.channel_id)) {
       if (!mine && !current.rejoining) current.end("The activity ended, or you left it on another device.");
@@ -252,7 +253,7 @@ class ActivityFrame {
     const instance = instancesOf(this.context).find(this.application.id, this.context.channelId);
     if (instance) this.#last = instance;
     const { state, guildId } = this.context;
-    const names = [...new Set(this.#last.participants.map(each => each.user_id))].map(id =>
+    const names = [...new Set(this.#last.participants.map(participant => participant.user_id))].map(id =>
       state.nameOf(state.user(id) ?? { id }, guildId),
     );
     replace(
@@ -268,7 +269,7 @@ function uuid() {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
   bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, each => each.toString(16).padStart(2, "0")).join("");
+  const hex = Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
@@ -283,7 +284,7 @@ async function openLauncher(context) {
     return;
   }
   const running = instancesOf(context).in(here.channelId);
-  const known = new Map(found.map(each => [each.application.id, each.application]));
+  const known = new Map(found.map(entry => [entry.application.id, entry.application]));
   for (const { application_id: id } of running) {
     if (!known.has(id))
       known.set(
@@ -311,13 +312,15 @@ async function openLauncher(context) {
           label,
         ),
       );
-    const joins = running.map(each => {
-      const applicationId = each.application_id;
-      return row(known.get(applicationId), `${participantCount(each)} playing now`, "Join", () =>
+    const joins = running.map(instance => {
+      const applicationId = instance.application_id;
+      return row(known.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
         openActivity(here, { applicationId }),
       );
     });
-    const idle = found.filter(({ application }) => !running.some(each => each.application_id === application.id));
+    const idle = found.filter(
+      ({ application }) => !running.some(instance => instance.application_id === application.id),
+    );
     const starts = idle.map(entry => {
       const text = entry.description || entry.application.description || "Activity";
       return row(entry.application, text, "Start", () => runCommand(entry, here));
@@ -328,4 +331,4 @@ async function openLauncher(context) {
   });
 }
 
-const participantCount = ({ participants }) => new Set(participants.map(each => each.user_id)).size;
+const participantCount = ({ participants }) => new Set(participants.map(participant => participant.user_id)).size;

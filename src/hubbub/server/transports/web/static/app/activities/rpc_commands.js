@@ -1,12 +1,12 @@
 /** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
 
-import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./dialogs.js";
-import { expandScopes } from "./scopes.js";
-import { readActivity } from "./presence.js";
-import * as views from "./rpc_payloads.js";
 import { isPrivate, Permissions } from "../network/enums.js";
+import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./dialogs.js";
+import { readActivity } from "./presence.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { args, flag, items, link, number, oneOf, snowflake, text } from "./rpc_validation.js";
+import { expandScopes } from "./scopes.js";
+import * as views from "./rpc_payloads.js";
 
 export { hasScopes } from "./scopes.js";
 
@@ -80,7 +80,7 @@ async function authorize(session, payload) {
     throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
   if (!scopes) throw new RpcError(RpcErrorCode.INVALID_PAYLOAD, 'child "scope" fails because ["scope" is required]');
-  if (scopes.some(each => UNSUPPORTED_SCOPES.includes(each))) throw oauth2Error("invalid_scope");
+  if (scopes.some(scope => UNSUPPORTED_SCOPES.includes(scope))) throw oauth2Error("invalid_scope");
   const query = { client_id: request.client_id, response_type: "code", scope: scopes.join(" ") };
   for (const name of ["prompt", "state", "nonce", "code_challenge", "code_challenge_method"])
     if (request[name]) query[name] = request[name];
@@ -149,7 +149,11 @@ function getChannelPermissions({ context }) {
 }
 
 function getRelationships({ context }) {
-  return { relationships: [...context.state.relationships.values()].map(each => views.relationship(context, each)) };
+  return {
+    relationships: [...context.state.relationships.values()].map(relationship =>
+      views.relationship(context, relationship),
+    ),
+  };
 }
 
 async function getUser({ context }, payload) {
@@ -250,7 +254,7 @@ async function entitlementsOf({ context, application }) {
 async function startPurchase(session, payload) {
   const { sku_id: sku } = args(payload, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
-  if (!(await skusOf(session)).some(each => each.id === sku))
+  if (!(await skusOf(session)).some(listedSku => listedSku.id === sku))
     throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
   let done;
   const bought = new Promise((resolve, reject) => {

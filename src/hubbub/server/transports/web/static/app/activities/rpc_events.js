@@ -1,9 +1,9 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
-import { hasScopes } from "./scopes.js";
-import * as views from "./rpc_payloads.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { args, snowflake } from "./rpc_validation.js";
+import { hasScopes } from "./scopes.js";
+import * as views from "./rpc_payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 
@@ -89,7 +89,8 @@ export class Subscriptions {
       throw new RpcError(RpcErrorCode.RATE_LIMITED, "Too many subscriptions");
     this.#subscribed.add(key);
     if (evt === "VOICE_STATE_UPDATE")
-      for (const each of this.#session.context.state.voiceStatesIn(about)) this.#voiceChannels.set(each.user_id, about);
+      for (const voiceState of this.#session.context.state.voiceStatesIn(about))
+        this.#voiceChannels.set(voiceState.user_id, about);
     // Send the initial payload after the response, because activities expect the response first.
     if (event.first) setTimeout(() => this.#resend(evt, about));
     return { evt };

@@ -6,8 +6,8 @@
  */
 
 import { COMMANDS, hasScopes } from "./rpc_commands.js";
-import { Subscriptions } from "./rpc_events.js";
 import { CloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { Subscriptions } from "./rpc_events.js";
 
 const HANDSHAKE = 0;
 const FRAME = 1;

@@ -19,8 +19,8 @@ export function user(sent) {
 export async function participants({ context, instance }) {
   const { state, guildId } = context;
   const found = [];
-  for (const id of new Set(instance.participants.map(each => each.user_id))) {
-    const member = instance.participants.find(each => each.user_id === id)?.member;
+  for (const id of new Set(instance.participants.map(participant => participant.user_id))) {
+    const member = instance.participants.find(participant => participant.user_id === id)?.member;
     const known =
       state.user(id) ?? member?.user ?? (await context.api.request("GET", `/users/${id}`).catch(() => null));
     if (!known) continue;
@@ -67,12 +67,12 @@ export function channel(context, sent) {
     id: sent.id,
     type: sent.type,
     guild_id: sent.guild_id ?? null,
-    name: sent.name ?? (sent.recipients ?? []).map(each => state.nameOf(each)).join(", "),
+    name: sent.name ?? (sent.recipients ?? []).map(recipient => state.nameOf(recipient)).join(", "),
     topic: sent.topic ?? "",
     bitrate: sent.bitrate ?? 0,
     user_limit: sent.user_limit ?? 0,
     position: sent.position ?? 0,
-    voice_states: state.voiceStatesIn(sent.id).map(each => voiceState(context, each)),
+    voice_states: state.voiceStatesIn(sent.id).map(source => voiceState(context, source)),
     messages: [],
   };
 }
@@ -91,7 +91,7 @@ export function member({ state }, guildId) {
 }
 
 function roleColor(guild, known) {
-  const held = (guild?.roles ?? []).filter(each => known?.roles.includes(each.id) && each.color);
+  const held = (guild?.roles ?? []).filter(role => known?.roles.includes(role.id) && role.color);
   const top = held.sort((one, other) => other.position - one.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }

@@ -54,7 +54,7 @@ export const link = max => (value, name) => {
 export const items = (check, min, max) => (value, name) => {
   if (!Array.isArray(value)) throw invalidField(name, "must be an array");
   if (value.length < min || value.length > max) throw invalidField(name, `must contain ${min} to ${max} items`);
-  return value.map(each => check(each, name));
+  return value.map(item => check(item, name));
 };
 
 /**

@@ -24,10 +24,10 @@ const UMBRELLAS = { "sdk.social_layer_presence": PRESENCE, "sdk.social_layer": C
 
 /** Return all scopes that a token grants, including implied ones. */
 export function expandScopes(scopes) {
-  return new Set(["rpc.authenticated", ...scopes.flatMap(each => [each, ...(UMBRELLAS[each] ?? [])])]);
+  return new Set(["rpc.authenticated", ...scopes.flatMap(scope => [scope, ...(UMBRELLAS[scope] ?? [])])]);
 }
 
 /** Return whether all required scopes are granted. @param {string[]|undefined} required */
 export function hasScopes(required, held) {
-  return (required ?? []).every(each => held.has(each));
+  return (required ?? []).every(scope => held.has(scope));
 }

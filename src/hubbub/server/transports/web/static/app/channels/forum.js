@@ -1,12 +1,12 @@
 /** The view of a forum: its active and archived posts. */
 
 import { ChannelFlags, Permissions } from "../network/enums.js";
-import { h, reconcile, replace } from "../ui/dom.js";
-import { LayoutPart } from "../ui/layout_parts.js";
-import { archivedThreads, openNewThread, threadLink } from "./threads.js";
 import { compareIds } from "../network/ids.js";
 import { errorText } from "../state/outbox.js";
+import { h, reconcile, replace } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { channelHeader } from "./header.js";
+import { archivedThreads, openNewThread, threadLink } from "./threads.js";
 
 class Forum extends LayoutPart {
   static kinds = ["channels", "readStates", "messages", "guilds"];
@@ -22,7 +22,7 @@ class Forum extends LayoutPart {
           replace(
             this.archived,
             found.length
-              ? found.map(each => threadLink(each, this.context.state))
+              ? found.map(thread => threadLink(thread, this.context.state))
               : h("p", { class: "soft small" }, "No archived posts."),
           ),
         error => replace(this.archived, h("p", { class: "soft small" }, errorText(error))),
@@ -43,7 +43,7 @@ class Forum extends LayoutPart {
     const pinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
     const posts = state
       .threadsOf(channelId)
-      .filter(each => !each.thread_metadata?.archived)
+      .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => pinned(b) - pinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
     const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
     replace(

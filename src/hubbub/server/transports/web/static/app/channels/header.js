@@ -1,15 +1,17 @@
 /** The header of a channel: title, topic, tools and menu. */
 
 import { ChannelType, Permissions, isForum, isThread } from "../network/enums.js";
+import { field, iconButton } from "../ui/controls.js";
+import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
-import { conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
-import { openPins, openSearch } from "./pins_and_search.js";
-import { attempt, confirmAction, field, iconButton, openDialog } from "../ui/layout_parts.js";
+import { attempt } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { pathOf } from "../ui/router.js";
-import { joinOrLeave, openThreads } from "./threads.js";
+import { conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
 import { openInvite } from "../guilds/menu.js";
+import { openPins, openSearch } from "./pins_and_search.js";
+import { joinOrLeave, openThreads } from "./threads.js";
 
 /** Return the header of a channel. */
 export function channelHeader(context, channel) {

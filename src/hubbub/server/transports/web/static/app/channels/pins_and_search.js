@@ -1,13 +1,13 @@
 /** Dialogs with messages: pins and search results. */
 
+import { errorText } from "../state/outbox.js";
+import { openDialog } from "../ui/dialogs.js";
 import { h, replace } from "../ui/dom.js";
+import { pathOf } from "../ui/router.js";
+import { sentAt } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { markdown } from "../content/markdown.js";
-import { openDialog } from "../ui/layout_parts.js";
-import { pathOf } from "../ui/router.js";
-import { errorText } from "../state/outbox.js";
 import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
-import { sentAt } from "../ui/times.js";
 
 function resultItem(message, context, close, more = null) {
   const { state, guildId } = context;
@@ -122,10 +122,10 @@ export function openSearch(context) {
           }
           if (currentRequest !== requestId) return;
           const messages = (found.messages ?? []).flat();
-          for (const each of messages) if (!each.webhook_id) state.storeUser(each.author);
-          for (const each of found.threads ?? [])
-            if (!state.channels.has(each.id)) state.channels.set(each.id, { ...each, guild_id: guildId });
-          list.append(...messages.map(each => resultItem(each, context, close)));
+          for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
+          for (const thread of found.threads ?? [])
+            if (!state.channels.has(thread.id)) state.channels.set(thread.id, { ...thread, guild_id: guildId });
+          list.append(...messages.map(message => resultItem(message, context, close)));
           const total = found.total_results ?? messages.length;
           status.textContent =
             found.messages === undefined

@@ -1,13 +1,14 @@
 /** The sidebar: channels of a guild or private conversations, with the voice and account panels below. */
 
 import { ChannelFlags, ChannelType, Permissions, isMessageable, isThread, isVoice } from "../network/enums.js";
-import { h, icon, reconcile } from "../ui/dom.js";
-import { userAvatar, conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
-import { guildMenu } from "../guilds/menu.js";
-import { openNewConversation } from "../guilds/join_dialogs.js";
-import { LayoutPart, iconButton, createPart } from "../ui/layout_parts.js";
-import { pathOf } from "../ui/router.js";
 import { compareIds } from "../network/ids.js";
+import { iconButton } from "../ui/controls.js";
+import { h, icon, reconcile } from "../ui/dom.js";
+import { LayoutPart, createPart } from "../ui/layout_part.js";
+import { pathOf } from "../ui/router.js";
+import { userAvatar, conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
+import { openNewConversation } from "../guilds/join_dialogs.js";
+import { guildMenu } from "../guilds/menu.js";
 
 /** Collapsed categories, kept while the page is open. */
 const collapsed = new Set();
@@ -67,7 +68,7 @@ class Sidebar extends LayoutPart {
 
   #conversations() {
     const { state, channelId } = this.context;
-    const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
+    const waiting = [...state.relationships.values()].filter(relationship => relationship.type === 3).length;
     const here = channelId === null;
     return [
       {
@@ -116,16 +117,19 @@ class Sidebar extends LayoutPart {
     const visible = state
       .channelsOf(guild.id)
       .filter(
-        each => !((each.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) && !isThread(each) && this.#isVisible(each),
+        channel =>
+          !((channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) && !isThread(channel) && this.#isVisible(channel),
       );
     const sorted = list =>
       list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
     const under = id =>
-      sorted(visible.filter(each => each.type !== ChannelType.GUILD_CATEGORY && (each.parent_id ?? null) === id));
-    const categories = sorted(visible.filter(each => each.type === ChannelType.GUILD_CATEGORY));
-    const known = new Set(categories.map(each => each.id));
-    const loose = [...under(null), ...visible.filter(each => each.parent_id && !known.has(each.parent_id))];
-    const entries = loose.flatMap(each => this.#channel(each));
+      sorted(
+        visible.filter(channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id),
+      );
+    const categories = sorted(visible.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
+    const known = new Set(categories.map(category => category.id));
+    const loose = [...under(null), ...visible.filter(channel => channel.parent_id && !known.has(channel.parent_id))];
+    const entries = loose.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
       const inside = under(category.id);
       const open = !collapsed.has(category.id);
@@ -134,8 +138,9 @@ class Sidebar extends LayoutPart {
         stamp: `${category.name} ${open}`,
         build: () => this.#category(category, open),
       });
-      for (const each of inside)
-        if (open || state.isUnread(each.id) || each.id === this.context.channelId) entries.push(...this.#channel(each));
+      for (const channel of inside)
+        if (open || state.isUnread(channel.id) || channel.id === this.context.channelId)
+          entries.push(...this.#channelEntries(channel));
     }
     if (!entries.length)
       entries.push({
@@ -152,7 +157,7 @@ class Sidebar extends LayoutPart {
       return (
         state
           .channelsOf(channel.guild_id)
-          .some(each => each.parent_id === channel.id && !((each.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)) ||
+          .some(child => child.parent_id === channel.id && !((child.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED)) ||
         state.canInGuild(channel.guild_id, Permissions.MANAGE_CHANNELS)
       );
     return state.can(channel.id, Permissions.VIEW_CHANNEL);
@@ -182,7 +187,7 @@ class Sidebar extends LayoutPart {
     );
   }
 
-  #channel(channel) {
+  #channelEntries(channel) {
     const { state, channelId } = this.context;
     const unread = isMessageable(channel) && state.isUnread(channel.id),
       mentions = state.mentionsIn(channel.id);
@@ -204,7 +209,8 @@ class Sidebar extends LayoutPart {
         build: () => this.#entry(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
       });
     }
-    if (isVoice(channel)) entries.push(...state.voiceStatesIn(channel.id).map(each => this.#voice(channel, each)));
+    if (isVoice(channel))
+      entries.push(...state.voiceStatesIn(channel.id).map(voiceState => this.#voice(channel, voiceState)));
     return entries;
   }
 

@@ -1,17 +1,19 @@
 /** Threads: lists of active and archived ones, and the form for a new one. */
 
 import { ChannelType, Permissions, isForum } from "../network/enums.js";
-import { h, icon, replace } from "../ui/dom.js";
-import { attempt, field, openDialog } from "../ui/layout_parts.js";
-import { pathOf } from "../ui/router.js";
-import { errorText } from "../state/outbox.js";
-import { relative } from "../ui/times.js";
 import { compareIds, timeOf } from "../network/ids.js";
+import { errorText } from "../state/outbox.js";
+import { field } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, icon, replace } from "../ui/dom.js";
+import { attempt } from "../ui/notices.js";
+import { pathOf } from "../ui/router.js";
+import { relative } from "../ui/times.js";
 
 /** Fetch the archived public threads of a channel, most recent first. */
 export async function archivedThreads({ api, state, channelId }) {
   const found = await api.request("GET", `/channels/${channelId}/threads/archived/public`, { query: { limit: 50 } });
-  for (const each of found.threads) if (!state.channels.has(each.id)) state.channels.set(each.id, each);
+  for (const thread of found.threads) if (!state.channels.has(thread.id)) state.channels.set(thread.id, thread);
   return found.threads;
 }
 
@@ -37,7 +39,7 @@ export function openThreads(context) {
   openDialog("Threads", close => {
     const active = state
       .threadsOf(channelId)
-      .filter(each => !each.thread_metadata?.archived)
+      .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
     const archived = h("div", { class: "thread-entries" }, h("p", { class: "soft small" }, "Loading…"));
     archivedThreads(context).then(
@@ -45,7 +47,7 @@ export function openThreads(context) {
         replace(
           archived,
           found.length
-            ? found.map(each => threadLink(each, state, close))
+            ? found.map(thread => threadLink(thread, state, close))
             : h("p", { class: "soft small" }, "No threads."),
         ),
       error => replace(archived, h("p", { class: "soft small" }, errorText(error))),
@@ -74,7 +76,7 @@ export function openThreads(context) {
         "div",
         { class: "thread-entries" },
         active.length
-          ? active.map(each => threadLink(each, state, close))
+          ? active.map(thread => threadLink(thread, state, close))
           : h("p", { class: "soft small" }, "No threads."),
       ),
       h("h3", null, "Archived"),

@@ -1,10 +1,11 @@
 /** Voice state: members of voice channels, and joining or leaving. The browser client plays no audio (spec/voice.md#11). */
 
 import { Opcode, Permissions } from "../network/enums.js";
+import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile, replace } from "../ui/dom.js";
-import { userAvatar } from "../content/avatars.js";
-import { LayoutPart, iconButton } from "../ui/layout_parts.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { pathOf } from "../ui/router.js";
+import { userAvatar } from "../content/avatars.js";
 
 /** The user's mute and deafen settings, kept when switching channels. */
 const own = { self_mute: false, self_deaf: false };
@@ -84,12 +85,12 @@ class VoiceStage extends LayoutPart {
     const mine = state.myVoiceState()?.channel_id === channelId;
     reconcile(
       this.people,
-      voiceStates.map(each => {
-        const user = state.user(each.user_id) ?? { id: each.user_id, username: "Unknown user" };
+      voiceStates.map(voiceState => {
+        const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
         const name = state.nameOf(user, guildId),
-          muted = each.self_mute || each.mute || each.suppress;
+          muted = voiceState.self_mute || voiceState.mute || voiceState.suppress;
         return {
-          key: each.user_id,
+          key: voiceState.user_id,
           stamp: `${name} ${muted} ${user.avatar}`,
           build: () =>
             h(

@@ -41,7 +41,7 @@ export function commandsIn({ api, channelId }, refresh = false) {
 }
 
 function flatten({ applications, application_commands: commands }) {
-  const makers = new Map(applications.map(each => [each.id, each]));
+  const makers = new Map(applications.map(application => [application.id, application]));
   return commands.flatMap(command =>
     entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" }),
   );
@@ -56,7 +56,7 @@ function entries(command, application) {
     const inner = node.options ?? [];
     const nests = inner.length && (inner[0].type === SUB_COMMAND || inner[0].type === SUB_COMMAND_GROUP);
     if (nests) {
-      for (const each of inner) walk(each, [...steps, each]);
+      for (const option of inner) walk(option, [...steps, option]);
       return;
     }
     const name = [command, ...steps].map(nameOf).join(" ");
@@ -92,7 +92,9 @@ export function findMatches(found, typed) {
     return shown.includes(query) ? 2 : 3;
   };
   return found
-    .filter(each => (each.command.type === CHAT_INPUT || each.command.type === PRIMARY_ENTRY_POINT) && rank(each) < 3)
+    .filter(
+      entry => (entry.command.type === CHAT_INPUT || entry.command.type === PRIMARY_ENTRY_POINT) && rank(entry) < 3,
+    )
     .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
 }
 

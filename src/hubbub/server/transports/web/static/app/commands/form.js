@@ -1,10 +1,10 @@
 /** The form of a command, with a field for each option. Enter runs it, Escape closes it. */
 
+import { AUTOCOMPLETE, APPLICATION_COMMAND, interactionsOf } from "../network/interactions.js";
+import { h, replace } from "../ui/dom.js";
+import { notice } from "../ui/notices.js";
 import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./available_commands.js";
 import { optionField, partial } from "./option_fields.js";
-import { h, replace } from "../ui/dom.js";
-import { AUTOCOMPLETE, APPLICATION_COMMAND, interactionsOf } from "../network/interactions.js";
-import { notice } from "../ui/notices.js";
 
 const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 
@@ -84,11 +84,11 @@ export function commandForm(entry, context, done) {
   async function complete(option, typed) {
     const given = read(null)
       .filter(({ name }) => name !== option.name)
-      .map(each => ({
-        ...each,
+      .map(givenOption => ({
+        ...givenOption,
         value: partial(
-          each.value,
-          entry.options.find(({ name }) => name === each.name),
+          givenOption.value,
+          entry.options.find(({ name }) => name === givenOption.name),
         ),
       }));
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
@@ -96,7 +96,7 @@ export function commandForm(entry, context, done) {
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
     const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
     const { choices } = await interactionsOf(context).send(context, request);
-    return (choices ?? []).map(each => ({ name: translated(each), value: each.value }));
+    return (choices ?? []).map(choice => ({ name: translated(choice), value: choice.value }));
   }
 
   async function run(event) {
@@ -134,14 +134,14 @@ export function commandForm(entry, context, done) {
     if (!node.isConnected) return notice(`/${entry.name}: ${error.message}`, "problem");
     let first = null;
     for (const [name, text] of errorsOf(entry, values, error.errors)) {
-      const option = entry.options.find(each => each.name === name);
+      const option = entry.options.find(declared => declared.name === name);
       if (option && !fields.has(name)) addOptional(option);
       fields.get(name)?.showError(text);
       first ??= fields.get(name);
     }
     first?.focus();
     if (first) return;
-    const outdated = error.errors?.data?._errors?.some(each => each.code === OUTDATED);
+    const outdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED);
     if (outdated) commandsIn(context, true).catch(() => {});
     setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
   }

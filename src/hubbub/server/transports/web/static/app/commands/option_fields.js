@@ -1,7 +1,8 @@
 /** Form fields for the options of a command, by type (spec/webhooks-and-interactions.md#5.2). */
 
-import { nameOf } from "./available_commands.js";
 import { h } from "../ui/dom.js";
+import { picker } from "../ui/picker.js";
+import { suggestField } from "../ui/suggest_field.js";
 import {
   CHANNEL_SELECT,
   MENTIONABLE_SELECT,
@@ -9,8 +10,7 @@ import {
   USER_SELECT,
   choicesOf,
 } from "../components/entity_choices.js";
-import { picker } from "../ui/picker.js";
-import { suggestField } from "../ui/suggest_field.js";
+import { nameOf } from "./available_commands.js";
 
 const STRING = 3;
 const INTEGER = 4;
@@ -79,7 +79,7 @@ function controlOf(option, id, label, context, complete) {
   }
   if (type === ATTACHMENT) return attachment(option, id);
   if (option.choices?.length && !option.autocomplete) {
-    const choices = option.choices.map((each, at) => ({ value: String(at), label: nameOf(each) }));
+    const choices = option.choices.map((choice, at) => ({ value: String(at), label: nameOf(choice) }));
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;

@@ -1,9 +1,9 @@
 /** Buttons of messages: interactive, link and premium. */
 
+import { MESSAGE_COMPONENT, interactionsOf } from "../network/interactions.js";
 import { inChannel } from "../state/context.js";
 import { h } from "../ui/dom.js";
 import { emojiElement } from "../content/emoji_element.js";
-import { MESSAGE_COMPONENT, interactionsOf } from "../network/interactions.js";
 import { priceOf } from "./sku_labels.js";
 
 const LINK = 5;

@@ -1,7 +1,7 @@
 /** Users, roles and channels as choices of a select: cached ones first, then results of the guild's member search. */
 
-import { h, icon } from "../ui/dom.js";
 import { isThread } from "../network/enums.js";
+import { h, icon } from "../ui/dom.js";
 import { userAvatar, channelIconName } from "../content/avatars.js";
 
 export const USER_SELECT = 5;
@@ -58,7 +58,7 @@ async function people(context, query) {
   const found = new Map();
   const add = user => user && found.size < RESULTS_MAX && matches(user, text, context) && found.set(user.id, user);
   if (!guildId) {
-    for (const each of state.channels.get(channelId)?.recipients ?? []) add(each);
+    for (const recipient of state.channels.get(channelId)?.recipients ?? []) add(recipient);
     add(state.me);
   } else {
     const known = state.members.get(guildId);
@@ -105,14 +105,14 @@ function dot(color) {
 function channels(context, text, types) {
   const { state, guildId } = context;
   if (!guildId) return [];
-  const order = each => (isThread(each) ? 1e6 : 0) + (each.position ?? 0);
+  const order = channel => (isThread(channel) ? 1e6 : 0) + (channel.position ?? 0);
   return state
     .channelsOf(guildId)
     .filter(
-      each =>
-        (!types?.length || types.includes(each.type)) &&
-        (each.name ?? "").toLowerCase().includes(text) &&
-        state.permissionsIn(each.id),
+      channel =>
+        (!types?.length || types.includes(channel.type)) &&
+        (channel.name ?? "").toLowerCase().includes(text) &&
+        state.permissionsIn(channel.id),
     )
     .sort((one, other) => order(one) - order(other))
     .slice(0, RESULTS_MAX)

@@ -1,8 +1,9 @@
 /** Images, videos and files in components. */
 
-import { coverSpoiler } from "./spoiler.js";
 import { h, icon } from "../ui/dom.js";
-import { bytes, ownPath } from "../content/cdn_paths.js";
+import { bytes } from "../ui/formats.js";
+import { ownPath } from "../content/cdn_paths.js";
+import { coverSpoiler } from "./spoiler.js";
 
 const IMAGE = /^image\//;
 const VIDEO = /^video\//;

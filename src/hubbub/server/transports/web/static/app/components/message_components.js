@@ -1,12 +1,12 @@
 /** Message components: rows of interactive components, and layout components (spec/webhooks-and-interactions.md#4). */
 
+import { interactionsOf } from "../network/interactions.js";
+import { h } from "../ui/dom.js";
+import { markdown } from "../content/markdown.js";
 import { button } from "./buttons.js";
 import { file, gallery, thumbnail } from "./media.js";
 import { select } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
-import { h } from "../ui/dom.js";
-import { interactionsOf } from "../network/interactions.js";
-import { markdown } from "../content/markdown.js";
 
 const LOADING = 1 << 7;
 const NESTED_MAX = 8;
@@ -44,7 +44,7 @@ export function renderComponents(message, context) {
   const root = h(
     "div",
     { class: "components", role: "group", "aria-label": "App controls" },
-    ...components.map(each => draw(each, scope)),
+    ...components.map(component => draw(component, scope)),
     status,
   );
   updateStatus(root, message.id, interactionsOf(context));
@@ -60,14 +60,14 @@ function draw(component, scope) {
 }
 
 function row({ components = [] }, scope) {
-  return h("div", { class: "component-row" }, ...components.map(each => draw(each, scope)));
+  return h("div", { class: "component-row" }, ...components.map(component => draw(component, scope)));
 }
 
 function section({ components = [], accessory }, scope) {
   return h(
     "div",
     { class: "component-section" },
-    h("div", { class: "component-texts" }, ...components.map(each => draw(each, scope))),
+    h("div", { class: "component-texts" }, ...components.map(component => draw(component, scope))),
     accessory ? h("div", { class: "component-accessory" }, draw(accessory, scope)) : null,
   );
 }
@@ -82,7 +82,7 @@ function separator({ divider = true, spacing = 1 }) {
 }
 
 function container({ components = [], accent_color: accent, spoiler = false }, scope) {
-  const inside = h("div", { class: "component-container" }, ...components.map(each => draw(each, scope)));
+  const inside = h("div", { class: "component-container" }, ...components.map(component => draw(component, scope)));
   if (typeof accent === "number") {
     inside.classList.add("accented");
     inside.style.setProperty("--accent-color", `#${accent.toString(16).padStart(6, "0")}`);
@@ -107,11 +107,11 @@ function watchInteractions(context) {
 
 function updateStatus(root, message, interactions) {
   let problem = "";
-  for (const each of root.querySelectorAll("[data-key]")) {
-    const state = interactions.state(each.dataset.key);
+  for (const element of root.querySelectorAll("[data-key]")) {
+    const state = interactions.state(element.dataset.key);
     const isWaiting = state === "waiting";
-    each.classList.toggle("waiting", isWaiting);
-    each.setAttribute("aria-busy", String(isWaiting));
+    element.classList.toggle("waiting", isWaiting);
+    element.setAttribute("aria-busy", String(isWaiting));
     if (state && !isWaiting) problem = state;
   }
   const status = root.querySelector(`:scope > .component-status[data-message="${CSS.escape(message)}"]`);

@@ -4,12 +4,12 @@
  * The server validates the values and returns errors by field.
  */
 
-import { inChannel } from "../state/context.js";
-import { h, replace } from "../ui/dom.js";
 import { MODAL_SUBMIT, interactionsOf } from "../network/interactions.js";
+import { inChannel } from "../state/context.js";
+import { openDialog } from "../ui/dialogs.js";
+import { h, replace } from "../ui/dom.js";
 import { markdown } from "../content/markdown.js";
 import { fieldOf } from "./modal_fields.js";
-import { openDialog } from "../ui/layout_parts.js";
 
 const ACTION_ROW = 1;
 const TEXT_DISPLAY = 10;
@@ -24,7 +24,7 @@ const LABEL = 18;
  */
 export function openModal(modal, context) {
   const here = inChannel(context, modal.channel_id ?? context.channelId);
-  const sections = (modal.components ?? []).map(each => sectionOf(each, here));
+  const sections = (modal.components ?? []).map(component => sectionOf(component, here));
   const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
   const send = h("button", { type: "submit", class: "button" }, "Submit");
   const form = h(
@@ -116,7 +116,7 @@ function sectionOf(component, context) {
     return { node: field.node, fields: [field], read, path: errors => errors?.component };
   }
   const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
-  const fields = inner.map(each => fieldOf(each, each.label ?? "", undefined, context));
+  const fields = inner.map(component => fieldOf(component, component.label ?? "", undefined, context));
   return {
     node: replace(
       h("div", { class: "modal-row" }),

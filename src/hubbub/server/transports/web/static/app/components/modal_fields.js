@@ -1,10 +1,10 @@
 /** Fields of modals: rendering, reading values and showing errors. */
 
-import { sourceOf } from "./selects.js";
+import { iconButton } from "../ui/controls.js";
 import { h, icon, replace } from "../ui/dom.js";
-import { bytes } from "../content/cdn_paths.js";
-import { iconButton } from "../ui/layout_parts.js";
+import { bytes } from "../ui/formats.js";
 import { picker } from "../ui/picker.js";
+import { sourceOf } from "./selects.js";
 
 const SELECTS = [3, 5, 6, 7, 8];
 const TEXT_INPUT = 4;

@@ -1,9 +1,9 @@
 /** Select menus of messages. A selection is sent to the app at once. */
 
-import { useComponent } from "./buttons.js";
-import { emojiElement } from "../content/emoji_element.js";
-import { choicesOf, defaultsOf } from "./entity_choices.js";
 import { picker } from "../ui/picker.js";
+import { emojiElement } from "../content/emoji_element.js";
+import { useComponent } from "./buttons.js";
+import { choicesOf, defaultsOf } from "./entity_choices.js";
 
 const STRING_SELECT = 3;
 const NAMES = new Map([

@@ -1,17 +1,18 @@
 /** The composer: text, attachments and replies, with the typing indicator below. */
 
-import { activitiesEnabled } from "../activities/launcher.js";
 import { ChannelType, Permissions } from "../network/enums.js";
-import { h, icon, replace } from "../ui/dom.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
-import { loadModule } from "../ui/lazy_modules.js";
-import { iconButton, LayoutPart } from "../ui/layout_parts.js";
 import { sendMessage } from "../state/outbox.js";
-import { Suggestions } from "./suggestions.js";
-import { summaryOf } from "../content/message_text.js";
+import { iconButton } from "../ui/controls.js";
+import { h, icon, replace } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
+import { loadModule } from "../ui/lazy_modules.js";
 import { grow, insert } from "../ui/textarea.js";
-import { Uploads } from "./uploads.js";
 import { titleOf } from "../content/avatars.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
+import { summaryOf } from "../content/message_text.js";
+import { activitiesEnabled } from "../activities/launcher.js";
+import { Suggestions } from "./suggestions.js";
+import { Uploads } from "./uploads.js";
 
 const CONTENT_MAX = 2000;
 const TYPING_INTERVAL_MS = 8_000;
@@ -70,7 +71,7 @@ class Composer extends LayoutPart {
     this.node = h("div", { class: "composer" }, this.replying, this.uploads.node, this.box, this.closed, this.typing);
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context);
-    loadModule(() => import("../commands/command_list.js")).then(module => module?.commandPicker?.(this, context));
+    loadModule(() => import("../commands/list.js")).then(module => module?.commandPicker?.(this, context));
     this.clock = setInterval(() => this.#drawTyping(), 1_000);
     setTimeout(() => grow(this.field));
   }

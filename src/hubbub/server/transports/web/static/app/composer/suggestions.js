@@ -1,11 +1,11 @@
 /** Autocomplete in the composer: `@` users and roles, `#` channels, `:` emoji. Names are replaced by mentions on send. */
 
-import { h } from "../ui/dom.js";
 import { Permissions, isMessageable } from "../network/enums.js";
-import { customEmoji } from "../content/markdown.js";
-import { EMOJI } from "../content/emoji_names.js";
-import { userAvatar } from "../content/avatars.js";
+import { h } from "../ui/dom.js";
 import { insert } from "../ui/textarea.js";
+import { userAvatar } from "../content/avatars.js";
+import { EMOJI } from "../content/emoji_names.js";
+import { customEmoji } from "../content/markdown.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
@@ -63,7 +63,7 @@ export class Suggestions {
     const { field } = this.#composer;
     const id = at => `${this.#list.id}-${at}`;
     this.#list.replaceChildren(
-      ...this.#found.map((each, at) =>
+      ...this.#found.map((suggestion, at) =>
         h(
           "li",
           {
@@ -75,9 +75,9 @@ export class Suggestions {
               this.#choose(at);
             },
           },
-          each.mark,
-          h("span", null, each.shown),
-          each.more ? h("span", { class: "soft small" }, each.more) : null,
+          suggestion.mark,
+          h("span", null, suggestion.shown),
+          suggestion.more ? h("span", { class: "soft small" }, suggestion.more) : null,
         ),
       ),
     );
@@ -123,7 +123,7 @@ const FIND = {
   "@"({ state, guildId, channelId }, query) {
     const channel = state.channels.get(channelId);
     const people = guildId
-      ? [...(state.members.get(guildId)?.values() ?? [])].map(each => each.user)
+      ? [...(state.members.get(guildId)?.values() ?? [])].map(member => member.user)
       : (channel?.recipients ?? []);
     const found = people
       .filter(user => matches(query, user.username, user.global_name, state.nameOf(user, guildId)))
@@ -154,19 +154,22 @@ const FIND = {
     if (!guildId) return [];
     return state
       .channelsOf(guildId)
-      .filter(each => isMessageable(each) && state.can(each.id, Permissions.VIEW_CHANNEL) && matches(query, each.name))
-      .map(each => ({ text: `#${each.name}`, mention: `<#${each.id}>`, shown: `#${each.name}` }));
+      .filter(
+        channel =>
+          isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL) && matches(query, channel.name),
+      )
+      .map(channel => ({ text: `#${channel.name}`, mention: `<#${channel.id}>`, shown: `#${channel.name}` }));
   },
   ":"({ state }, query) {
     const custom = [...state.guilds.values()]
       .flatMap(guild => guild.emojis ?? [])
-      .filter(each => each.available !== false && matches(query, each.name));
+      .filter(emoji => emoji.available !== false && matches(query, emoji.name));
     return [
-      ...custom.map(each => ({
-        text: `:${each.name}:`,
-        mention: `<${each.animated ? "a" : ""}:${each.name}:${each.id}>`,
-        shown: `:${each.name}:`,
-        mark: customEmoji(each),
+      ...custom.map(emoji => ({
+        text: `:${emoji.name}:`,
+        mention: `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}>`,
+        shown: `:${emoji.name}:`,
+        mark: customEmoji(emoji),
       })),
       ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
         text: emoji,

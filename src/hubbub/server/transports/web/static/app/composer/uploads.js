@@ -1,9 +1,9 @@
 /** Files to send with the next message. */
 
+import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
-import { bytes } from "../content/cdn_paths.js";
+import { bytes } from "../ui/formats.js";
 import { notice } from "../ui/notices.js";
-import { iconButton } from "../ui/layout_parts.js";
 
 const FILES_MAX = 10;
 const FILE_BYTES_MAX = 100 * 1024 * 1024;
@@ -34,7 +34,7 @@ export class Uploads {
 
   /** Remove and return all files. @returns {File[]} */
   take() {
-    const files = this.#files.map(each => each.file);
+    const files = this.#files.map(upload => upload.file);
     this.clear();
     return files;
   }
@@ -48,19 +48,19 @@ export class Uploads {
   #draw() {
     this.node.hidden = !this.#files.length;
     this.node.replaceChildren(
-      ...this.#files.map((each, at) =>
+      ...this.#files.map((upload, at) =>
         h(
           "li",
           null,
-          each.preview ? h("img", { src: each.preview, alt: "" }) : icon("file"),
+          upload.preview ? h("img", { src: upload.preview, alt: "" }) : icon("file"),
           h(
             "span",
             { class: "upload-name" },
-            each.file.name,
-            h("span", { class: "soft small" }, ` ${bytes(each.file.size)}`),
+            upload.file.name,
+            h("span", { class: "soft small" }, ` ${bytes(upload.file.size)}`),
           ),
-          iconButton("close", `Remove ${each.file.name}`, () => {
-            if (each.preview) URL.revokeObjectURL(each.preview);
+          iconButton("close", `Remove ${upload.file.name}`, () => {
+            if (upload.preview) URL.revokeObjectURL(upload.preview);
             this.#files.splice(at, 1);
             this.#draw();
           }),

@@ -57,7 +57,7 @@ export function statusMark(status) {
 /** Return the title of a channel. */
 export function titleOf(channel, state) {
   if (channel.name) return channel.name;
-  const names = (channel.recipients ?? []).map(each => state.nameOf(each, null));
+  const names = (channel.recipients ?? []).map(recipient => state.nameOf(recipient, null));
   return names.join(", ") || "Empty group";
 }
 

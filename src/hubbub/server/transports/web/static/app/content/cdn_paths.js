@@ -23,10 +23,3 @@ export const channelIconPath = (channel, size = 64) =>
   channel.icon ? `/cdn/channel-icons/${channel.id}/${channel.icon}.png?size=${size}` : null;
 export const emojiPath = (id, animated, size = 48) => `/cdn/emojis/${id}.${animated ? "gif" : "png"}?size=${size}`;
 export const stickerPath = sticker => `/cdn/stickers/${sticker.id}.${sticker.format_type === 4 ? "gif" : "png"}`;
-
-/** Format a size in bytes. */
-export function bytes(count) {
-  if (count < 1000) return `${count} B`;
-  if (count < 1_000_000) return `${Math.round(count / 1000)} kB`;
-  return `${(count / 1_000_000).toFixed(1)} MB`;
-}

@@ -1,9 +1,9 @@
 /** The emoji picker: custom emoji of the user's guilds and common ones. */
 
 import { h } from "../ui/dom.js";
+import { openPopup } from "../ui/popups.js";
 import { EMOJI } from "./emoji_names.js";
 import { customEmoji } from "./markdown.js";
-import { openPopup } from "../ui/popups.js";
 
 const COLUMNS = 8;
 
@@ -32,7 +32,7 @@ export function openEmojiPicker(anchor, context, choose) {
     const guilds = [...state.guilds.values()].sort(a => (a.id === guildId ? -1 : 1));
     const custom = guilds
       .flatMap(guild => guild.emojis ?? [])
-      .filter(each => each.available !== false && each.name.toLowerCase().includes(query));
+      .filter(emoji => emoji.available !== false && emoji.name.toLowerCase().includes(query));
     const common = EMOJI.filter(([, names]) => names.includes(query));
     const button = (label, inside, emoji) =>
       h(
@@ -48,8 +48,8 @@ export function openEmojiPicker(anchor, context, choose) {
         inside,
       );
     grid.replaceChildren(
-      ...custom.map(each =>
-        button(`:${each.name}:`, customEmoji(each), { id: each.id, name: each.name, animated: each.animated }),
+      ...custom.map(emoji =>
+        button(`:${emoji.name}:`, customEmoji(emoji), { id: emoji.id, name: emoji.name, animated: emoji.animated }),
       ),
       ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
     );

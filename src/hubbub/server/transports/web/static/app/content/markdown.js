@@ -1,10 +1,10 @@
 /** Renders parsed markdown (markdown_parse.js) to DOM nodes, with mentions resolved to names. */
 
 import { h } from "../ui/dom.js";
-import { emojiPath } from "./cdn_paths.js";
-import { parse } from "./markdown_parser.js";
 import { pathOf } from "../ui/router.js";
 import { timeElement } from "../ui/times.js";
+import { emojiPath } from "./cdn_paths.js";
+import { parse } from "./markdown_parser.js";
 
 const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
 const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICTOGRAPH}(?:\\u200D${PICTOGRAPH})*)`;
@@ -105,7 +105,7 @@ function messageLink(url, children, node, { state }) {
 
 function user(node, { context, message }) {
   const { state } = context;
-  const known = message?.mentions?.find(each => each.id === node.id) ?? state.user(node.id);
+  const known = message?.mentions?.find(user => user.id === node.id) ?? state.user(node.id);
   const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
   const mine = node.id === state.me?.id;
   if (known === undefined) return h("span", { class: "mention" }, "@unknown");
@@ -118,7 +118,7 @@ function user(node, { context, message }) {
 
 function role(node, { context, message }) {
   const guildId = message ? context.state.channels.get(message.channel_id)?.guild_id : context.guildId;
-  const found = context.state.guilds.get(guildId)?.roles.find(each => each.id === node.id);
+  const found = context.state.guilds.get(guildId)?.roles.find(role => role.id === node.id);
   return h("span", { class: "mention" }, `@${found?.name ?? "unknown role"}`);
 }
 

@@ -39,7 +39,7 @@ const SYSTEM_TEXTS = {
 /** Return the text of a system message. */
 export function systemText(message, { state, guildId }) {
   const name = state.nameOf(message.author, guildId);
-  const names = (message.mentions ?? []).map(each => state.nameOf(each, guildId)).join(", ") || "a user";
+  const names = (message.mentions ?? []).map(user => state.nameOf(user, guildId)).join(", ") || "a user";
   const text = SYSTEM_TEXTS[message.type];
   return text === undefined ? `${name}: ${message.content || "unknown system message."}` : text(name, message, names);
 }
@@ -48,7 +48,7 @@ export function systemText(message, { state, guildId }) {
 export function summaryOf(message, context) {
   if (!isUserMessage(message)) return systemText(message, context);
   const mention = (match, id) => {
-    const user = message.mentions?.find(each => each.id === id) ?? context.state.user(id);
+    const user = message.mentions?.find(user => user.id === id) ?? context.state.user(id);
     return user ? `@${context.state.nameOf(user, context.guildId)}` : match;
   };
   const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))

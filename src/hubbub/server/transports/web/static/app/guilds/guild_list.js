@@ -2,9 +2,9 @@
 
 import { ChannelFlags, isPrivate, isMessageable, isThread } from "../network/enums.js";
 import { h, icon, reconcile } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { guildIcon } from "../content/avatars.js";
 import { openAddGuild } from "./join_dialogs.js";
-import { LayoutPart } from "../ui/layout_parts.js";
 
 class Rail extends LayoutPart {
   static kinds = ["guilds", "channels", "readStates", "members", "messages", "relationships", "route"];
@@ -17,8 +17,8 @@ class Rail extends LayoutPart {
   draw() {
     const { state } = this.context;
     const { guildId } = this.context;
-    const waiting = [...state.relationships.values()].filter(each => each.type === 3).length;
-    const unread = state.privateChannels().reduce((sum, each) => sum + state.mentionsIn(each.id), waiting);
+    const waiting = [...state.relationships.values()].filter(relationship => relationship.type === 3).length;
+    const unread = state.privateChannels().reduce((sum, channel) => sum + state.mentionsIn(channel.id), waiting);
     const entries = [
       {
         key: "@me",

@@ -1,10 +1,12 @@
 /** Dialogs for joining or creating a guild, starting a conversation and adding users to a group. */
 
 import { RelationshipType } from "../network/enums.js";
+import { field } from "../ui/controls.js";
+import { openDialog } from "../ui/dialogs.js";
 import { h, replace } from "../ui/dom.js";
-import { userAvatar, guildIcon } from "../content/avatars.js";
-import { attempt, field, openDialog } from "../ui/layout_parts.js";
+import { attempt } from "../ui/notices.js";
 import { pathOf } from "../ui/router.js";
+import { userAvatar, guildIcon } from "../content/avatars.js";
 
 const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 
@@ -116,11 +118,11 @@ export function openNewConversation(context) {
 /** Open the dialog that adds friends to a group. */
 export function openAddPeople(context, channel) {
   const { api, state } = context;
-  const recipients = new Set((channel.recipients ?? []).map(each => each.id));
+  const recipients = new Set((channel.recipients ?? []).map(recipient => recipient.id));
   const add = async chosen => {
     for (const id of chosen) await api.request("PUT", `/channels/${channel.id}/recipients/${id}`, { json: {} });
   };
-  const others = friendsOf(state).filter(each => !recipients.has(each.id));
+  const others = friendsOf(state).filter(friend => !recipients.has(friend.id));
   chooseFriends(
     context,
     "Add people",
@@ -130,12 +132,13 @@ export function openAddPeople(context, channel) {
   );
 }
 
-const friendsOf = state => [...state.relationships.values()].filter(each => each.type === RelationshipType.FRIEND);
+const friendsOf = state =>
+  [...state.relationships.values()].filter(relationship => relationship.type === RelationshipType.FRIEND);
 
 function chooseFriends({ state }, title, friends, { legend, label, emptyText }, action) {
   openDialog(title, close => {
     if (!friends.length) return h("p", { class: "soft" }, emptyText);
-    const boxes = friends.map(each => [each.id, h("input", { type: "checkbox" })]);
+    const boxes = friends.map(friend => [friend.id, h("input", { type: "checkbox" })]);
     const submit = async event => {
       event.preventDefault();
       const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);

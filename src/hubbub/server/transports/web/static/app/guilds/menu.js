@@ -1,9 +1,10 @@
 /** The menu of a guild, and its dialogs. */
 
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
+import { field } from "../ui/controls.js";
+import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
-import { attempt, confirmAction, field, openDialog } from "../ui/layout_parts.js";
-import { notice } from "../ui/notices.js";
+import { attempt, notice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
 import { pathOf } from "../ui/router.js";
 
@@ -13,10 +14,10 @@ export function guildMenu(anchor, context, guildId) {
   const channel = state
     .channelsOf(guildId)
     .find(
-      each =>
-        !isThread(each) &&
-        (isMessageable(each) || isForum(each)) &&
-        state.can(each.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL),
+      channel =>
+        !isThread(channel) &&
+        (isMessageable(channel) || isForum(channel)) &&
+        state.can(channel.id, Permissions.CREATE_INSTANT_INVITE | Permissions.VIEW_CHANNEL),
     );
   const inView = state.channels.get(context.channelId);
   const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
@@ -95,14 +96,14 @@ function openNewChannel(context, guildId) {
         kinds.map(([value, label]) => h("option", { value }, label)),
       ),
     );
-    const parents = state.channelsOf(guildId).filter(each => each.type === ChannelType.GUILD_CATEGORY);
+    const parents = state.channelsOf(guildId).filter(channel => channel.type === ChannelType.GUILD_CATEGORY);
     const parent = field(
       "Category",
       h(
         "select",
         null,
         h("option", { value: "" }, "No category"),
-        parents.map(each => h("option", { value: each.id }, each.name)),
+        parents.map(category => h("option", { value: category.id }, category.name)),
       ),
     );
     const create = async event => {
@@ -135,13 +136,14 @@ function markAllRead(context, guildId) {
   const { api, state } = context;
   const unread = state
     .channelsOf(guildId)
-    .filter(each => state.isUnread(each.id))
+    .filter(channel => state.isUnread(channel.id))
     .slice(0, 100);
   if (!unread.length) return;
-  for (const each of unread) state.apply("MESSAGE_ACK", { channel_id: each.id, message_id: each.last_message_id });
+  for (const channel of unread)
+    state.apply("MESSAGE_ACK", { channel_id: channel.id, message_id: channel.last_message_id });
   attempt(() =>
     api.request("POST", "/read-states/ack-bulk", {
-      json: { read_states: unread.map(each => ({ channel_id: each.id, message_id: each.last_message_id })) },
+      json: { read_states: unread.map(channel => ({ channel_id: channel.id, message_id: channel.last_message_id })) },
     }),
   );
 }

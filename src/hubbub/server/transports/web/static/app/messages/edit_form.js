@@ -1,7 +1,7 @@
 /** The form that edits a message in place. */
 
-import { h } from "../ui/dom.js";
 import { errorText } from "../state/outbox.js";
+import { h } from "../ui/dom.js";
 import { grow } from "../ui/textarea.js";
 
 /** Return the form that replaces the content of a message. */

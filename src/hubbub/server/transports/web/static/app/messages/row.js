@@ -1,17 +1,20 @@
 /** A message in the timeline. */
 
 import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
+import { discard, retry } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
-import { renderComponents } from "../components/message_components.js";
-import { editForm } from "./edit_form.js";
+import { bytes } from "../ui/formats.js";
+import { pathOf } from "../ui/router.js";
+import { hourOf, sentAt } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
 import { isOnlyEmoji, markdown } from "../content/markdown.js";
-import { attachments, embeds, pollOf, reactions, stickers } from "./message_parts.js";
-import { discard, retry } from "../state/outbox.js";
 import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
-import { hourOf, sentAt } from "../ui/times.js";
-import { pathOf } from "../ui/router.js";
-import { bytes } from "../content/cdn_paths.js";
+import { renderComponents } from "../components/message_components.js";
+import { attachments, stickers } from "./attachments.js";
+import { editForm } from "./edit_form.js";
+import { embeds } from "./embeds.js";
+import { pollOf } from "./polls.js";
+import { reactions } from "./reactions.js";
 
 const GROUPING_MS = 7 * 60_000;
 
@@ -48,7 +51,7 @@ export function rowStamp(message, { state, guildId }, details) {
 /** Return the color of the user's highest colored role, or null. */
 function roleColor(userId, { state, guildId }) {
   const roles = state.member(guildId, userId)?.roles ?? [];
-  const coloredRoles = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.color && roles.includes(each.id));
+  const coloredRoles = (state.guilds.get(guildId)?.roles ?? []).filter(role => role.color && roles.includes(role.id));
   const top = coloredRoles.sort((a, b) => b.position - a.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }

@@ -1,15 +1,15 @@
 /** The message list of a channel, with infinite scrolling in both directions. */
 
-import { h, icon, reconcile, replace } from "../ui/dom.js";
-import { isNewer } from "../network/ids.js";
-import { announce } from "../ui/live_region.js";
-import { LayoutPart } from "../ui/layout_parts.js";
 import { Permissions, MessageFlags } from "../network/enums.js";
-import { buildRow, buildPending, joinsAbove, rowStamp } from "./row.js";
-import { MessageToolbar } from "./toolbar.js";
+import { isNewer } from "../network/ids.js";
 import { markRead } from "../state/read_markers.js";
+import { h, icon, reconcile, replace } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
+import { announce } from "../ui/live_region.js";
 import { dayOf } from "../ui/times.js";
 import { summaryOf } from "../content/message_text.js";
+import { buildRow, buildPending, joinsAbove, rowStamp } from "./row.js";
+import { MessageToolbar } from "./toolbar.js";
 
 const PAGE_SIZE = 50;
 /** Distance to an edge, in pixels, at which the next page is loaded. */
@@ -109,11 +109,11 @@ class Timeline extends LayoutPart {
       above = message;
     }
     if (this.log.atNewest) {
-      for (const each of this.log.pending) {
+      for (const pending of this.log.pending) {
         entries.push({
-          key: `nonce-${each.nonce}`,
-          stamp: `${each.state} ${each.error} ${Math.round((each.share ?? 0) * 20)}`,
-          build: () => buildPending(each, this.context),
+          key: `nonce-${pending.nonce}`,
+          stamp: `${pending.state} ${pending.error} ${Math.round((pending.share ?? 0) * 20)}`,
+          build: () => buildPending(pending, this.context),
         });
       }
     }
@@ -163,17 +163,18 @@ class Timeline extends LayoutPart {
     if (side === "around") query.around = around;
     try {
       const found = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
-      for (const each of found) {
-        if (!each.webhook_id) state.storeUser(each.author);
-        for (const mentioned of each.mentions) state.storeUser(mentioned);
+      for (const message of found) {
+        if (!message.webhook_id) state.storeUser(message.author);
+        for (const mentioned of message.mentions) state.storeUser(mentioned);
       }
       const full = found.length >= PAGE_SIZE;
       const last = state.channels.get(channelId)?.last_message_id;
       if (side === "older" || side === "newer") log.extend(found, side, !full);
       else if (side === "around") {
-        const older = found.filter(each => isNewer(around, each.id)).length;
+        const older = found.filter(message => isNewer(around, message.id)).length;
         log.reset(found, { atNewest: !isNewer(last, found.at(-1)?.id), atOldest: older < Math.floor(PAGE_SIZE / 2) });
-        if (!found.some(each => each.id === around)) announce("This message was deleted, or you cannot read it.", true);
+        if (!found.some(message => message.id === around))
+          announce("This message was deleted, or you cannot read it.", true);
       } else log.reset(found, { atNewest: true, atOldest: !full });
     } catch (error) {
       this.failed =
@@ -292,7 +293,7 @@ class Timeline extends LayoutPart {
 
 /** Focus a row. Only one row is in the tab order; the arrow keys move between rows. */
 export function focusRow(list, row) {
-  for (const each of list.querySelectorAll(".message[tabindex='0']")) each.setAttribute("tabindex", "-1");
+  for (const tabbableRow of list.querySelectorAll(".message[tabindex='0']")) tabbableRow.setAttribute("tabindex", "-1");
   row.setAttribute("tabindex", "0");
   row.focus({ preventScroll: true });
 }

@@ -1,17 +1,18 @@
 /** Actions of a message: a toolbar on the hovered or focused row, keyboard shortcuts and a menu. */
 
 import { MessageFlags, Permissions } from "../network/enums.js";
+import { iconButton } from "../ui/controls.js";
+import { confirmAction } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
-import { openEmojiPicker } from "../content/emoji_picker.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { react } from "./message_parts.js";
-import { notice } from "../ui/notices.js";
-import { attempt, confirmAction, iconButton } from "../ui/layout_parts.js";
+import { notice, attempt } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
-import { openProfile } from "../users/profile.js";
 import { pathOf } from "../ui/router.js";
+import { openEmojiPicker } from "../content/emoji_picker.js";
 import { isUserMessage, summaryOf } from "../content/message_text.js";
+import { openProfile } from "../users/profile.js";
 import { openNewThread } from "../channels/threads.js";
+import { react } from "./reactions.js";
 
 export class MessageToolbar {
   /** The id of the message being edited. @type {string | null} */
@@ -186,7 +187,7 @@ export class MessageToolbar {
   /** Return the message commands of apps as menu items. */
   async #commands(message) {
     const context = this.#context;
-    const module = await loadModule(() => import("../commands/command_list.js"));
+    const module = await loadModule(() => import("../commands/context_menu.js"));
     try {
       const entries = (await module?.messageCommands?.(context, message)) ?? [];
       return entries.map(entry => ({

@@ -126,7 +126,7 @@ function queryString(query) {
   const pairs = Object.entries(query ?? {}).filter(([, value]) => value !== undefined && value !== null);
   if (!pairs.length) return "";
   const search = new URLSearchParams();
-  for (const [name, value] of pairs) for (const each of [value].flat()) search.append(name, String(each));
+  for (const [name, value] of pairs) for (const item of [value].flat()) search.append(name, String(item));
   return `?${search}`;
 }
 

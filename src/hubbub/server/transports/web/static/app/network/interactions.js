@@ -118,7 +118,7 @@ export class Interactions extends EventTarget {
   isAwaiting(applicationId, channelId) {
     this.#recent = this.#recent.filter(({ until }) => until > Date.now());
     return [...this.#waiting.values(), ...this.#recent].some(
-      each => each.applicationId === applicationId && each.channelId === channelId,
+      interaction => interaction.applicationId === applicationId && interaction.channelId === channelId,
     );
   }
 

@@ -11,15 +11,16 @@ export const HANDLERS = {
     state.me = data.user;
     state.storeUser(data.user);
     for (const channel of data.private_channels ?? []) storePrivateChannel(state, channel);
-    for (const each of data.relationships ?? []) storeRelationship(state, each);
-    for (const each of data.presences ?? []) state.presences.set(each.user.id, each);
-    for (const each of data.guilds ?? []) state.guilds.set(each.id, { ...each, roles: [], emojis: [], stickers: [] });
-    for (const each of data.read_state?.entries ?? []) {
+    for (const relationship of data.relationships ?? []) storeRelationship(state, relationship);
+    for (const presence of data.presences ?? []) state.presences.set(presence.user.id, presence);
+    for (const guild of data.guilds ?? [])
+      state.guilds.set(guild.id, { ...guild, roles: [], emojis: [], stickers: [] });
+    for (const readState of data.read_state?.entries ?? []) {
       // `acknowledged` is the server's value; `last_message_id` may be ahead of it.
-      state.readStates.set(each.id, {
-        last_message_id: each.last_message_id,
+      state.readStates.set(readState.id, {
+        last_message_id: readState.last_message_id,
         mention_count: 0,
-        acknowledged: each.last_message_id,
+        acknowledged: readState.last_message_id,
       });
     }
     // Messages missed while disconnected are in no event, so reload the logs.
@@ -40,11 +41,14 @@ export const HANDLERS = {
     const { channels, threads, members, presences, voice_states: voiceStates, ...guild } = data;
     state.guilds.set(guild.id, { ...guild, unavailable: false });
     removeChannels(state, guild.id);
-    for (const each of [...channels, ...threads]) state.channels.set(each.id, { ...each, guild_id: guild.id });
+    for (const channel of [...channels, ...threads]) state.channels.set(channel.id, { ...channel, guild_id: guild.id });
     state.members.set(guild.id, new Map());
-    for (const each of members) storeMember(state, guild.id, each);
-    for (const each of presences) state.presences.set(each.user.id, each);
-    state.voiceStates.set(guild.id, new Map(voiceStates.map(each => [each.user_id, { ...each, guild_id: guild.id }])));
+    for (const member of members) storeMember(state, guild.id, member);
+    for (const presence of presences) state.presences.set(presence.user.id, presence);
+    state.voiceStates.set(
+      guild.id,
+      new Map(voiceStates.map(voiceState => [voiceState.user_id, { ...voiceState, guild_id: guild.id }])),
+    );
     state.emitChange("guilds", guild.id, guild.id);
   },
 
@@ -69,7 +73,7 @@ export const HANDLERS = {
   GUILD_ROLE_CREATE: changeRole,
   GUILD_ROLE_UPDATE: changeRole,
   GUILD_ROLE_DELETE(state, data) {
-    const roles = (state.guilds.get(data.guild_id)?.roles ?? []).filter(each => each.id !== data.role_id);
+    const roles = (state.guilds.get(data.guild_id)?.roles ?? []).filter(role => role.id !== data.role_id);
     changeGuild(state, data.guild_id, { roles });
   },
 
@@ -86,14 +90,17 @@ export const HANDLERS = {
     state.storeUser(user);
     const channel = state.channels.get(id);
     if (channel === undefined) return;
-    const others = (channel.recipients ?? []).filter(each => each.id !== user.id);
+    const others = (channel.recipients ?? []).filter(recipient => recipient.id !== user.id);
     state.channels.set(id, { ...channel, recipients: [...others, user] });
     state.emitChange("channels", id);
   },
   CHANNEL_RECIPIENT_REMOVE(state, { channel_id: id, user }) {
     const channel = state.channels.get(id);
     if (channel === undefined) return;
-    state.channels.set(id, { ...channel, recipients: (channel.recipients ?? []).filter(each => each.id !== user.id) });
+    state.channels.set(id, {
+      ...channel,
+      recipients: (channel.recipients ?? []).filter(recipient => recipient.id !== user.id),
+    });
     state.emitChange("channels", id);
   },
   CHANNEL_PINS_UPDATE(state, data) {
@@ -116,10 +123,10 @@ export const HANDLERS = {
   },
   THREAD_LIST_SYNC(state, data) {
     const parents = data.channel_ids ? new Set(data.channel_ids) : null;
-    for (const each of state.channelsOf(data.guild_id)) {
-      if (isThread(each) && (parents === null || parents.has(each.parent_id))) state.channels.delete(each.id);
+    for (const channel of state.channelsOf(data.guild_id)) {
+      if (isThread(channel) && (parents === null || parents.has(channel.parent_id))) state.channels.delete(channel.id);
     }
-    for (const each of data.threads) state.channels.set(each.id, { ...each, guild_id: data.guild_id });
+    for (const thread of data.threads) state.channels.set(thread.id, { ...thread, guild_id: data.guild_id });
     for (const member of data.members ?? []) changeThreadMember(state, member.id, member);
     state.emitChange("channels", null, data.guild_id);
   },
@@ -132,7 +139,7 @@ export const HANDLERS = {
     if (thread === undefined) return;
     const changes = { member_count: data.member_count };
     if (data.removed_member_ids?.includes(state.me.id)) changes.member = undefined;
-    const mine = data.added_members?.find(each => each.user_id === state.me.id);
+    const mine = data.added_members?.find(member => member.user_id === state.me.id);
     if (mine !== undefined) changes.member = mine;
     state.channels.set(data.id, { ...thread, ...changes });
     state.emitChange("channels", data.id, data.guild_id);
@@ -155,8 +162,8 @@ export const HANDLERS = {
     state.emitChange("members", data.user.id, data.guild_id);
   },
   GUILD_MEMBERS_CHUNK(state, data) {
-    for (const each of data.members) storeMember(state, data.guild_id, each);
-    for (const each of data.presences ?? []) state.presences.set(each.user.id, each);
+    for (const member of data.members) storeMember(state, data.guild_id, member);
+    for (const presence of data.presences ?? []) state.presences.set(presence.user.id, presence);
     state.emitChange("members", null, data.guild_id);
   },
   PRESENCE_UPDATE(state, data) {
@@ -206,7 +213,7 @@ export const HANDLERS = {
 };
 
 function storePrivateChannel(state, channel) {
-  for (const each of channel.recipients ?? []) state.storeUser(each);
+  for (const recipient of channel.recipients ?? []) state.storeUser(recipient);
   state.channels.set(channel.id, channel);
 }
 
@@ -234,7 +241,7 @@ function changeGuild(state, guildId, changes) {
 }
 
 function changeRole(state, { guild_id: guildId, role }) {
-  const others = (state.guilds.get(guildId)?.roles ?? []).filter(each => each.id !== role.id);
+  const others = (state.guilds.get(guildId)?.roles ?? []).filter(otherRole => otherRole.id !== role.id);
   changeGuild(state, guildId, { roles: [...others, role] });
 }
 
@@ -256,5 +263,5 @@ function changeThreadMember(state, threadId, member) {
 }
 
 function removeChannels(state, guildId) {
-  for (const each of state.channelsOf(guildId)) state.channels.delete(each.id);
+  for (const channel of state.channelsOf(guildId)) state.channels.delete(channel.id);
 }

@@ -37,28 +37,34 @@ export const MESSAGE_HANDLERS = {
     changeMessage(state, data, message => {
       const reactions = message.reactions ?? [];
       const mine = data.user_id === state.me.id;
-      if (!reactions.some(each => isSameEmoji(each.emoji, data.emoji))) {
+      if (!reactions.some(reaction => isSameEmoji(reaction.emoji, data.emoji))) {
         return { reactions: [...reactions, { emoji: data.emoji, count: 1, me: mine }] };
       }
-      const counted = each => ({ ...each, count: each.count + 1, me: each.me || mine });
-      return { reactions: reactions.map(each => (isSameEmoji(each.emoji, data.emoji) ? counted(each) : each)) };
+      const counted = reaction => ({ ...reaction, count: reaction.count + 1, me: reaction.me || mine });
+      return {
+        reactions: reactions.map(reaction => (isSameEmoji(reaction.emoji, data.emoji) ? counted(reaction) : reaction)),
+      };
     });
   },
 
   MESSAGE_REACTION_REMOVE(state, data) {
     changeMessage(state, data, message => {
-      const counted = each => ({ ...each, count: each.count - 1, me: each.me && data.user_id !== state.me.id });
-      const reactions = (message.reactions ?? []).map(each =>
-        isSameEmoji(each.emoji, data.emoji) ? counted(each) : each,
+      const counted = reaction => ({
+        ...reaction,
+        count: reaction.count - 1,
+        me: reaction.me && data.user_id !== state.me.id,
+      });
+      const reactions = (message.reactions ?? []).map(reaction =>
+        isSameEmoji(reaction.emoji, data.emoji) ? counted(reaction) : reaction,
       );
-      return { reactions: reactions.filter(each => each.count > 0) };
+      return { reactions: reactions.filter(reaction => reaction.count > 0) };
     });
   },
 
   MESSAGE_REACTION_REMOVE_ALL: (state, data) => changeMessage(state, data, () => ({ reactions: [] })),
 
   MESSAGE_REACTION_REMOVE_EMOJI(state, data) {
-    const others = message => (message.reactions ?? []).filter(each => !isSameEmoji(each.emoji, data.emoji));
+    const others = message => (message.reactions ?? []).filter(reaction => !isSameEmoji(reaction.emoji, data.emoji));
     changeMessage(state, data, message => ({ reactions: others(message) }));
   },
 
@@ -76,7 +82,7 @@ export const MESSAGE_HANDLERS = {
 function storeUsers(state, message) {
   // The author of a webhook message is not a user.
   if (message.author && !message.webhook_id) state.storeUser(message.author);
-  for (const each of message.mentions ?? []) state.storeUser(each);
+  for (const user of message.mentions ?? []) state.storeUser(user);
 }
 
 /** Update the unread count. The user's own messages are read; private channels count every message. */
@@ -96,8 +102,8 @@ function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }
   if (log === undefined) return;
   const deleted = new Set(ids);
   for (const id of ids) log.remove(id);
-  for (const each of log.items.filter(item => deleted.has(item.referenced_message?.id)))
-    log.put({ ...each, referenced_message: null });
+  for (const reply of log.items.filter(item => deleted.has(item.referenced_message?.id)))
+    log.put({ ...reply, referenced_message: null });
   state.emitChange("messages", channelId, guildId);
 }
 
@@ -119,8 +125,8 @@ function changeVotes(state, data, by) {
     if (!message.poll) return {};
     const results = message.poll.results ?? { is_finalized: false, answer_counts: [] };
     const mine = data.user_id === state.me.id;
-    const counts = results.answer_counts.filter(each => each.id !== data.answer_id);
-    const before = results.answer_counts.find(each => each.id === data.answer_id) ?? {
+    const counts = results.answer_counts.filter(answerCount => answerCount.id !== data.answer_id);
+    const before = results.answer_counts.find(answerCount => answerCount.id === data.answer_id) ?? {
       id: data.answer_id,
       count: 0,
       me_voted: false,

@@ -20,23 +20,23 @@ export class MessageLog {
   }
 
   find(id) {
-    return this.items.find(each => each.id === id);
+    return this.items.find(message => message.id === id);
   }
 
   get oldest() {
-    return this.items.find(each => !each.local)?.id;
+    return this.items.find(message => !message.local)?.id;
   }
 
   get newest() {
-    return this.items.findLast(each => !each.local)?.id;
+    return this.items.findLast(message => !message.local)?.id;
   }
 
   /** Replace all messages. */
   reset(messages, { atNewest, atOldest }) {
     // Ephemeral messages are not in the history, so keep them.
-    const ephemeral = atNewest ? this.items.filter(each => each.flags & 64) : [];
+    const ephemeral = atNewest ? this.items.filter(message => message.flags & 64) : [];
     this.items = [];
-    for (const each of [...messages, ...ephemeral]) this.put(each);
+    for (const message of [...messages, ...ephemeral]) this.put(message);
     this.atNewest = atNewest;
     this.atOldest = atOldest;
     this.loaded = true;
@@ -44,7 +44,7 @@ export class MessageLog {
 
   /** Add older or newer messages, and drop the excess at the other end. */
   extend(messages, side, end) {
-    for (const each of messages) this.put(each);
+    for (const message of messages) this.put(message);
     if (side === "older") {
       this.atOldest = end;
       if (this.items.length > MESSAGES_MAX) {
@@ -60,7 +60,7 @@ export class MessageLog {
   /** Add a new message. Return false if it is outside the window. */
   add(message) {
     this.pending = this.pending.filter(
-      each => each.nonce !== message.nonce || each.state === "failed" || !message.nonce,
+      pendingMessage => pendingMessage.nonce !== message.nonce || pendingMessage.state === "failed" || !message.nonce,
     );
     if (!this.loaded || !this.atNewest) return false;
     this.put(message);
@@ -78,7 +78,7 @@ export class MessageLog {
   }
 
   remove(id) {
-    const at = this.items.findIndex(each => each.id === id);
+    const at = this.items.findIndex(message => message.id === id);
     if (at >= 0) this.items.splice(at, 1);
     return at >= 0;
   }

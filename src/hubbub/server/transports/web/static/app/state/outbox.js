@@ -83,7 +83,7 @@ export function discard(pending, context) {
 
 function settle(pending, context) {
   const log = logOf(context);
-  log.pending = log.pending.filter(each => each !== pending);
+  log.pending = log.pending.filter(pendingMessage => pendingMessage !== pending);
 }
 
 function logOf({ state, channelId }) {

@@ -69,14 +69,14 @@ function overwritten(base, overwrites, guildId, member) {
   let bits = base,
     allow = 0n,
     deny = 0n;
-  const everyone = overwrites.find(each => each.id === guildId);
+  const everyone = overwrites.find(overwrite => overwrite.id === guildId);
   if (everyone) bits = (bits & ~BigInt(everyone.deny)) | BigInt(everyone.allow);
-  for (const each of overwrites) {
-    if (each.id === guildId || !member.roles.includes(each.id)) continue;
-    allow |= BigInt(each.allow);
-    deny |= BigInt(each.deny);
+  for (const overwrite of overwrites) {
+    if (overwrite.id === guildId || !member.roles.includes(overwrite.id)) continue;
+    allow |= BigInt(overwrite.allow);
+    deny |= BigInt(overwrite.deny);
   }
   bits = (bits & ~deny) | allow;
-  const own = overwrites.find(each => each.id === member.user.id && Number(each.type) === 1);
+  const own = overwrites.find(overwrite => overwrite.id === member.user.id && Number(overwrite.type) === 1);
   return own ? (bits & ~BigInt(own.deny)) | BigInt(own.allow) : bits;
 }

@@ -1,8 +1,8 @@
 /** The client's state: the READY payload and all events since. Messages are stored for open channels only. */
 
 import { ChannelFlags, isPrivate, isThread } from "../network/enums.js";
-import { HANDLERS } from "./gateway_events.js";
 import { idAt, isNewer } from "../network/ids.js";
+import { HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 
@@ -92,7 +92,7 @@ export class State extends EventTarget {
   // Channels
 
   channelsOf(guildId) {
-    return [...this.channels.values()].filter(each => each.guild_id === guildId);
+    return [...this.channels.values()].filter(channel => channel.guild_id === guildId);
   }
 
   /** Return the private channels, most recent first. */
@@ -102,7 +102,7 @@ export class State extends EventTarget {
   }
 
   threadsOf(channelId) {
-    return [...this.channels.values()].filter(each => isThread(each) && each.parent_id === channelId);
+    return [...this.channels.values()].filter(channel => isThread(channel) && channel.parent_id === channelId);
   }
 
   /** Return the user's permissions in a channel; 0n if it is unknown. */
@@ -154,10 +154,10 @@ export class State extends EventTarget {
 
   /** Return whether a message mentions the user. */
   mentionsMe(message) {
-    if (message.mention_everyone || message.mentions?.some(each => each.id === this.me.id)) return true;
+    if (message.mention_everyone || message.mentions?.some(user => user.id === this.me.id)) return true;
     const guildId = this.channels.get(message.channel_id)?.guild_id;
     const roles = guildId ? (this.member(guildId, this.me.id)?.roles ?? []) : [];
-    return (message.mention_roles ?? []).some(each => roles.includes(each));
+    return (message.mention_roles ?? []).some(roleId => roles.includes(roleId));
   }
 
   // Messages
@@ -186,7 +186,7 @@ export class State extends EventTarget {
   voiceStatesIn(channelId) {
     const channel = this.channels.get(channelId);
     const states = this.voiceStates.get(channel?.guild_id ?? "@me");
-    return [...(states?.values() ?? [])].filter(each => each.channel_id === channelId);
+    return [...(states?.values() ?? [])].filter(voiceState => voiceState.channel_id === channelId);
   }
 
   /** Return the user's voice state, or null. */

@@ -37,7 +37,7 @@ export function h(tag, attributes, ...children) {
     if (FORBIDDEN_ATTRIBUTES.has(name)) throw new TypeError(`${name} is not allowed`);
     if (name === "ref") value(node);
     else if (name === "style")
-      for (const [key, each] of Object.entries(value)) node.style.setProperty(key, String(each));
+      for (const [property, setting] of Object.entries(value)) node.style.setProperty(property, String(setting));
     else if (name === "dataset") Object.assign(node.dataset, value);
     else if (name.startsWith("on")) {
       if (typeof value !== "function") throw new TypeError(`${name} takes a function`);

@@ -47,3 +47,14 @@ export function showError(error, before = "") {
   const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
   notice(before ? `${before} ${sentence}` : sentence, "problem");
 }
+
+/** Run an action and show a notice if it fails. Return whether it succeeded. */
+export async function attempt(action, before = "") {
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    showError(error, before);
+    return false;
+  }
+}

@@ -86,14 +86,14 @@ export function picker(options) {
     // The accessible name contains the label and the selected values.
     button.setAttribute(
       "aria-label",
-      [label, control.values.map(each => each.label).join(", ")].filter(Boolean).join(": "),
+      [label, control.values.map(choice => choice.label).join(", ")].filter(Boolean).join(": "),
     );
   }
 
   function renderValues() {
     if (!control.values.length) return [h("span", { class: "picker-empty" }, placeholder)];
     if (max === 1) return [mark(control.values[0]), h("span", { class: "picker-name" }, control.values[0].label)];
-    return control.values.map(each => h("span", { class: "picker-chip" }, mark(each), each.label));
+    return control.values.map(choice => h("span", { class: "picker-chip" }, mark(choice), choice.label));
   }
 
   function mark(choice) {
@@ -173,7 +173,7 @@ export function picker(options) {
     shown = found;
     active = Math.max(
       0,
-      shown.findIndex(each => chosen(each)),
+      shown.findIndex(choice => chosen(choice)),
     );
     draw();
   }
@@ -185,23 +185,23 @@ export function picker(options) {
   function draw() {
     replace(
       list,
-      ...shown.map((each, index) =>
+      ...shown.map((choice, index) =>
         h(
           "li",
           {
             id: `${id}-${index}`,
             role: "option",
             class: index === active ? "picker-option active" : "picker-option",
-            "aria-selected": String(chosen(each)),
+            "aria-selected": String(chosen(choice)),
             onclick: () => choose(index),
             onmousemove: () => point(index),
           },
-          mark(each),
+          mark(choice),
           h(
             "span",
             { class: "picker-words" },
-            h("span", {}, each.label),
-            each.description ? h("small", {}, each.description) : null,
+            h("span", {}, choice.label),
+            choice.description ? h("small", {}, choice.description) : null,
           ),
         ),
       ),
@@ -223,9 +223,9 @@ export function picker(options) {
     const at = list.children[active];
     at?.classList.add("active");
     at?.scrollIntoView({ block: "nearest" });
-    for (const each of [list, field]) {
-      if (at) each?.setAttribute("aria-activedescendant", at.id);
-      else each?.removeAttribute("aria-activedescendant");
+    for (const owner of [list, field]) {
+      if (at) owner?.setAttribute("aria-activedescendant", at.id);
+      else owner?.removeAttribute("aria-activedescendant");
     }
   }
 
@@ -280,5 +280,5 @@ export function picker(options) {
 }
 
 function same(one, other) {
-  return one.length === other.length && one.every(each => other.some(({ value }) => value === each.value));
+  return one.length === other.length && one.every(choice => other.some(({ value }) => value === choice.value));
 }

@@ -63,7 +63,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
     active = -1;
     replace(
       list,
-      shown.map((each, at) =>
+      shown.map((suggestion, at) =>
         h(
           "li",
           {
@@ -74,7 +74,7 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
             onmousedown: event => pick(event, at),
             onmousemove: () => point(at),
           },
-          each.name,
+          suggestion.name,
         ),
       ),
     );

@@ -1,10 +1,11 @@
 /** The panel of the current user: name, status menu and settings menu. */
 
-import { h, replace } from "../ui/dom.js";
-import { userAvatar } from "../content/avatars.js";
 import { restorePresence, updatePresence } from "../network/own_presence.js";
-import { LayoutPart, iconButton } from "../ui/layout_parts.js";
+import { iconButton } from "../ui/controls.js";
+import { h, replace } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { openMenu } from "../ui/popups.js";
+import { userAvatar } from "../content/avatars.js";
 
 const STATUS_LABELS = { online: "Online", idle: "Idle", dnd: "Do not disturb", invisible: "Invisible" };
 

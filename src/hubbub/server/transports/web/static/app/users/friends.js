@@ -1,19 +1,20 @@
 /** The friends view: friends, requests, blocked users, and a form that sends a friend request. */
 
 import { RelationshipType } from "../network/enums.js";
+import { field, iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
-import { userAvatar } from "../content/avatars.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { notice } from "../ui/notices.js";
-import { LayoutPart, field, iconButton } from "../ui/layout_parts.js";
+import { userAvatar } from "../content/avatars.js";
 import { openProfile, relationshipButtons, openDirectMessage } from "./profile.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 const SECTIONS = [
-  ["Incoming requests", each => each.type === PENDING_INCOMING],
-  ["Online", (each, state) => each.type === FRIEND && state.statusOf(each.id) !== "offline"],
-  ["Offline", (each, state) => each.type === FRIEND && state.statusOf(each.id) === "offline"],
-  ["Outgoing requests", each => each.type === PENDING_OUTGOING],
-  ["Blocked", each => each.type === BLOCKED],
+  ["Incoming requests", relationship => relationship.type === PENDING_INCOMING],
+  ["Online", (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) !== "offline"],
+  ["Offline", (relationship, state) => relationship.type === FRIEND && state.statusOf(relationship.id) === "offline"],
+  ["Outgoing requests", relationship => relationship.type === PENDING_OUTGOING],
+  ["Blocked", relationship => relationship.type === BLOCKED],
 ];
 
 class Friends extends LayoutPart {
@@ -71,14 +72,15 @@ class Friends extends LayoutPart {
   draw() {
     const { state } = this.context;
     const all = [...state.relationships.values()];
-    const sections = SECTIONS.map(([title, matches]) => [title, all.filter(each => matches(each, state))]).filter(
-      ([, found]) => found.length,
-    );
-    const stamp = each =>
-      `${each.type} ${state.statusOf(each.id)} ${each.user?.global_name} ${each.nickname} ${each.user?.avatar}`;
+    const sections = SECTIONS.map(([title, matches]) => [
+      title,
+      all.filter(relationship => matches(relationship, state)),
+    ]).filter(([, found]) => found.length);
+    const stamp = relationship =>
+      `${relationship.type} ${state.statusOf(relationship.id)} ${relationship.user?.global_name} ${relationship.nickname} ${relationship.user?.avatar}`;
     const entries = sections.map(([title, found]) => ({
       key: title,
-      stamp: found.map(each => `${each.id} ${stamp(each)}`).join(),
+      stamp: found.map(relationship => `${relationship.id} ${stamp(relationship)}`).join(),
       build: () =>
         h(
           "section",
@@ -87,7 +89,7 @@ class Friends extends LayoutPart {
           h(
             "ul",
             { class: "people" },
-            found.map(each => this.#person(each)),
+            found.map(relationship => this.#person(relationship)),
           ),
         ),
     }));

@@ -2,8 +2,8 @@
 
 import { Opcode } from "../network/enums.js";
 import { h, reconcile } from "../ui/dom.js";
+import { LayoutPart } from "../ui/layout_part.js";
 import { userAvatar } from "../content/avatars.js";
-import { LayoutPart } from "../ui/layout_parts.js";
 import { openProfile } from "./profile.js";
 
 const MEMBERS_MAX = 300;
@@ -94,7 +94,7 @@ function byRole(guild, state) {
   ]);
   for (const member of state.members.get(guild.id)?.values() ?? []) {
     const here = member.user.id === state.me.id || state.statusOf(member.user.id) !== "offline";
-    const role = here ? hoisted.find(each => member.roles.includes(each.id)) : undefined;
+    const role = here ? hoisted.find(role => member.roles.includes(role.id)) : undefined;
     groups.get(role?.id ?? (here ? "online" : "offline"))[1].push(state.user(member.user.id) ?? member.user);
   }
   const sortKey = user => state.nameOf(user, guild.id).toLocaleLowerCase();

@@ -1,12 +1,12 @@
 /** The profile dialog of a user, and relationship actions. */
 
 import { RelationshipType } from "../network/enums.js";
+import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
-import { userAvatar, statusMark } from "../content/avatars.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { notice } from "../ui/notices.js";
-import { attempt, confirmAction, openDialog } from "../ui/layout_parts.js";
+import { notice, attempt } from "../ui/notices.js";
 import { pathOf } from "../ui/router.js";
+import { userAvatar, statusMark } from "../content/avatars.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
@@ -162,7 +162,7 @@ export async function openProfile(context, userId) {
 function userCommands(context, user, close) {
   const container = h("div", { class: "row" });
   if (context.channelId === null) return container;
-  loadModule(() => import("../commands/command_list.js"))
+  loadModule(() => import("../commands/context_menu.js"))
     .then(async module => {
       const entries = (await module?.userCommands?.(context, user)) ?? [];
       container.append(

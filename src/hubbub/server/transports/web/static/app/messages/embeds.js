@@ -1,0 +1,74 @@
+/** Embeds of messages. */
+
+import { h } from "../ui/dom.js";
+import { timeElement } from "../ui/times.js";
+import { ownPath } from "../content/cdn_paths.js";
+import { markdown } from "../content/markdown.js";
+import { fitSize } from "./attachments.js";
+
+export function embeds(message, context) {
+  return (message.embeds ?? [])
+    .filter(embed => embed.type !== "poll_result")
+    .map(embed => {
+      const scope = { context, message };
+      const color = typeof embed.color === "number" ? `#${embed.color.toString(16).padStart(6, "0")}` : null;
+      const image =
+        imageOf(embed.image, context) ?? (embed.type === "image" ? imageOf(embed.thumbnail, context) : null);
+      const thumbnail = embed.type === "image" ? null : imageOf(embed.thumbnail, context);
+      return h(
+        "div",
+        { class: "embed", style: color ? { "border-inline-start-color": color } : null },
+        h(
+          "div",
+          { class: "embed-text" },
+          embed.provider?.name ? h("p", { class: "soft small" }, embed.provider.name) : null,
+          embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
+          embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
+          embed.description ? h("div", { class: "content" }, markdown(embed.description, scope)) : null,
+          embed.fields?.length
+            ? h(
+                "div",
+                { class: "embed-fields" },
+                embed.fields.map(field =>
+                  h(
+                    "div",
+                    { class: field.inline ? "inline" : null },
+                    h("p", { class: "embed-name", dir: "auto" }, field.name),
+                    h("div", { class: "content" }, markdown(field.value, scope)),
+                  ),
+                ),
+              )
+            : null,
+          image,
+          embed.footer?.text || embed.timestamp
+            ? h(
+                "p",
+                { class: "soft small", dir: "auto" },
+                embed.footer?.text ?? "",
+                embed.footer?.text && embed.timestamp ? " · " : "",
+                embed.timestamp ? timeElement(Date.parse(embed.timestamp), "s") : null,
+              )
+            : null,
+        ),
+        thumbnail ? h("div", { class: "embed-thumbnail" }, thumbnail) : null,
+      );
+    });
+}
+
+function externalLink(url, text) {
+  if (!/^https?:\/\//i.test(url ?? "")) return text;
+  return h("a", { href: url, target: "_blank", rel: "noopener noreferrer nofollow" }, text);
+}
+
+function imageOf(media, context) {
+  const path = ownPath(media?.proxy_url, context.web) ?? ownPath(media?.url, context.web);
+  return path === null
+    ? null
+    : h("img", {
+        class: "embed-picture",
+        src: path,
+        alt: media.description ?? "",
+        loading: "lazy",
+        ...fitSize(media.width, media.height),
+      });
+}

@@ -1,0 +1,70 @@
+/** Polls in messages. */
+
+import { h } from "../ui/dom.js";
+import { attempt } from "../ui/notices.js";
+import { relative } from "../ui/times.js";
+import { customEmoji } from "../content/markdown.js";
+
+export function pollOf(message, context) {
+  const poll = message.poll;
+  if (!poll) return null;
+  const counts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
+  const total = [...counts.values()].reduce((sum, answerCount) => sum + answerCount.count, 0);
+  const hasEnded = Boolean(poll.results?.is_finalized);
+  const mine = [...counts.values()].filter(answerCount => answerCount.me_voted).map(answerCount => answerCount.id);
+  const vote = ids =>
+    attempt(() =>
+      context.api.request("PUT", `/channels/${message.channel_id}/polls/${message.id}/answers/@me`, {
+        json: { answer_ids: ids },
+      }),
+    );
+  const press = id => {
+    if (mine.includes(id)) return vote(mine.filter(answerId => answerId !== id));
+    return vote(poll.allow_multiselect ? [...mine, id] : [id]);
+  };
+  return h(
+    "div",
+    { class: "poll", role: "group", "aria-label": `Poll: ${poll.question?.text ?? ""}` },
+    h("p", { class: "poll-question", dir: "auto" }, poll.question?.text ?? ""),
+    h(
+      "p",
+      { class: "soft small" },
+      hasEnded ? "This poll has ended." : poll.allow_multiselect ? "Select one or more answers." : "Select one answer.",
+    ),
+    poll.answers.map(answer => {
+      const count = counts.get(answer.answer_id)?.count ?? 0,
+        chosen = mine.includes(answer.answer_id);
+      const share = total ? count / total : 0,
+        media = answer.poll_media;
+      return h(
+        "button",
+        {
+          type: "button",
+          class: chosen ? "poll-answer mine" : "poll-answer",
+          disabled: hasEnded,
+          "aria-pressed": chosen ? "true" : "false",
+          dataset: { focus: `answer-${answer.answer_id}` },
+          onclick: () => press(answer.answer_id),
+        },
+        h("span", {
+          class: "poll-share",
+          style: { "inline-size": `${Math.round(share * 100)}%` },
+          "aria-hidden": "true",
+        }),
+        h(
+          "span",
+          { class: "poll-text", dir: "auto" },
+          media.emoji ? (media.emoji.id ? customEmoji(media.emoji) : `${media.emoji.name} `) : null,
+          media.text ?? "",
+        ),
+        h("span", { class: "poll-count" }, `${count} ${count === 1 ? "vote" : "votes"}`),
+      );
+    }),
+    h(
+      "p",
+      { class: "soft small" },
+      `${total} ${total === 1 ? "vote" : "votes"}`,
+      !hasEnded && poll.expiry ? ` · ends ${relative(Date.parse(poll.expiry))}` : "",
+    ),
+  );
+}

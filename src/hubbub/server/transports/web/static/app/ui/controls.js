@@ -1,0 +1,40 @@
+/** Buttons and form fields. */
+
+import { h, icon } from "./dom.js";
+
+/** Return a button with an icon and an accessible label. */
+export function iconButton(name, label, press, more = {}) {
+  return h(
+    "button",
+    { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: press, ...more },
+    icon(name),
+  );
+}
+
+let fieldCount = 0;
+
+/** Return a labeled form field that can show an error. */
+export function field(label, input, hint) {
+  const id = `field-${(fieldCount += 1)}`;
+  input.id = id;
+  const error = h("p", { class: "error", hidden: true, role: "alert" });
+  const node = h(
+    "div",
+    { class: "field" },
+    h("label", { for: id }, label),
+    hint ? h("p", { class: "hint" }, hint) : null,
+    input,
+    error,
+  );
+  return {
+    node,
+    input,
+    setError(text) {
+      error.hidden = !text;
+      error.textContent = text ?? "";
+      input.toggleAttribute("aria-invalid", Boolean(text));
+      if (text) input.setAttribute("aria-invalid", "true");
+      if (text) input.focus();
+    },
+  };
+}
