@@ -21,10 +21,10 @@ MARKDOWN_LENGTH = 4000
 TIME_MARKDOWN = """
 import { readFileSync } from "node:fs";
 const { module, texts, tries } = JSON.parse(readFileSync(0, "utf8"));
-const { parse } = await import(module);
+const { parseMarkdown } = await import(module);
 const time = text => {
   const from = performance.now();
-  parse(text);
+  parseMarkdown(text);
   return performance.now() - from;
 };
 console.log(JSON.stringify(texts.map(text => Math.min(...Array.from({ length: tries }, () => time(text))))));

@@ -76,6 +76,20 @@ def test_folders_import_only_folders_below_them() -> None:
     assert upward == []
 
 
+def test_the_lowest_folders_do_not_depend_on_each_other() -> None:
+    imports = _imports()
+    folders = {
+        folder: {
+            posixpath.dirname(target)
+            for module in imports
+            if posixpath.dirname(module) == folder
+            for target in imports[module]
+        }
+        for folder in ("network", "ui")
+    }
+    assert folders == {"network": {"network"}, "ui": {"ui"}}
+
+
 def test_every_module_is_imported() -> None:
     imports = _imports()
     imported = set().union(*imports.values())

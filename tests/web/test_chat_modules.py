@@ -139,7 +139,7 @@ MARKDOWN: list[tuple[str, Any]] = [
 
 # Runs in the page: the tree as a readable line.
 WRITTEN = """async ([folder, texts]) => {
-  const { parse } = await import(`${folder}/content/markdown_parser.js`);
+  const { parseMarkdown } = await import(`${folder}/content/markdown_parser.js`);
   const write = nodes => nodes.map(node => {
     const inside = () => write(node.children);
     switch (node.type) {
@@ -161,7 +161,7 @@ WRITTEN = """async ([folder, texts]) => {
       default: return node.children ? `<${node.type}>${inside()}</${node.type}>` : `<${node.type} ${node.id}>`;
     }
   }).join("");
-  return texts.map(text => write(parse(text)));
+  return texts.map(text => write(parseMarkdown(text)));
 }"""
 
 

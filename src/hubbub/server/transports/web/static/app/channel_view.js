@@ -1,7 +1,7 @@
 /** The view of a channel: header, messages and composer. */
 
 import { ChannelFlags, isVoice } from "./network/enums.js";
-import { h, replace } from "./ui/dom.js";
+import { h, setChildren } from "./ui/dom.js";
 import { LayoutPart, createPart } from "./ui/layout_part.js";
 import { channelHeader } from "./channels/header.js";
 import { focusRow } from "./messages/timeline.js";
@@ -16,7 +16,7 @@ class ChannelView extends LayoutPart {
     this.timeline = createPart("hubbub-timeline", context, { messageId: this.messageId });
     this.composer = createPart("hubbub-composer", context);
     this.drop = h("p", { class: "drop", hidden: true, "aria-hidden": "true" }, "Drop files to upload");
-    replace(
+    setChildren(
       this,
       this.head,
       channel && isVoice(channel) ? createPart("hubbub-voice-members", context) : null,
@@ -39,7 +39,7 @@ class ChannelView extends LayoutPart {
     if (channel === undefined || (channel.flags ?? 0) & ChannelFlags.CHANNEL_OBFUSCATED) return;
     // Rebuild the header only when its content changed, because one of its menus may be open.
     const others = (channel.recipients ?? []).map(
-      recipient => `${context.state.nameOf(recipient, null)} ${context.state.statusOf(recipient.id)}`,
+      recipient => `${context.state.displayName(recipient, null)} ${context.state.statusOf(recipient.id)}`,
     );
     const stamp = JSON.stringify([
       channel.name,
@@ -52,7 +52,7 @@ class ChannelView extends LayoutPart {
     ]);
     if (this.head.dataset.stamp === stamp) return;
     this.head.dataset.stamp = stamp;
-    replace(this.head, channelHeader(context, channel));
+    setChildren(this.head, channelHeader(context, channel));
   }
 
   seek(messageId) {
@@ -62,24 +62,24 @@ class ChannelView extends LayoutPart {
   #editLast() {
     const { me } = this.context,
       { timeline } = this;
-    const mine = timeline.log.items.findLast(
+    const lastOwnMessage = timeline.log.items.findLast(
       message => message.author.id === me.id && !message.webhook_id && (message.type === 0 || message.type === 19),
     );
-    if (mine === undefined) return;
-    const row = timeline.list.querySelector(`[data-message-id="${mine.id}"]`);
+    if (lastOwnMessage === undefined) return;
+    const row = timeline.list.querySelector(`[data-message-id="${lastOwnMessage.id}"]`);
     if (row) focusRow(timeline.list, row);
-    timeline.toolbar.startEditing(mine);
+    timeline.toolbar.startEditing(lastOwnMessage);
   }
 
   #onDrag(event, over) {
-    if (!event.dataTransfer?.types.includes("Files") || this.composer.attach.hidden) return;
+    if (!event.dataTransfer?.types.includes("Files") || this.composer.attachButton.hidden) return;
     event.preventDefault();
     this.drop.hidden = !over;
   }
 
   #onDrop(event) {
     this.drop.hidden = true;
-    if (!event.dataTransfer?.files.length || this.composer.attach.hidden) return;
+    if (!event.dataTransfer?.files.length || this.composer.attachButton.hidden) return;
     event.preventDefault();
     this.composer.uploads.add(event.dataTransfer.files);
     this.composer.focus();

@@ -2,10 +2,10 @@
 
 import { Api } from "./network/api.js";
 import { Gateway } from "./network/gateway.js";
-import { makeContext } from "./state/context.js";
+import { createContext } from "./state/context.js";
 import { State } from "./state/state.js";
 import { Router } from "./ui/router.js";
-import { startApps } from "./app_features.js";
+import { startAppFeatures } from "./app_features.js";
 import { Shell } from "./shell.js";
 
 const AUTHENTICATION_FAILED = 4004;
@@ -39,19 +39,19 @@ async function start() {
       toLogin();
       return;
     }
-    const web = meta.dataset.web;
+    const webUrl = meta.dataset.web;
     const state = new State();
     const api = new Api(credentials.token, toLogin);
     const gateway = new Gateway({
       token: credentials.token,
       url: socketUrl(location.origin),
-      resumeUrl: url => resumeUrlOf(url, web),
+      resumeUrl: url => resumeUrlOf(url, webUrl),
     });
     const router = new Router();
-    const context = makeContext({ api, gateway, state, web, go: path => router.go(path) });
+    const context = createContext({ api, gateway, state, webUrl, go: path => router.go(path) });
     gateway.addEventListener("connection", ({ detail }) => detail.code === AUTHENTICATION_FAILED && toLogin());
     state.listenTo(gateway);
-    startApps(context);
+    startAppFeatures(context);
     new Shell(context, router).mount();
     gateway.connect();
   } catch (error) {
@@ -66,9 +66,9 @@ function socketUrl(origin) {
 }
 
 /** Return the URL to resume at: the given one, or this page's origin if that is only the server's public name. */
-function resumeUrlOf(url, web) {
+function resumeUrlOf(url, webUrl) {
   if (!url) return socketUrl(location.origin);
-  return new URL(url).host === new URL(web).host ? socketUrl(location.origin) : url;
+  return new URL(url).host === new URL(webUrl).host ? socketUrl(location.origin) : url;
 }
 
 start();

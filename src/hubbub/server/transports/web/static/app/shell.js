@@ -12,18 +12,19 @@ import "./channel_view.js";
 import "./channels/forum.js";
 import { ChannelFlags, ChannelType, Permissions, isForum, isMessageable, isThread } from "./network/enums.js";
 import { compareIds } from "./network/ids.js";
-import { inChannel } from "./state/context.js";
-import { h, icon, replace } from "./ui/dom.js";
+import { bindToChannel } from "./state/context.js";
+import { h, icon, setChildren } from "./ui/dom.js";
 import { createPart } from "./ui/layout_part.js";
-import { liveRegion } from "./ui/live_region.js";
+import { createLiveRegion } from "./ui/live_region.js";
 import { closePopup } from "./ui/popups.js";
-import { pathOf } from "./ui/router.js";
-import { titleOf } from "./content/avatars.js";
+import { channelPath } from "./ui/router.js";
+import { channelTitle } from "./content/avatars.js";
 import { countsAsUnread } from "./guilds/guild_list.js";
 
+/** The page of the client. */
 export class Shell {
   /** The last viewed channel of each guild. */
-  #last = new Map();
+  #lastChannels = new Map();
   #shown = null;
 
   constructor(context, router) {
@@ -71,7 +72,7 @@ export class Shell {
       this.view,
       this.members,
       this.backdrop,
-      liveRegion(),
+      createLiveRegion(),
     );
     document.body.className = "client-page";
     document.body.append(this.root);
@@ -82,11 +83,11 @@ export class Shell {
     document.addEventListener("keydown", event => this.#onKeydown(event));
     router.addEventListener("navigate", () => {
       // Navigating to the same message again scrolls to it again.
-      this.sought = null;
+      this.shownMessageId = null;
       this.show();
     });
     context.gateway.addEventListener("connection", ({ detail }) => this.#drawConnection(detail));
-    context.state.addEventListener("change", ({ detail }) => this.#changed(detail));
+    context.state.addEventListener("change", ({ detail }) => this.#onStateChange(detail));
     this.#wide = window.matchMedia("(min-width: 64rem)");
     this.#wide.addEventListener("change", () => this.#drawMembers());
     this.wantsMembers = this.#wide.matches;
@@ -94,16 +95,16 @@ export class Shell {
 
   #wide;
 
-  #changed({ kind, id, guildId }) {
+  #onStateChange({ kind, id, guildId }) {
     const { state } = this.context;
-    if (kind === "ready") this.#begin();
+    if (kind === "ready") this.#onReady();
     else if (kind === "channels" && (id === this.context.channelId || id === null)) this.show();
     else if (kind === "guilds" && (guildId === this.context.guildId || id === this.router.route.guildId)) this.show();
     if (kind === "readStates" || kind === "messages" || kind === "ready") this.#drawTitle();
     if (kind === "relationships" && state.ready) this.#drawTitle();
   }
 
-  #begin() {
+  #onReady() {
     const { context } = this;
     if (!this.rail.firstChild) {
       this.rail.append(createPart("hubbub-rail", context));
@@ -138,7 +139,7 @@ export class Shell {
     if (context.guildId === guildId && context.channelId === channelId) return;
     context.guildId = guildId;
     context.channelId = channelId;
-    if (guildId && channelId) this.#last.set(guildId, channelId);
+    if (guildId && channelId) this.#lastChannels.set(guildId, channelId);
     context.state.emitChange("route");
   }
 
@@ -146,7 +147,7 @@ export class Shell {
     if (this.#shown === key) return false;
     this.#shown = key;
     const hadFocus = this.root.contains(document.activeElement) && this.view.contains(document.activeElement);
-    replace(this.view, build());
+    setChildren(this.view, build());
     if (hadFocus) this.#focusView();
     this.#drawTitle();
     return true;
@@ -174,12 +175,12 @@ export class Shell {
         channel => !isThread(channel) && isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL),
       );
     const first =
-      visible.find(channel => channel.id === this.#last.get(guildId)) ??
+      visible.find(channel => channel.id === this.#lastChannels.get(guildId)) ??
       visible.sort((a, b) => this.#order(a) - this.#order(b) || a.position - b.position || compareIds(a.id, b.id))[0];
-    if (first !== undefined && !this.#isNarrow) this.router.go(pathOf(first), { instead: true });
+    if (first !== undefined && !this.#isNarrow) this.router.go(channelPath(first), { instead: true });
     else if (guild.unavailable !== true || !visible.length) {
       this.#showView(`guild-${guildId}-${guild.unavailable}`, () =>
-        this.#message(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
+        this.#messageView(guild.unavailable ? "This guild is temporarily unavailable." : "Choose a channel."),
       );
       this.#showSide(true);
       this.#drawMembers();
@@ -195,10 +196,10 @@ export class Shell {
   }
 
   #showChannel(channel, messageId) {
-    this.router.rename(pathOf(channel, messageId));
+    this.router.rename(channelPath(channel, messageId));
     this.#setLocation(channel.guild_id ?? null, channel.id);
     const fresh = this.#showView(`channel-${channel.id}`, () =>
-      createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", inChannel(this.context, channel.id), {
+      createPart(isForum(channel) ? "hubbub-forum" : "hubbub-channel", bindToChannel(this.context, channel.id), {
         messageId,
       }),
     );
@@ -206,9 +207,9 @@ export class Shell {
       this.#showSide(false);
       this.#drawMembers();
       if (!this.#isNarrow && !messageId) this.view.querySelector("textarea.compose")?.focus();
-    } else if (messageId && messageId !== this.sought)
+    } else if (messageId && messageId !== this.shownMessageId)
       /** @type {any} */ (this.view.firstElementChild).seek?.(messageId);
-    this.sought = messageId;
+    this.shownMessageId = messageId;
   }
 
   /** Fetch a channel that no event announced: an archived thread, or one without access. */
@@ -224,7 +225,7 @@ export class Shell {
     }
     const key = `looking-${route.channelId}`;
     if (this.#shown === key || this.#shown === `gone-${route.channelId}`) return;
-    this.#showView(key, () => this.#message("Loading…"));
+    this.#showView(key, () => this.#messageView("Loading…"));
     try {
       const channel = await api.request("GET", `/channels/${route.channelId}`);
       state.apply("CHANNEL_UPDATE", channel);
@@ -239,12 +240,12 @@ export class Shell {
     const key = `gone-${route.channelId ?? route.guildId}`;
     this.#setLocation(this.context.state.guilds.has(route.guildId) ? route.guildId : null, null);
     this.#showView(key, () =>
-      this.#message(reason ?? "This conversation does not exist, or you do not have access to it."),
+      this.#messageView(reason ?? "This conversation does not exist, or you do not have access to it."),
     );
     this.#drawMembers();
   }
 
-  #message(text) {
+  #messageView(text) {
     return h(
       "div",
       { class: "gone" },
@@ -308,7 +309,7 @@ export class Shell {
     this.root.classList.toggle("has-members", wanted && this.#wide.matches);
     if (this.members.dataset.of === key) return;
     this.members.dataset.of = key;
-    replace(this.members, wanted ? createPart("hubbub-members", inChannel(context, channel.id)) : null);
+    setChildren(this.members, wanted ? createPart("hubbub-members", bindToChannel(context, channel.id)) : null);
   }
 
   #drawTitle() {
@@ -316,10 +317,10 @@ export class Shell {
     const channel = state.channels.get(channelId),
       guild = state.guilds.get(guildId);
     let count = 0;
-    for (const someChannel of state.channels.values())
-      if (countsAsUnread(someChannel, state)) count += state.mentionsIn(someChannel.id);
+    for (const otherChannel of state.channels.values())
+      if (countsAsUnread(otherChannel, state)) count += state.mentionsIn(otherChannel.id);
     const name = channel
-      ? `${channel.guild_id ? "#" : ""}${titleOf(channel, state)}${guild ? ` · ${guild.name}` : ""}`
+      ? `${channel.guild_id ? "#" : ""}${channelTitle(channel, state)}${guild ? ` · ${guild.name}` : ""}`
       : (guild?.name ?? "Friends");
     document.title = `${count ? `(${count}) ` : ""}${name} · Hubbub`;
   }

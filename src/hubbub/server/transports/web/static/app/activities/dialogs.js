@@ -1,14 +1,14 @@
 /** Dialogs that activities open. They are always dialogs of the client, above the frame (spec/activities.md#10). */
 
 import { isPrivate, isMessageable, isVoice, Permissions } from "../network/enums.js";
-import { newNonce } from "../network/ids.js";
+import { createMessageNonce } from "../network/ids.js";
 import { openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { showError } from "../ui/notices.js";
-import { picker } from "../ui/picker.js";
+import { createPicker } from "../ui/picker.js";
 import { appIcon } from "../content/app_icons.js";
-import { titleOf } from "../content/avatars.js";
-import { ownPath } from "../content/cdn_paths.js";
+import { channelTitle } from "../content/avatars.js";
+import { cdnPath } from "../content/cdn_paths.js";
 import { RpcError, RpcErrorCode, invalidField } from "./rpc_errors.js";
 
 const EMBEDDED_APPLICATION = 2;
@@ -37,13 +37,13 @@ function askUser(title, build, otherwise) {
         h(
           "div",
           { class: "dialog-parts" },
-          build(given => {
-            answer = given;
+          build(decision => {
+            answer = decision;
             box.close();
           }),
         ),
       {
-        closed: () => {
+        onClose: () => {
           busy = false;
           resolve(answer);
         },
@@ -53,7 +53,8 @@ function askUser(title, build, otherwise) {
 }
 
 const buttons = (...items) => h("div", { class: "modal-foot" }, items);
-const button = (label, press, kind = "button") => h("button", { type: "button", class: kind, onclick: press }, label);
+const button = (label, onClick, kind = "button") =>
+  h("button", { type: "button", class: kind, onclick: onClick }, label);
 
 /** Ask the user to authorize the app. */
 export function askConsent({ application, context }, preview) {
@@ -65,7 +66,7 @@ export function askConsent({ application, context }, preview) {
         "div",
         { class: "dialog-who" },
         appIcon(application),
-        h("p", null, "This allows it, as ", h("strong", null, state.nameOf(preview.user)), ", to"),
+        h("p", null, "This allows it, as ", h("strong", null, state.displayName(preview.user)), ", to"),
       ),
       h(
         "ul",
@@ -87,7 +88,7 @@ export function askConsent({ application, context }, preview) {
 }
 
 /** Open an external page in a new window after the user confirmed it. */
-export async function openExternal({ application }, url) {
+export async function confirmExternalLink({ application }, url) {
   const { host, origin } = new URL(url);
   const open = () => {
     window.open(url, "_blank", "noopener,noreferrer");
@@ -123,7 +124,7 @@ export async function openExternal({ application }, url) {
 
 /** Return the link that opens the activity. */
 function linkTo({ application, context }, { customId, linkId }) {
-  const url = new URL(`/activities/${application.id}`, context.web);
+  const url = new URL(`/activities/${application.id}`, context.webUrl);
   if (customId) url.searchParams.set("custom_id", customId);
   if (linkId) url.searchParams.set("link_id", linkId);
   url.searchParams.set("referrer_id", context.me.id);
@@ -144,9 +145,10 @@ function sendTargets({ context }) {
         isMessageable(channel) &&
         (isPrivate(channel) || state.can(channel.id, Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES)),
     );
-  return open
-    .slice(0, LIST_MAX)
-    .map(channel => ({ value: channel.id, label: isPrivate(channel) ? titleOf(channel, state) : `#${channel.name}` }));
+  return open.slice(0, LIST_MAX).map(channel => ({
+    value: channel.id,
+    label: isPrivate(channel) ? channelTitle(channel, state) : `#${channel.name}`,
+  }));
 }
 
 /**
@@ -154,15 +156,15 @@ function sendTargets({ context }) {
  *
  * @returns {Promise<{sent: boolean, copied: boolean}>}
  */
-export async function shareDialog(session, { message, customId, linkId, to }) {
+export async function showShareDialog(session, { message, customId, linkId, to }) {
   const { context, application } = session;
   const url = linkTo(session, { customId, linkId });
   const text = h("textarea", { rows: 3, maxlength: 1500, "aria-label": "Message" });
   text.value = message;
   const offered = sendTargets(session);
-  const where = to ? null : picker({ label: "Send to", choices: offered, values: offered.slice(0, 1) });
+  const where = to ? null : createPicker({ label: "Send to", choices: offered, values: offered.slice(0, 1) });
   return await askUser(
-    to ? `Invite ${context.state.nameOf(to)}` : `Share ${application.name}`,
+    to ? `Invite ${context.state.displayName(to)}` : `Share ${application.name}`,
     decide => [
       h(
         "div",
@@ -194,13 +196,13 @@ export async function shareDialog(session, { message, customId, linkId, to }) {
 }
 
 /** Invite users to the activity's channel. */
-export async function inviteDialog(session) {
+export async function showInviteDialog(session) {
   const { context, application } = session;
   // Only invites to voice channels can target an activity.
   const voice = isVoice(context.state.channels.get(context.channelId));
   const json = voice ? { target_type: EMBEDDED_APPLICATION, target_application_id: application.id } : {};
   const { code } = await context.api.request("POST", `/channels/${context.channelId}/invites`, { json });
-  const url = new URL(`/invite/${code}`, context.web).href;
+  const url = new URL(`/invite/${code}`, context.webUrl).href;
   const friends = [...context.state.relationships.values()].filter(({ type }) => type === 1).slice(0, LIST_MAX);
   await askUser(
     `Invite people to ${application.name}`,
@@ -212,7 +214,7 @@ export async function inviteDialog(session) {
         { class: "dialog-people" },
         friends.map(({ id, user }) => {
           const recipient = user ?? context.state.user(id) ?? { id };
-          const press = async event => {
+          const onClick = async event => {
             const pressedButton = event.currentTarget;
             pressedButton.disabled = true;
             pressedButton.textContent = (await sendAsUser(session, recipient, null, url)) ? "Invited" : "Invite";
@@ -221,8 +223,8 @@ export async function inviteDialog(session) {
           return h(
             "li",
             null,
-            h("span", null, context.state.nameOf(recipient)),
-            button("Invite", press, "button quiet small"),
+            h("span", null, context.state.displayName(recipient)),
+            button("Invite", onClick, "button quiet small"),
           );
         }),
       ),
@@ -233,9 +235,9 @@ export async function inviteDialog(session) {
 }
 
 /** Post an image of the activity in its channel after the user confirmed it. */
-export async function shareMoment(session, url) {
+export async function showShareImageDialog(session, url) {
   const { context, application } = session;
-  const path = ownPath(url, context.web);
+  const path = cdnPath(url, context.webUrl);
   if (!path) throw invalidField("mediaUrl", "must be an image on this server");
   return await askUser(
     `Share an image from ${application.name}`,
@@ -276,7 +278,7 @@ async function sendAsUser(session, to, channelId, content) {
       : channelId;
     if (!id) return false;
     await api.request("POST", `/channels/${id}/messages`, {
-      json: { content, nonce: newNonce(), enforce_nonce: true },
+      json: { content, nonce: createMessageNonce(), enforce_nonce: true },
     });
     return true;
   } catch (error) {

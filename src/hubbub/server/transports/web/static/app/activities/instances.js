@@ -4,11 +4,11 @@ const INSTANCES_MAX = 1_000;
 
 /** Dispatches `change` (detail: the instance) when an instance starts, changes or ends. */
 export class ActivityInstances extends EventTarget {
-  #known = new Map();
+  #instances = new Map();
 
   constructor(gateway) {
     super();
-    gateway.addEventListener("READY", () => this.#known.clear());
+    gateway.addEventListener("READY", () => this.#instances.clear());
     gateway.addEventListener("GUILD_CREATE", ({ detail }) => {
       for (const instance of detail.activity_instances ?? []) this.#store(instance);
     });
@@ -19,36 +19,36 @@ export class ActivityInstances extends EventTarget {
   }
 
   /** Return the instances in a channel. */
-  in(channelId) {
-    return [...this.#known.values()].filter(({ location }) => location.channel_id === channelId);
+  listIn(channelId) {
+    return [...this.#instances.values()].filter(({ location }) => location.channel_id === channelId);
   }
 
   /** Return the instance of an app in a channel, or null. */
   find(applicationId, channelId) {
-    return this.in(channelId).find(instance => instance.application_id === applicationId) ?? null;
+    return this.listIn(channelId).find(instance => instance.application_id === applicationId) ?? null;
   }
 
   /** Store an instance, or remove it when it has no participants. */
   #store(instance) {
-    this.#known.delete(instance.composite_instance_id);
-    if (instance.participants.length) this.#known.set(instance.composite_instance_id, instance);
-    if (this.#known.size > INSTANCES_MAX) this.#known.delete(this.#known.keys().next().value);
+    this.#instances.delete(instance.composite_instance_id);
+    if (instance.participants.length) this.#instances.set(instance.composite_instance_id, instance);
+    if (this.#instances.size > INSTANCES_MAX) this.#instances.delete(this.#instances.keys().next().value);
     this.dispatchEvent(new CustomEvent("change", { detail: instance }));
   }
 
   #removeWhere(matches) {
-    for (const [id, instance] of this.#known) {
+    for (const [id, instance] of this.#instances) {
       if (!matches(instance)) continue;
-      this.#known.delete(id);
+      this.#instances.delete(id);
       this.dispatchEvent(new CustomEvent("change", { detail: { ...instance, participants: [] } }));
     }
   }
 }
 
-const known = new WeakMap();
+const instancesByGateway = new WeakMap();
 
 /** Return the instances of a gateway connection. Call before it connects, or the first events are missed. */
-export function instancesOf({ gateway }) {
-  if (!known.has(gateway)) known.set(gateway, new ActivityInstances(gateway));
-  return known.get(gateway);
+export function getActivityInstances({ gateway }) {
+  if (!instancesByGateway.has(gateway)) instancesByGateway.set(gateway, new ActivityInstances(gateway));
+  return instancesByGateway.get(gateway);
 }

@@ -1,18 +1,18 @@
 /** Activities: the frame that shows an activity, and the dialog that launches one (spec/activities.md#2 to 5). */
 
-import { interactionsOf } from "../network/interactions.js";
-import { inChannel } from "../state/context.js";
+import { getInteractions } from "../network/interactions.js";
+import { bindToChannel } from "../state/context.js";
 import { iconButton } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, icon, replace } from "../ui/dom.js";
-import { notice, showError } from "../ui/notices.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { showNotice, showError } from "../ui/notices.js";
 import { appIcon } from "../content/app_icons.js";
-import { titleOf } from "../content/avatars.js";
-import { PRIMARY_ENTRY_POINT, commandsIn } from "../commands/available_commands.js";
+import { channelTitle } from "../content/avatars.js";
+import { ENTRY_POINT_COMMAND, fetchCommands } from "../commands/available_commands.js";
 import { runCommand } from "../commands/context_menu.js";
-import { instancesOf } from "./instances.js";
+import { getActivityInstances } from "./instances.js";
 import { ActivityPresence } from "./presence.js";
-import { CloseCode } from "./rpc_errors.js";
+import { RpcCloseCode } from "./rpc_errors.js";
 import { RpcHost } from "./rpc_host.js";
 
 /** Permissions policy and sandbox of the frame (spec/activities.md#4). */
@@ -22,10 +22,10 @@ const FRAME_PAGE = "/.platform/frame.html";
 const FOCUSED = 0;
 const PIP = 1;
 
-let current = null;
+let currentFrame = null;
 let presence = null;
 
-/** Origin of activities, with `*` in place of the application id; empty if this server has none. */
+/** Return the origin of activities, with `*` in place of the application ID; empty if activities are disabled. */
 const proxyOrigin = () => document.querySelector("meta[name=hubbub-client]")?.dataset.activities ?? "";
 
 /** Return whether this server can show activities. */
@@ -33,18 +33,19 @@ export const activitiesEnabled = () => proxyOrigin() !== "";
 
 /** Listen for activity events. Call before the gateway connects. */
 export function startActivities(context) {
-  const instances = instancesOf(context);
+  const instances = getActivityInstances(context);
   presence = new ActivityPresence(context.gateway);
-  // A new session no longer takes part; a resumed one still does.
-  context.gateway.addEventListener("READY", () => current?.rejoin());
+  // A new session does not participate in the activity; a resumed session does.
+  context.gateway.addEventListener("READY", () => currentFrame?.rejoin());
   instances.addEventListener("change", ({ detail }) => {
-    const mine = detail.participants.some(participant => participant.user_id === context.me?.id);
+    const isParticipant = detail.participants.some(participant => participant.user_id === context.me?.id);
     const { application_id: applicationId, location } = detail;
-    if (current?.isShowing(applicationId, location.channel_id)) {
-      if (!mine && !current.rejoining) current.end("The activity ended, or you left it on another device.");
-    } else if (mine && interactionsOf(context).isAwaiting(applicationId, location.channel_id)) {
+    if (currentFrame?.isShowing(applicationId, location.channel_id)) {
+      if (!isParticipant && !currentFrame.rejoining)
+        currentFrame.end("The activity ended, or you left it on another device.");
+    } else if (isParticipant && getInteractions(context).isAwaiting(applicationId, location.channel_id)) {
       // The app responded to an interaction of this user by launching its activity.
-      openActivity(inChannel(context, location.channel_id), { applicationId });
+      openActivity(bindToChannel(context, location.channel_id), { applicationId });
     }
   });
 }
@@ -53,7 +54,7 @@ export function startActivities(context) {
  * Join an app's activity in the channel of the context, and show it.
  *
  * @param {import("../state/context.js").Context} context
- * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} options without an application id
+ * @param {{applicationId?: string, customId?: string|null, referrerId?: string|null}} options without an application ID
  *   the user chooses an activity
  * @returns {Promise<boolean>} whether the activity is shown
  */
@@ -63,16 +64,16 @@ export async function openActivity(context, { applicationId, customId, referrerI
     await openLauncher(context);
     return false;
   }
-  if (current?.isShowing(applicationId, channelId)) {
-    current.show(FOCUSED);
+  if (currentFrame?.isShowing(applicationId, channelId)) {
+    currentFrame.show(FOCUSED);
     return true;
   }
   if (!activitiesEnabled()) {
-    notice("Activities are not enabled on this server.", "problem");
+    showNotice("Activities are not enabled on this server.", "problem");
     return false;
   }
-  current?.end();
-  const here = inChannel(context, channelId);
+  currentFrame?.end();
+  const channelContext = bindToChannel(context, channelId);
   try {
     const application = await api.request("GET", `/applications/${applicationId}/rpc`);
     await api.request("POST", `/activities/${channelId}/${applicationId}`, { json: { session_id: gateway.sessionId } });
@@ -80,8 +81,8 @@ export async function openActivity(context, { applicationId, customId, referrerI
     if (!instances.length) throw new Error("the activity ended");
     const json = { instance_id: instances[0].composite_instance_id };
     const { ticket } = await api.request("POST", `/applications/${applicationId}/proxy-tickets`, { json });
-    current?.end();
-    current = new ActivityFrame(here, application, instances[0], {
+    currentFrame?.end();
+    currentFrame = new ActivityFrame(channelContext, application, instances[0], {
       discord_proxy_ticket: ticket,
       custom_id: customId,
       referrer_id: referrerId,
@@ -99,12 +100,12 @@ class ActivityFrame {
   rejoining = false;
   #mode = FOCUSED;
   #ended = false;
-  #last;
+  #lastInstance;
 
-  constructor(context, application, instance, more) {
+  constructor(context, application, instance, launchParameters) {
     this.context = context;
     this.application = application;
-    this.#last = instance;
+    this.#lastInstance = instance;
     const origin = proxyOrigin().replace("*", application.id);
     const frameId = uuid();
     const { location, composite_instance_id: instanceId, launch_id: launchId } = instance;
@@ -116,19 +117,19 @@ class ActivityFrame {
       channel_id: context.channelId,
       location_id: location.id,
       launch_id: launchId,
-      ...more,
+      ...launchParameters,
     };
-    const given = Object.entries(query).filter(([, value]) => value);
+    const parameters = Object.entries(query).filter(([, value]) => value);
     this.frame = h("iframe", {
       class: "activity-frame",
       title: application.name,
       allow: ALLOW,
       sandbox: SANDBOX,
-      src: `${origin}${FRAME_PAGE}?${new URLSearchParams(given)}`,
+      src: `${origin}${FRAME_PAGE}?${new URLSearchParams(parameters)}`,
     });
     this.participantList = h("ul", { class: "activity-people", "aria-label": "Participants" });
     this.resizeButton = iconButton("down", "Minimize", () => this.show(this.#mode === PIP ? FOCUSED : PIP));
-    const where = context.state.channels.get(context.channelId);
+    const channel = context.state.channels.get(context.channelId);
     this.node = h(
       "dialog",
       { class: "activity-stage", "aria-label": `Activity: ${application.name}` },
@@ -140,7 +141,7 @@ class ActivityFrame {
           "div",
           { class: "activity-name" },
           h("strong", null, application.name),
-          where ? h("small", null, titleOf(where, context.state)) : null,
+          channel ? h("small", null, channelTitle(channel, context.state)) : null,
         ),
         this.participantList,
         this.resizeButton,
@@ -152,29 +153,29 @@ class ActivityFrame {
       context,
       application,
       presence,
-      instances: instancesOf(context),
+      instances: getActivityInstances(context),
       scopes: new Set(),
       token: null,
       layout: () => this.#mode,
       get instance() {
-        return instancesOf(context).find(application.id, context.channelId) ?? instance;
+        return getActivityInstances(context).find(application.id, context.channelId) ?? instance;
       },
     };
     this.host = new RpcHost(session, {
       frame: this.frame,
       origin,
       frameId,
-      closed: (code, message) => this.#closed(code, message),
+      onClose: (code, message) => this.#onRpcClose(code, message),
     });
-    this.revoked = ({ detail }) => {
+    this.onRevoke = ({ detail }) => {
       if (detail.application_id !== application.id) return;
-      this.host.end(CloseCode.TOKEN_REVOKED, "Token Revoked");
+      this.host.end(RpcCloseCode.TOKEN_REVOKED, "Token Revoked");
       this.end(`You revoked the access of ${application.name}.`);
     };
-    context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
-    this.changed = () => this.#draw();
-    session.instances.addEventListener("change", this.changed);
-    this.before = document.activeElement;
+    context.gateway.addEventListener("OAUTH2_TOKEN_REVOKE", this.onRevoke);
+    this.onInstanceChange = () => this.#draw();
+    session.instances.addEventListener("change", this.onInstanceChange);
+    this.previousFocus = document.activeElement;
     document.body.append(this.node);
     this.node.show();
     this.#draw();
@@ -206,20 +207,20 @@ class ActivityFrame {
         json: { session_id: gateway.sessionId },
       });
       const { instances } = await api.request("GET", `/activities/${this.application.id}/instances/${channelId}`);
-      if (instances[0]?.composite_instance_id === this.#last.composite_instance_id) return;
+      if (instances[0]?.composite_instance_id === this.#lastInstance.composite_instance_id) return;
     } catch (error) {
       showError(error);
     } finally {
       this.rejoining = false;
     }
     this.leave();
-    notice("The activity ended because the connection was lost.");
+    showNotice("The activity ended because the connection was lost.");
   }
 
   /** Leave the activity. */
   async leave() {
     const { api, gateway } = this.context;
-    const { location, instance_id: id } = this.#last;
+    const { location, instance_id: id } = this.#lastInstance;
     this.end();
     const path = `/applications/${this.application.id}/activities/${location.id}/instances/${id}/leave`;
     // 404: the user already left, on another device or with the previous session.
@@ -233,30 +234,33 @@ class ActivityFrame {
     if (this.#ended) return;
     this.#ended = true;
     this.host.end();
-    presence.show(null);
-    this.context.gateway.removeEventListener("OAUTH2_TOKEN_REVOKE", this.revoked);
-    instancesOf(this.context).removeEventListener("change", this.changed);
+    presence.set(null);
+    this.context.gateway.removeEventListener("OAUTH2_TOKEN_REVOKE", this.onRevoke);
+    getActivityInstances(this.context).removeEventListener("change", this.onInstanceChange);
     const inside = this.node.contains(document.activeElement);
     this.node.remove();
-    if (inside && this.before?.isConnected) this.before.focus();
-    if (current === this) current = null;
-    if (text) notice(text);
+    if (inside && this.previousFocus?.isConnected) this.previousFocus.focus();
+    if (currentFrame === this) currentFrame = null;
+    if (text) showNotice(text);
   }
 
-  #closed(code, message) {
-    if (code !== CloseCode.NORMAL)
-      notice(message ? `${this.application.name}: ${message}` : `${this.application.name} ended (${code}).`, "problem");
+  #onRpcClose(code, message) {
+    if (code !== RpcCloseCode.NORMAL)
+      showNotice(
+        message ? `${this.application.name}: ${message}` : `${this.application.name} ended (${code}).`,
+        "problem",
+      );
     this.leave();
   }
 
   #draw() {
-    const instance = instancesOf(this.context).find(this.application.id, this.context.channelId);
-    if (instance) this.#last = instance;
+    const instance = getActivityInstances(this.context).find(this.application.id, this.context.channelId);
+    if (instance) this.#lastInstance = instance;
     const { state, guildId } = this.context;
-    const names = [...new Set(this.#last.participants.map(participant => participant.user_id))].map(id =>
-      state.nameOf(state.user(id) ?? { id }, guildId),
+    const names = [...new Set(this.#lastInstance.participants.map(participant => participant.user_id))].map(id =>
+      state.displayName(state.user(id) ?? { id }, guildId),
     );
-    replace(
+    setChildren(
       this.participantList,
       names.slice(0, 8).map(name => h("li", null, name)),
       names.length > 8 ? h("li", null, `and ${names.length - 8} more`) : null,
@@ -275,25 +279,25 @@ function uuid() {
 
 /** Show the activities that run in the channel and those that can be launched. */
 async function openLauncher(context) {
-  const here = inChannel(context, context.channelId);
-  let found = [];
+  const channelContext = bindToChannel(context, context.channelId);
+  let entries = [];
   try {
-    found = (await commandsIn(here)).filter(({ command }) => command.type === PRIMARY_ENTRY_POINT);
+    entries = (await fetchCommands(channelContext)).filter(({ command }) => command.type === ENTRY_POINT_COMMAND);
   } catch (error) {
     showError(error);
     return;
   }
-  const running = instancesOf(context).in(here.channelId);
-  const known = new Map(found.map(entry => [entry.application.id, entry.application]));
+  const running = getActivityInstances(context).listIn(channelContext.channelId);
+  const applications = new Map(entries.map(entry => [entry.application.id, entry.application]));
   for (const { application_id: id } of running) {
-    if (!known.has(id))
-      known.set(
+    if (!applications.has(id))
+      applications.set(
         id,
         await context.api.request("GET", `/applications/${id}/rpc`).catch(() => ({ id, name: "Activity" })),
       );
   }
   openDialog("Activities", close => {
-    const row = (application, text, label, press) =>
+    const row = (application, text, label, onClick) =>
       h(
         "li",
         null,
@@ -306,7 +310,7 @@ async function openLauncher(context) {
             class: "button small",
             onclick: () => {
               close();
-              press();
+              onClick();
             },
           },
           label,
@@ -314,16 +318,16 @@ async function openLauncher(context) {
       );
     const joins = running.map(instance => {
       const applicationId = instance.application_id;
-      return row(known.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
-        openActivity(here, { applicationId }),
+      return row(applications.get(applicationId), `${participantCount(instance)} playing now`, "Join", () =>
+        openActivity(channelContext, { applicationId }),
       );
     });
-    const idle = found.filter(
+    const idle = entries.filter(
       ({ application }) => !running.some(instance => instance.application_id === application.id),
     );
     const starts = idle.map(entry => {
       const text = entry.description || entry.application.description || "Activity";
-      return row(entry.application, text, "Start", () => runCommand(entry, here));
+      return row(entry.application, text, "Start", () => runCommand(entry, channelContext));
     });
     if (!joins.length && !starts.length)
       return h("p", { class: "launcher-empty" }, icon("play"), "No activities are available in this channel.");

@@ -2,27 +2,27 @@
 
 import { updatePresence } from "../network/own_presence.js";
 import { invalidField } from "./rpc_errors.js";
-import { fields, flag, items, link, number, oneOf, text } from "./rpc_validation.js";
+import { object, boolean, list, httpUrl, integer, oneOf, string } from "./rpc_validation.js";
 
-const shortText = text(2, 128);
-const url = link(256);
-const image = text(1, 300);
-const secret = text(2, 128);
+const shortText = string(2, 128);
+const url = httpUrl(256);
+const image = string(1, 300);
+const secret = string(2, 128);
 const SECONDS_DIGITS = 3;
 const UPDATES_MAX = 5;
 const UPDATES_MS = 20_000;
 const INSTANCE = 1 << 0;
 const JOIN = 1 << 1;
 
-const activityFields = fields({
+const activityFields = object({
   type: oneOf(0, 2, 3, 5),
-  name: text(1, 128),
+  name: string(1, 128),
   state: shortText,
   state_url: url,
   details: shortText,
   details_url: url,
-  timestamps: fields({ start: number(0), end: number(0) }),
-  assets: fields({
+  timestamps: object({ start: integer(0), end: integer(0) }),
+  assets: object({
     large_image: image,
     large_text: shortText,
     large_url: url,
@@ -30,9 +30,9 @@ const activityFields = fields({
     small_text: shortText,
     small_url: url,
   }),
-  party: fields({ id: shortText, size: items(number(1), 2, 2) }),
-  secrets: fields({ join: secret, match: secret }),
-  instance: flag,
+  party: object({ id: shortText, size: list(integer(1), 2, 2) }),
+  secrets: object({ join: secret, match: secret }),
+  instance: boolean,
 });
 
 /** Validate an activity and add the application's fields. Throw RpcError 4000 with a schema message. */
@@ -67,7 +67,7 @@ export class ActivityPresence {
   }
 
   /** Set or clear the activity. @param {object|null} activity */
-  show(activity) {
+  set(activity) {
     if (activity === null && this.#activity === null) return;
     this.#activity = activity;
     if (this.#timer !== null) return;

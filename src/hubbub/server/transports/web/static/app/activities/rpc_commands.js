@@ -1,12 +1,19 @@
 /** The RPC commands of activities, with the scopes they require (spec/activities.md#7). */
 
 import { isPrivate, Permissions } from "../network/enums.js";
-import { askConsent, chooseImage, inviteDialog, openExternal, shareDialog, shareMoment } from "./dialogs.js";
+import {
+  askConsent,
+  chooseImage,
+  showInviteDialog,
+  confirmExternalLink,
+  showShareDialog,
+  showShareImageDialog,
+} from "./dialogs.js";
 import { readActivity } from "./presence.js";
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
-import { args, flag, items, link, number, oneOf, snowflake, text } from "./rpc_validation.js";
+import { readArguments, boolean, list, httpUrl, integer, oneOf, snowflake, string } from "./rpc_validation.js";
 import { expandScopes } from "./scopes.js";
-import * as views from "./rpc_payloads.js";
+import * as payloads from "./rpc_payloads.js";
 
 export { hasScopes } from "./scopes.js";
 
@@ -18,64 +25,75 @@ const UNSUPPORTED_SCOPES = ["bot", "webhook.incoming"];
 
 const oauth2Error = code => new RpcError(RpcErrorCode.OAUTH2_ERROR, code);
 
-/** @type {Record<string, {needs?: string[], run: (session: import("./rpc_host.js").ActivitySession, payload: any) => any}>} */
-export const COMMANDS = Object.freeze({
+/**
+ * A command: the scopes that it requires, and the function that runs it.
+ *
+ * @typedef {{requiredScopes?: string[], run: (session: import("./rpc_host.js").ActivitySession, payload: any) => any}} RpcCommand
+ */
+
+/** @type {Record<string, RpcCommand>} */
+export const RPC_COMMANDS = Object.freeze({
   AUTHORIZE: { run: authorize },
   AUTHENTICATE: { run: authenticate },
   GET_ACTIVITY_INSTANCE_CONNECTED_PARTICIPANTS: {
-    needs: AUTHENTICATED,
-    run: async session => ({ participants: await views.participants(session) }),
+    requiredScopes: AUTHENTICATED,
+    run: async session => ({ participants: await payloads.participants(session) }),
   },
-  GET_CHANNEL: { needs: ["guilds"], run: getChannel },
-  GET_CHANNEL_PERMISSIONS: { needs: ["guilds.members.read"], run: getChannelPermissions },
-  GET_RELATIONSHIPS: { needs: ["relationships.read"], run: getRelationships },
+  GET_CHANNEL: { requiredScopes: ["guilds"], run: getChannel },
+  GET_CHANNEL_PERMISSIONS: { requiredScopes: ["guilds.members.read"], run: getChannelPermissions },
+  GET_RELATIONSHIPS: { requiredScopes: ["relationships.read"], run: getRelationships },
   GET_USER: { run: getUser },
-  INVITE_USER_EMBEDDED: { needs: ["relationships.read"], run: inviteUser },
-  SET_ACTIVITY: { needs: ["rpc.activities.write"], run: setActivity },
+  INVITE_USER_EMBEDDED: { requiredScopes: ["relationships.read"], run: inviteUser },
+  SET_ACTIVITY: { requiredScopes: ["rpc.activities.write"], run: setActivity },
   OPEN_EXTERNAL_LINK: { run: openExternalLink },
   OPEN_INVITE_DIALOG: { run: openInviteDialog },
-  OPEN_SHARE_MOMENT_DIALOG: { needs: AUTHENTICATED, run: openShareMomentDialog },
-  INITIATE_IMAGE_UPLOAD: { needs: AUTHENTICATED, run: initiateImageUpload },
-  SHARE_LINK: { needs: AUTHENTICATED, run: shareLink },
-  REQUEST_PROXY_TICKET_REFRESH: { needs: AUTHENTICATED, run: refreshTicket },
-  GET_SKUS_EMBEDDED: { needs: AUTHENTICATED, run: async session => ({ skus: (await skusOf(session)).map(views.sku) }) },
-  GET_ENTITLEMENTS_EMBEDDED: {
-    needs: AUTHENTICATED,
-    run: async session => ({ entitlements: (await entitlementsOf(session)).map(views.entitlement) }),
+  OPEN_SHARE_MOMENT_DIALOG: { requiredScopes: AUTHENTICATED, run: openShareMomentDialog },
+  INITIATE_IMAGE_UPLOAD: { requiredScopes: AUTHENTICATED, run: initiateImageUpload },
+  SHARE_LINK: { requiredScopes: AUTHENTICATED, run: shareLink },
+  REQUEST_PROXY_TICKET_REFRESH: { requiredScopes: AUTHENTICATED, run: refreshTicket },
+  GET_SKUS_EMBEDDED: {
+    requiredScopes: AUTHENTICATED,
+    run: async session => ({ skus: (await skusOf(session)).map(payloads.sku) }),
   },
-  START_PURCHASE: { needs: AUTHENTICATED, run: startPurchase },
+  GET_ENTITLEMENTS_EMBEDDED: {
+    requiredScopes: AUTHENTICATED,
+    run: async session => ({ entitlements: (await entitlementsOf(session)).map(payloads.entitlement) }),
+  },
+  START_PURCHASE: { requiredScopes: AUTHENTICATED, run: startPurchase },
   USER_SETTINGS_GET_LOCALE: {
-    needs: ["identify"],
+    requiredScopes: ["identify"],
     run: ({ context }) => ({ locale: context.me.locale ?? navigator.language }),
   },
   ENCOURAGE_HW_ACCELERATION: { run: () => ({ enabled: true }) },
   SET_CONFIG: {
     run: (_, payload) => ({
-      use_interactive_pip: Boolean(args(payload, { use_interactive_pip: flag }).use_interactive_pip),
+      use_interactive_pip: Boolean(readArguments(payload, { use_interactive_pip: boolean }).use_interactive_pip),
     }),
   },
-  SET_ORIENTATION_LOCK_STATE: { run: (_, payload) => void args(payload, { lock_state: number(1, 3) }, "lock_state") },
+  SET_ORIENTATION_LOCK_STATE: {
+    run: (_, payload) => void readArguments(payload, { lock_state: integer(1, 3) }, "lock_state"),
+  },
   GET_PLATFORM_BEHAVIORS: { run: () => ({}) },
 });
 
 // Authorization
 
 const scopeList = (value, name) =>
-  items(text(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
+  list(string(1, 64), 1, 64)(typeof value === "string" ? value.split(" ").filter(Boolean) : value, name);
 const AUTHORIZE = {
   client_id: snowflake,
   scope: scopeList,
   scopes: scopeList,
   response_type: oneOf("code"),
   prompt: oneOf("none", "consent"),
-  state: text(0, TEXT_MAX),
-  nonce: text(1, TEXT_MAX),
-  code_challenge: text(1, TEXT_MAX),
+  state: string(0, TEXT_MAX),
+  nonce: string(1, TEXT_MAX),
+  code_challenge: string(1, TEXT_MAX),
   code_challenge_method: oneOf("S256"),
 };
 
 async function authorize(session, payload) {
-  const request = args(payload, AUTHORIZE, "client_id");
+  const request = readArguments(payload, AUTHORIZE, "client_id");
   if (request.client_id !== session.application.id)
     throw new RpcError(RpcErrorCode.INVALID_CLIENT_ID, "Invalid Client ID");
   const scopes = request.scope ?? request.scopes;
@@ -100,7 +118,7 @@ async function authorize(session, payload) {
 }
 
 async function authenticate(session, payload) {
-  const { access_token: token } = args(payload, { access_token: text(1, TEXT_MAX) });
+  const { access_token: token } = readArguments(payload, { access_token: string(1, TEXT_MAX) });
   const invalid = new RpcError(RpcErrorCode.INVALID_TOKEN, "Invalid access token");
   if (!token) throw invalid;
   const response = await asApp(token, "/oauth2/@me");
@@ -135,12 +153,12 @@ async function asApp(token, path, options = {}) {
 // Queries
 
 function getChannel({ context, scopes }, payload) {
-  const { channel_id: id } = args(payload, { channel_id: snowflake }, "channel_id");
-  const found = context.state.channels.get(id);
-  if (!found) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
-  if (isPrivate(found) && !scopes.has("dm_channels.read"))
+  const { channel_id: id } = readArguments(payload, { channel_id: snowflake }, "channel_id");
+  const channel = context.state.channels.get(id);
+  if (!channel) throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
+  if (isPrivate(channel) && !scopes.has("dm_channels.read"))
     throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
-  return views.channel(context, found);
+  return payloads.channel(context, channel);
 }
 
 /** Return the permissions in the channel; 0 in private channels, as the public SDK expects. */
@@ -151,18 +169,18 @@ function getChannelPermissions({ context }) {
 function getRelationships({ context }) {
   return {
     relationships: [...context.state.relationships.values()].map(relationship =>
-      views.relationship(context, relationship),
+      payloads.relationship(context, relationship),
     ),
   };
 }
 
 async function getUser({ context }, payload) {
-  const { id } = args(payload, { id: text(1, 64) }, "id");
-  const known = context.state.user(id);
-  if (known) return views.user(known);
+  const { id } = readArguments(payload, { id: string(1, 64) }, "id");
+  const cachedUser = context.state.user(id);
+  if (cachedUser) return payloads.user(cachedUser);
   snowflake(id, "id");
   const response = await context.api.request("GET", `/users/${id}`).catch(() => null);
-  return response && views.user(response);
+  return response && payloads.user(response);
 }
 
 // Presence, links and sharing
@@ -170,17 +188,17 @@ async function getUser({ context }, payload) {
 function setActivity(session, payload) {
   const sent = payload?.activity;
   if (sent === undefined || sent === null) {
-    session.presence.show(null);
+    session.presence.set(null);
     return { name: session.application.name, type: 0 };
   }
   const activity = readActivity(sent, session.application);
-  session.presence.show(activity);
+  session.presence.set(activity);
   return activity;
 }
 
 async function openExternalLink(session, payload) {
-  const { url } = args(payload, { url: link(TEXT_MAX) }, "url");
-  return { opened: await openExternal(session, url) };
+  const { url } = readArguments(payload, { url: httpUrl(TEXT_MAX) }, "url");
+  return { opened: await confirmExternalLink(session, url) };
 }
 
 async function openInviteDialog(session) {
@@ -190,34 +208,38 @@ async function openInviteDialog(session) {
   if (!context.state.can(context.channelId, Permissions.CREATE_INSTANT_INVITE)) {
     throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "The user cannot create invites in this channel");
   }
-  await inviteDialog(session);
+  await showInviteDialog(session);
   return null;
 }
 
 async function inviteUser(session, payload) {
-  const { user_id: id, content } = args(payload, { user_id: snowflake, content: text(0, 1024) }, "user_id");
+  const { user_id: id, content } = readArguments(payload, { user_id: snowflake, content: string(0, 1024) }, "user_id");
   const friend = session.context.state.relationships.get(id);
   if (friend?.type !== 1) throw new RpcError(RpcErrorCode.INVALID_USER, "Invalid user id");
-  await shareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
+  await showShareDialog(session, { message: content ?? "", to: friend.user ?? session.context.state.user(id) });
   return null;
 }
 
 async function openShareMomentDialog(session, payload) {
-  const { mediaUrl } = args(payload, { mediaUrl: link(1024) }, "mediaUrl");
-  await shareMoment(session, mediaUrl);
+  const { mediaUrl } = readArguments(payload, { mediaUrl: httpUrl(1024) }, "mediaUrl");
+  await showShareImageDialog(session, mediaUrl);
   return null;
 }
 
 async function shareLink(session, payload) {
   // The platform sets the referrer. A request that contains one fails without an error (spec/webhooks-and-interactions.md#9).
   if (payload?.referrer_id !== undefined) return { success: false, didCopyLink: false, didSendMessage: false };
-  const request = args(payload, { message: text(0, 1000), custom_id: text(1, 64), link_id: text(1, 64) }, "message");
-  const done = await shareDialog(session, {
+  const request = readArguments(
+    payload,
+    { message: string(0, 1000), custom_id: string(1, 64), link_id: string(1, 64) },
+    "message",
+  );
+  const result = await showShareDialog(session, {
     message: request.message,
     customId: request.custom_id,
     linkId: request.link_id,
   });
-  return { success: done.copied || done.sent, didCopyLink: done.copied, didSendMessage: done.sent };
+  return { success: result.copied || result.sent, didCopyLink: result.copied, didSendMessage: result.sent };
 }
 
 async function initiateImageUpload(session) {
@@ -252,33 +274,33 @@ async function entitlementsOf({ context, application }) {
 
 /** Open the store page in a new window and wait for ENTITLEMENT_CREATE on the gateway. */
 async function startPurchase(session, payload) {
-  const { sku_id: sku } = args(payload, { sku_id: snowflake }, "sku_id");
+  const { sku_id: sku } = readArguments(payload, { sku_id: snowflake }, "sku_id");
   const { gateway } = session.context;
   if (!(await skusOf(session)).some(listedSku => listedSku.id === sku))
     throw new RpcError(RpcErrorCode.PURCHASE_ERROR, "Unknown SKU");
-  let done;
+  let cleanUp;
   const bought = new Promise((resolve, reject) => {
     const onEntitlement = ({ detail }) =>
-      detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([views.entitlement(detail)]);
+      detail.sku_id === sku && detail.user_id === session.context.me.id && resolve([payloads.entitlement(detail)]);
     gateway.addEventListener("ENTITLEMENT_CREATE", onEntitlement);
     const timer = setTimeout(
       () => reject(new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled")),
       PURCHASE_TIMEOUT_MS,
     );
-    done = () => {
+    cleanUp = () => {
       gateway.removeEventListener("ENTITLEMENT_CREATE", onEntitlement);
       clearTimeout(timer);
     };
   });
   bought.catch(() => {});
   try {
-    const opened = await openExternal(
+    const opened = await confirmExternalLink(
       session,
       new URL(`/application-directory/${session.application.id}/store/${sku}`, location.origin).href,
     );
     if (!opened) throw new RpcError(RpcErrorCode.PURCHASE_CANCELLED, "The purchase was canceled");
     return await bought;
   } finally {
-    done();
+    cleanUp();
   }
 }

@@ -1,6 +1,6 @@
 /** Error and close codes of the activity RPC (spec/rpc.md#4 and 10). */
 
-export const CloseCode = Object.freeze({
+export const RpcCloseCode = Object.freeze({
   NORMAL: 1000,
   INVALID_CLIENT_ID: 4000,
   INVALID_ORIGIN: 4001,

@@ -1,32 +1,32 @@
 /** Events that activities can subscribe to (spec/activities.md#7). */
 
 import { RpcError, RpcErrorCode } from "./rpc_errors.js";
-import { args, snowflake } from "./rpc_validation.js";
+import { readArguments, snowflake } from "./rpc_validation.js";
 import { hasScopes } from "./scopes.js";
-import * as views from "./rpc_payloads.js";
+import * as payloads from "./rpc_payloads.js";
 
 const SUBSCRIPTIONS_MAX = 64;
 
 /** Every event: required scopes, the argument that selects its subject, and the initial payload. */
 const EVENTS = Object.freeze({
   ACTIVITY_INSTANCE_PARTICIPANTS_UPDATE: {
-    first: async session => ({ participants: await views.participants(session) }),
+    initialPayload: async session => ({ participants: await payloads.participants(session) }),
   },
-  ACTIVITY_LAYOUT_MODE_UPDATE: { first: session => ({ layout_mode: session.layout() }) },
-  ORIENTATION_UPDATE: { first: orientation },
-  THERMAL_STATE_UPDATE: { first: () => ({ thermal_state: 0 }) },
-  VOICE_STATE_UPDATE: { about: "channel_id", needs: ["rpc.voice.read"] },
+  ACTIVITY_LAYOUT_MODE_UPDATE: { initialPayload: session => ({ layout_mode: session.layout() }) },
+  ORIENTATION_UPDATE: { initialPayload: orientation },
+  THERMAL_STATE_UPDATE: { initialPayload: () => ({ thermal_state: 0 }) },
+  VOICE_STATE_UPDATE: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
   // The client receives no audio, so it never emits these (decisions/0057).
-  SPEAKING_START: { about: "channel_id", needs: ["rpc.voice.read"] },
-  SPEAKING_STOP: { about: "channel_id", needs: ["rpc.voice.read"] },
-  CURRENT_USER_UPDATE: { needs: ["identify"], first: ({ context }) => views.user(context.me) },
+  SPEAKING_START: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
+  SPEAKING_STOP: { subject: "channel_id", requiredScopes: ["rpc.voice.read"] },
+  CURRENT_USER_UPDATE: { requiredScopes: ["identify"], initialPayload: ({ context }) => payloads.user(context.me) },
   CURRENT_GUILD_MEMBER_UPDATE: {
-    about: "guild_id",
-    needs: ["identify", "guilds.members.read"],
-    first: ({ context }, about) => views.member(context, about),
+    subject: "guild_id",
+    requiredScopes: ["identify", "guilds.members.read"],
+    initialPayload: ({ context }, subjectId) => payloads.member(context, subjectId),
   },
-  RELATIONSHIP_UPDATE: { needs: ["relationships.read"] },
-  ENTITLEMENT_CREATE: { needs: ["rpc.authenticated"] },
+  RELATIONSHIP_UPDATE: { requiredScopes: ["relationships.read"] },
+  ENTITLEMENT_CREATE: { requiredScopes: ["rpc.authenticated"] },
   ACTIVITY_JOIN: {},
 });
 
@@ -56,43 +56,44 @@ export class Subscriptions {
     });
     this.#on(gateway, "VOICE_STATE_UPDATE", ({ detail }) => {
       // When a user leaves, notify subscribers of the channel they left.
-      const about = detail.channel_id ?? this.#voiceChannels.get(detail.user_id);
+      const subjectId = detail.channel_id ?? this.#voiceChannels.get(detail.user_id);
       this.#voiceChannels.set(detail.user_id, detail.channel_id);
-      if (this.#has("VOICE_STATE_UPDATE", about)) send("VOICE_STATE_UPDATE", views.voiceState(session.context, detail));
+      if (this.#has("VOICE_STATE_UPDATE", subjectId))
+        send("VOICE_STATE_UPDATE", payloads.voiceState(session.context, detail));
     });
     for (const name of ["RELATIONSHIP_ADD", "RELATIONSHIP_UPDATE", "RELATIONSHIP_REMOVE"]) {
       this.#on(gateway, name, ({ detail }) => {
         const type = name === "RELATIONSHIP_REMOVE" ? 0 : detail.type;
         if (this.#has("RELATIONSHIP_UPDATE"))
-          send("RELATIONSHIP_UPDATE", views.relationship(session.context, { ...detail, type }));
+          send("RELATIONSHIP_UPDATE", payloads.relationship(session.context, { ...detail, type }));
       });
     }
     this.#on(gateway, "PRESENCE_UPDATE", ({ detail }) => {
-      const known = state.relationships.get(detail.user.id);
-      if (known && this.#has("RELATIONSHIP_UPDATE"))
-        send("RELATIONSHIP_UPDATE", views.relationship(session.context, known));
+      const relationship = state.relationships.get(detail.user.id);
+      if (relationship && this.#has("RELATIONSHIP_UPDATE"))
+        send("RELATIONSHIP_UPDATE", payloads.relationship(session.context, relationship));
     });
     this.#on(gateway, "ENTITLEMENT_CREATE", ({ detail }) => {
       const own = detail.application_id === session.application.id && detail.user_id === state.me.id;
       if (own && this.#has("ENTITLEMENT_CREATE"))
-        send("ENTITLEMENT_CREATE", { entitlement: views.entitlement(detail) });
+        send("ENTITLEMENT_CREATE", { entitlement: payloads.entitlement(detail) });
     });
   }
 
   /** Subscribe to an event. Subscribing twice has no further effect. */
   add(evt, payload) {
-    const { key, event, about } = this.#read(evt, payload);
-    if (!hasScopes(event.needs, this.#session.scopes)) {
+    const { key, event, subjectId } = this.#read(evt, payload);
+    if (!hasScopes(event.requiredScopes, this.#session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
     if (this.#subscribed.size >= SUBSCRIPTIONS_MAX && !this.#subscribed.has(key))
       throw new RpcError(RpcErrorCode.RATE_LIMITED, "Too many subscriptions");
     this.#subscribed.add(key);
     if (evt === "VOICE_STATE_UPDATE")
-      for (const voiceState of this.#session.context.state.voiceStatesIn(about))
-        this.#voiceChannels.set(voiceState.user_id, about);
+      for (const voiceState of this.#session.context.state.voiceStatesIn(subjectId))
+        this.#voiceChannels.set(voiceState.user_id, subjectId);
     // Send the initial payload after the response, because activities expect the response first.
-    if (event.first) setTimeout(() => this.#resend(evt, about));
+    if (event.initialPayload) setTimeout(() => this.#resend(evt, subjectId));
     return { evt };
   }
 
@@ -122,28 +123,28 @@ export class Subscriptions {
     this.#removers.push(() => target.removeEventListener(name, listener));
   }
 
-  #has(evt, about) {
-    return this.#subscribed.has(`${evt}:${about ?? ""}`);
+  #has(evt, subjectId) {
+    return this.#subscribed.has(`${evt}:${subjectId ?? ""}`);
   }
 
-  async #resend(evt, about) {
-    if (!this.#has(evt, about)) return;
-    const data = await EVENTS[evt].first(this.#session, about);
-    if (this.#has(evt, about)) this.#send(evt, data);
+  async #resend(evt, subjectId) {
+    if (!this.#has(evt, subjectId)) return;
+    const data = await EVENTS[evt].initialPayload(this.#session, subjectId);
+    if (this.#has(evt, subjectId)) this.#send(evt, data);
   }
 
   #read(evt, payload) {
     const event = typeof evt === "string" && Object.hasOwn(EVENTS, evt) ? EVENTS[evt] : null;
     if (!event) throw new RpcError(RpcErrorCode.INVALID_EVENT, `Invalid event: ${String(evt).slice(0, 64)}`);
-    if (!event.about) return { key: `${evt}:`, event };
+    if (!event.subject) return { key: `${evt}:`, event };
     const { state } = this.#session.context;
     if (evt.startsWith("SPEAKING") && payload?.lobby_id)
-      return { key: `${evt}:${args(payload, { lobby_id: snowflake }).lobby_id}`, event };
-    const about = args(payload, { [event.about]: snowflake }, event.about)[event.about];
-    if (event.about === "guild_id" && !state.guilds.has(about))
+      return { key: `${evt}:${readArguments(payload, { lobby_id: snowflake }).lobby_id}`, event };
+    const subjectId = readArguments(payload, { [event.subject]: snowflake }, event.subject)[event.subject];
+    if (event.subject === "guild_id" && !state.guilds.has(subjectId))
       throw new RpcError(RpcErrorCode.INVALID_GUILD, "Invalid guild id");
-    if (event.about === "channel_id" && !state.channels.has(about))
+    if (event.subject === "channel_id" && !state.channels.has(subjectId))
       throw new RpcError(RpcErrorCode.INVALID_CHANNEL, "Invalid channel id");
-    return { key: `${evt}:${about}`, event, about };
+    return { key: `${evt}:${subjectId}`, event, subjectId };
   }
 }

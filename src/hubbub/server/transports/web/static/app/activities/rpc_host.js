@@ -5,8 +5,8 @@
  * and rate, and checks the granted scopes. The user's own token is never sent to the frame.
  */
 
-import { COMMANDS, hasScopes } from "./rpc_commands.js";
-import { CloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
+import { RPC_COMMANDS, hasScopes } from "./rpc_commands.js";
+import { RpcCloseCode, RpcError, RpcErrorCode } from "./rpc_errors.js";
 import { Subscriptions } from "./rpc_events.js";
 
 const HANDSHAKE = 0;
@@ -63,15 +63,15 @@ export class RpcHost {
 
   /**
    * @param {ActivitySession} session
-   * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, closed: (code: number, message: string) => void}}
-   *   options `closed` is called when the activity closes the connection
+   * @param {{frame: HTMLIFrameElement, origin: string, frameId: string, onClose: (code: number, message: string) => void}}
+   *   options `onClose` is called when the activity closes the connection
    */
-  constructor(session, { frame, origin, frameId, closed }) {
+  constructor(session, { frame, origin, frameId, onClose }) {
     this.session = session;
     this.#frame = frame;
     this.#origin = origin;
     this.#frameId = frameId;
-    this.closed = closed;
+    this.onClose = onClose;
     this.subscriptions = new Subscriptions(session, (evt, data) =>
       this.#send(FRAME, { cmd: "DISPATCH", evt, data, nonce: null }),
     );
@@ -79,7 +79,7 @@ export class RpcHost {
   }
 
   /** Close the connection and stop listening. */
-  end(code = CloseCode.NORMAL, message = "") {
+  end(code = RpcCloseCode.NORMAL, message = "") {
     if (this.#ended) return;
     this.#ended = true;
     if (this.#isConnected) this.#send(CLOSE, { code, message });
@@ -103,15 +103,16 @@ export class RpcHost {
   /** Handle a handshake. A page that was reloaded in the frame starts without the scopes of the previous one. */
   #handshake({ v, encoding, client_id: client, frame_id: frame }) {
     if (frame !== this.#frameId) return;
-    if (Number(v) !== VERSION) return this.#reject(CloseCode.INVALID_VERSION, "Invalid Version");
+    if (Number(v) !== VERSION) return this.#reject(RpcCloseCode.INVALID_VERSION, "Invalid Version");
     if (encoding !== undefined && encoding !== "json")
-      return this.#reject(CloseCode.INVALID_ENCODING, "Invalid Encoding");
-    if (client !== this.session.application.id) return this.#reject(CloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
+      return this.#reject(RpcCloseCode.INVALID_ENCODING, "Invalid Encoding");
+    if (client !== this.session.application.id)
+      return this.#reject(RpcCloseCode.INVALID_CLIENT_ID, "Invalid Client ID");
     this.#isConnected = true;
     this.session.scopes = new Set();
     this.session.token = null;
     this.subscriptions.clear();
-    const { host } = new URL(this.session.context.web);
+    const { host } = new URL(this.session.context.webUrl);
     // Omit `user`: the SDK treats a user with a null avatar as no user (spec/activities.md#6).
     const config = { cdn_host: `${host}/cdn`, api_endpoint: `//${host}/api`, environment: "production" };
     this.#send(FRAME, { cmd: "DISPATCH", evt: "READY", nonce: null, data: { v: VERSION, config } });
@@ -119,12 +120,12 @@ export class RpcHost {
 
   #reject(code, message) {
     this.#send(CLOSE, { code, message });
-    this.closed(code, message);
+    this.onClose(code, message);
   }
 
   #handleClose({ code, message }) {
-    const known = Number.isInteger(code) ? code : CloseCode.NORMAL;
-    this.closed(known, typeof message === "string" ? message.slice(0, 300) : "");
+    const closeCode = Number.isInteger(code) ? code : RpcCloseCode.NORMAL;
+    this.onClose(closeCode, typeof message === "string" ? message.slice(0, 300) : "");
   }
 
   async #handleCommand(payload) {
@@ -150,9 +151,9 @@ export class RpcHost {
   async #execute({ cmd, evt, args }) {
     if (cmd === "SUBSCRIBE") return this.subscriptions.add(evt, args);
     if (cmd === "UNSUBSCRIBE") return this.subscriptions.remove(evt, args);
-    const command = Object.hasOwn(COMMANDS, cmd) ? COMMANDS[cmd] : null;
+    const command = Object.hasOwn(RPC_COMMANDS, cmd) ? RPC_COMMANDS[cmd] : null;
     if (!command) throw new RpcError(RpcErrorCode.INVALID_COMMAND, `Invalid command: ${cmd}`);
-    if (!hasScopes(command.needs, this.session.scopes)) {
+    if (!hasScopes(command.requiredScopes, this.session.scopes)) {
       throw new RpcError(RpcErrorCode.INVALID_PERMISSIONS, "Not authenticated or invalid scope");
     }
     return command.run(this.session, args);

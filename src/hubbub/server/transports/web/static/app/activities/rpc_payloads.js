@@ -1,42 +1,42 @@
 /** RPC representations of objects, in the exact shape that the public SDK validates (spec/activities.md#6). */
 
 /** Return a user. */
-export function user(sent) {
+export function user(source) {
   return {
-    id: sent.id,
-    username: sent.username ?? "",
-    discriminator: sent.discriminator ?? "0",
-    global_name: sent.global_name ?? null,
-    avatar: sent.avatar ?? null,
-    avatar_decoration_data: sent.avatar_decoration_data ?? null,
-    bot: Boolean(sent.bot),
-    flags: sent.public_flags ?? 0,
-    premium_type: sent.premium_type ?? 0,
+    id: source.id,
+    username: source.username ?? "",
+    discriminator: source.discriminator ?? "0",
+    global_name: source.global_name ?? null,
+    avatar: source.avatar ?? null,
+    avatar_decoration_data: source.avatar_decoration_data ?? null,
+    bot: Boolean(source.bot),
+    flags: source.public_flags ?? 0,
+    premium_type: source.premium_type ?? 0,
   };
 }
 
 /** Return the participants, each once, with their nickname in the guild. */
 export async function participants({ context, instance }) {
   const { state, guildId } = context;
-  const found = [];
+  const payloads = [];
   for (const id of new Set(instance.participants.map(participant => participant.user_id))) {
     const member = instance.participants.find(participant => participant.user_id === id)?.member;
-    const known =
+    const account =
       state.user(id) ?? member?.user ?? (await context.api.request("GET", `/users/${id}`).catch(() => null));
-    if (!known) continue;
+    if (!account) continue;
     const nick = member?.nick ?? state.member(guildId, id)?.nick;
-    found.push(nick ? { ...user(known), nickname: nick } : user(known));
+    payloads.push(nick ? { ...user(account), nickname: nick } : user(account));
   }
-  return found;
+  return payloads;
 }
 
 /** Return a relationship with the user's presence. */
-export function relationship({ state }, sent) {
-  const presence = state.presences.get(sent.id);
+export function relationship({ state }, source) {
+  const presence = state.presences.get(source.id);
   const activity = presence?.activities?.[0] ?? null;
   return {
-    type: sent.type ?? 0,
-    user: user(sent.user ?? state.user(sent.id) ?? { id: sent.id }),
+    type: source.type ?? 0,
+    user: user(source.user ?? state.user(source.id) ?? { id: source.id }),
     presence: { status: presence?.status ?? "offline", activity: activity && withoutNulls(activity) },
   };
 }
@@ -47,13 +47,13 @@ function withoutNulls(activity) {
 }
 
 /** Return the voice state of a user. */
-export function voiceState({ state, guildId }, sent) {
-  const account = state.user(sent.user_id) ?? sent.member?.user ?? { id: sent.user_id };
-  const { mute = false, deaf = false, self_mute = false, self_deaf = false, suppress = false } = sent;
+export function voiceState({ state, guildId }, source) {
+  const account = state.user(source.user_id) ?? source.member?.user ?? { id: source.user_id };
+  const { mute = false, deaf = false, self_mute = false, self_deaf = false, suppress = false } = source;
   return {
     voice_state: { mute, deaf, self_mute, self_deaf, suppress },
     user: user(account),
-    nick: state.nameOf(account, guildId),
+    nick: state.displayName(account, guildId),
     volume: 100,
     mute: false,
     pan: { left: 1, right: 1 },
@@ -61,44 +61,44 @@ export function voiceState({ state, guildId }, sent) {
 }
 
 /** Return a channel with its voice states. Messages are never included. */
-export function channel(context, sent) {
+export function channel(context, source) {
   const { state } = context;
   return {
-    id: sent.id,
-    type: sent.type,
-    guild_id: sent.guild_id ?? null,
-    name: sent.name ?? (sent.recipients ?? []).map(recipient => state.nameOf(recipient)).join(", "),
-    topic: sent.topic ?? "",
-    bitrate: sent.bitrate ?? 0,
-    user_limit: sent.user_limit ?? 0,
-    position: sent.position ?? 0,
-    voice_states: state.voiceStatesIn(sent.id).map(source => voiceState(context, source)),
+    id: source.id,
+    type: source.type,
+    guild_id: source.guild_id ?? null,
+    name: source.name ?? (source.recipients ?? []).map(recipient => state.displayName(recipient)).join(", "),
+    topic: source.topic ?? "",
+    bitrate: source.bitrate ?? 0,
+    user_limit: source.user_limit ?? 0,
+    position: source.position ?? 0,
+    voice_states: state.voiceStatesIn(source.id).map(source => voiceState(context, source)),
     messages: [],
   };
 }
 
 /** Return the current user's member in a guild. */
 export function member({ state }, guildId) {
-  const known = state.member(guildId, state.me.id);
+  const ownMember = state.member(guildId, state.me.id);
   return {
     user_id: state.me.id,
     guild_id: guildId,
-    nick: known?.nick ?? null,
-    avatar: known?.avatar ?? null,
-    avatar_decoration_data: known?.avatar_decoration_data ?? null,
-    color_string: roleColor(state.guilds.get(guildId), known),
+    nick: ownMember?.nick ?? null,
+    avatar: ownMember?.avatar ?? null,
+    avatar_decoration_data: ownMember?.avatar_decoration_data ?? null,
+    color_string: roleColor(state.guilds.get(guildId), ownMember),
   };
 }
 
-function roleColor(guild, known) {
-  const held = (guild?.roles ?? []).filter(role => known?.roles.includes(role.id) && role.color);
-  const top = held.sort((one, other) => other.position - one.position)[0];
+function roleColor(guild, holder) {
+  const coloredRoles = (guild?.roles ?? []).filter(role => holder?.roles.includes(role.id) && role.color);
+  const top = coloredRoles.sort((one, other) => other.position - one.position)[0];
   return top ? `#${top.color.toString(16).padStart(6, "0")}` : null;
 }
 
 /** Return a SKU. */
-export function sku(sent) {
-  const { id, name, type, application_id, flags = 0, price, currency } = sent;
+export function sku(source) {
+  const { id, name, type, application_id, flags = 0, price, currency } = source;
   return {
     id,
     name,
@@ -106,11 +106,11 @@ export function sku(sent) {
     application_id,
     flags,
     price: { amount: price, currency },
-    release_date: sent.release_date ?? null,
+    release_date: source.release_date ?? null,
   };
 }
 
 /** Return an entitlement without null values. */
-export function entitlement(sent) {
-  return { gift_code_flags: 0, ...withoutNulls(sent) };
+export function entitlement(source) {
+  return { gift_code_flags: 0, ...withoutNulls(source) };
 }

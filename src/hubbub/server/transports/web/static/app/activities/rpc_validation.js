@@ -6,7 +6,7 @@ import { invalidField } from "./rpc_errors.js";
 /** Takes a value and its name, and returns the validated value. @typedef {(value: any, name: string) => any} Check */
 
 /** @returns {Check} */
-export const text = (min, max) => (value, name) => {
+export const string = (min, max) => (value, name) => {
   if (typeof value !== "string") throw invalidField(name, "must be a string");
   if (value.length < min) throw invalidField(name, `length must be at least ${min} characters long`);
   if (value.length > max) throw invalidField(name, `length must be less than or equal to ${max} characters long`);
@@ -20,7 +20,7 @@ export const snowflake = (value, name) => {
 };
 
 /** @returns {Check} */
-export const number =
+export const integer =
   (min, max = Number.MAX_SAFE_INTEGER) =>
   (value, name) => {
     if (typeof value !== "number" || !Number.isSafeInteger(value)) throw invalidField(name, "must be an integer");
@@ -29,29 +29,29 @@ export const number =
   };
 
 /** @type {Check} */
-export const flag = (value, name) => {
+export const boolean = (value, name) => {
   if (typeof value !== "boolean") throw invalidField(name, "must be a boolean");
   return value;
 };
 
 /** @returns {Check} */
 export const oneOf =
-  (...known) =>
+  (...allowed) =>
   (value, name) => {
-    if (!known.includes(value)) throw invalidField(name, `must be one of [${known.join(", ")}]`);
+    if (!allowed.includes(value)) throw invalidField(name, `must be one of [${allowed.join(", ")}]`);
     return value;
   };
 
 /** An http or https URL. @returns {Check} */
-export const link = max => (value, name) => {
-  text(1, max)(value, name);
+export const httpUrl = max => (value, name) => {
+  string(1, max)(value, name);
   const parsed = URL.canParse(value) ? new URL(value) : null;
   if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") throw invalidField(name, "must be a valid uri");
   return value;
 };
 
 /** @returns {Check} */
-export const items = (check, min, max) => (value, name) => {
+export const list = (check, min, max) => (value, name) => {
   if (!Array.isArray(value)) throw invalidField(name, "must be an array");
   if (value.length < min || value.length > max) throw invalidField(name, `must contain ${min} to ${max} items`);
   return value.map(item => check(item, name));
@@ -64,7 +64,7 @@ export const items = (check, min, max) => (value, name) => {
  * @param {string[]} [required]
  * @returns {Check}
  */
-export const fields =
+export const object =
   (checks, required = []) =>
   (value, name) => {
     if (value === null || typeof value !== "object" || Array.isArray(value))
@@ -79,6 +79,6 @@ export const fields =
   };
 
 /** Validate the arguments of a command; missing arguments equal an empty object (spec/rpc.md#5). */
-export function args(input, checks, ...required) {
-  return fields(checks, required)(input ?? {}, "args");
+export function readArguments(input, checks, ...required) {
+  return object(checks, required)(input ?? {}, "args");
 }

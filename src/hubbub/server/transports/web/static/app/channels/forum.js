@@ -2,11 +2,11 @@
 
 import { ChannelFlags, Permissions } from "../network/enums.js";
 import { compareIds } from "../network/ids.js";
-import { errorText } from "../state/outbox.js";
-import { h, reconcile, replace } from "../ui/dom.js";
+import { messageErrorText } from "../state/outbox.js";
+import { h, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { channelHeader } from "./header.js";
-import { archivedThreads, openNewThread, threadLink } from "./threads.js";
+import { fetchArchivedThreads, openThreadForm, threadLink } from "./threads.js";
 
 class Forum extends LayoutPart {
   static kinds = ["channels", "readStates", "messages", "guilds"];
@@ -17,17 +17,17 @@ class Forum extends LayoutPart {
     this.archived = h("div", { class: "thread-entries" });
     this.actions = h("div", { class: "row apart" });
     const show = () =>
-      archivedThreads(this.context).then(
-        found =>
-          replace(
+      fetchArchivedThreads(this.context).then(
+        threads =>
+          setChildren(
             this.archived,
-            found.length
-              ? found.map(thread => threadLink(thread, this.context.state))
+            threads.length
+              ? threads.map(thread => threadLink(thread, this.context.state))
               : h("p", { class: "soft small" }, "No archived posts."),
           ),
-        error => replace(this.archived, h("p", { class: "soft small" }, errorText(error))),
+        error => setChildren(this.archived, h("p", { class: "soft small" }, messageErrorText(error))),
       );
-    replace(
+    setChildren(
       this.archived,
       h("button", { type: "button", class: "button quiet small", onclick: show }, "Show archived posts"),
     );
@@ -39,20 +39,20 @@ class Forum extends LayoutPart {
       { state, channelId } = context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return;
-    replace(this.head, channelHeader(context, channel));
+    setChildren(this.head, channelHeader(context, channel));
     const pinned = post => Boolean((post.flags ?? 0) & ChannelFlags.PINNED);
     const posts = state
       .threadsOf(channelId)
       .filter(thread => !thread.thread_metadata?.archived)
       .sort((a, b) => pinned(b) - pinned(a) || compareIds(b.last_message_id ?? b.id, a.last_message_id ?? a.id));
     const tags = new Map((channel.available_tags ?? []).map(tag => [tag.id, tag.name]));
-    replace(
+    setChildren(
       this.actions,
       h("p", { class: "soft" }, posts.length === 1 ? "1 post" : `${posts.length} posts`),
       state.can(channelId, Permissions.SEND_MESSAGES)
         ? h(
             "button",
-            { type: "button", class: "button small", onclick: () => openNewThread(context, null) },
+            { type: "button", class: "button small", onclick: () => openThreadForm(context, null) },
             "New post",
           )
         : null,

@@ -1,22 +1,22 @@
 /** The header of a channel: title, topic, tools and menu. */
 
 import { ChannelType, Permissions, isForum, isThread } from "../network/enums.js";
-import { field, iconButton } from "../ui/controls.js";
+import { formField, iconButton } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h, icon } from "../ui/dom.js";
-import { attempt } from "../ui/notices.js";
+import { runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
-import { pathOf } from "../ui/router.js";
-import { conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
+import { channelPath } from "../ui/router.js";
+import { conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { openAddPeople } from "../guilds/join_dialogs.js";
-import { openInvite } from "../guilds/menu.js";
-import { openPins, openSearch } from "./pins_and_search.js";
-import { joinOrLeave, openThreads } from "./threads.js";
+import { openInviteLink } from "../guilds/menu.js";
+import { openPinnedMessages, openSearch } from "./pins_and_search.js";
+import { toggleThreadMembership, openThreadList } from "./threads.js";
 
 /** Return the header of a channel. */
 export function channelHeader(context, channel) {
   const { state } = context;
-  const title = titleOf(channel, state),
+  const title = channelTitle(channel, state),
     parent = isThread(channel) ? state.channels.get(channel.parent_id) : null;
   const emit = name => event => event.currentTarget.dispatchEvent(new CustomEvent(name, { bubbles: true }));
   const other = channel.type === ChannelType.DM ? channel.recipients?.[0] : null;
@@ -34,7 +34,7 @@ export function channelHeader(context, channel) {
       h(
         "h2",
         { dir: "auto" },
-        parent ? [h("a", { href: pathOf(parent), class: "soft" }, parent.name), " › "] : null,
+        parent ? [h("a", { href: channelPath(parent), class: "soft" }, parent.name), " › "] : null,
         title,
       ),
       channel.topic ? h("p", { class: "soft small topic", dir: "auto", title: channel.topic }, channel.topic) : null,
@@ -42,11 +42,11 @@ export function channelHeader(context, channel) {
     h(
       "div",
       { class: "view-tools" },
-      hasThreads ? iconButton("thread", "Threads", () => openThreads(context)) : null,
+      hasThreads ? iconButton("thread", "Threads", () => openThreadList(context)) : null,
       isForum(channel)
         ? null
         : iconButton("pin", "Pinned messages", () =>
-            openPins(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
+            openPinnedMessages(context, state.can(channel.id, Permissions.PIN_MESSAGES)),
           ),
       channel.guild_id ? iconButton("search", "Search", () => openSearch(context)) : null,
       other === null || channel.guild_id
@@ -65,59 +65,59 @@ function channelMenu(anchor, context, channel) {
     manages = state.can(channel.id, thread ? Permissions.MANAGE_THREADS : Permissions.MANAGE_CHANNELS);
   const group = channel.type === ChannelType.GROUP_DM;
   const archive = () =>
-    attempt(() =>
+    runAndReport(() =>
       api.request("PATCH", `/channels/${channel.id}`, { json: { archived: !channel.thread_metadata?.archived } }),
     );
   const rename = () => openRename(context, channel);
-  openMenu(anchor, titleOf(channel, state), [
+  openMenu(anchor, channelTitle(channel, state), [
     channel.guild_id &&
       !thread &&
       state.can(channel.id, Permissions.CREATE_INSTANT_INVITE) && {
         label: "Invite people",
         icon: "invite",
-        press: () => openInvite(context, channel),
+        onClick: () => openInviteLink(context, channel),
       },
     thread && {
       label: channel.member ? "Leave thread" : "Join thread",
       icon: "thread",
-      press: () => joinOrLeave(context),
+      onClick: () => toggleThreadMembership(context),
     },
     thread &&
       (manages || channel.owner_id === me.id) && {
         label: channel.thread_metadata?.archived ? "Reopen thread" : "Archive thread",
         icon: "lock",
-        press: archive,
+        onClick: archive,
       },
     (manages || group || (thread && channel.owner_id === me.id)) &&
       channel.type !== ChannelType.DM && {
         label: channel.guild_id && !thread ? "Edit channel" : "Rename",
         icon: "edit",
-        press: rename,
+        onClick: rename,
       },
-    group && { label: "Add people", icon: "invite", press: () => openAddPeople(context, channel) },
+    group && { label: "Add people", icon: "invite", onClick: () => openAddPeople(context, channel) },
     group && {
       label: "Leave group",
       icon: "leave",
       danger: true,
-      press: () => remove(context, channel, "Leave the group?", "Leave"),
+      onClick: () => remove(context, channel, "Leave the group?", "Leave"),
     },
     channel.type === ChannelType.DM && {
       label: "Close conversation",
       icon: "close",
-      press: () => closeConversation(context, channel),
+      onClick: () => closeConversation(context, channel),
     },
     manages &&
       channel.guild_id && {
         label: "Delete",
         icon: "bin",
         danger: true,
-        press: () => remove(context, channel, `Delete #${channel.name}?`, "Delete"),
+        onClick: () => remove(context, channel, `Delete #${channel.name}?`, "Delete"),
       },
   ]);
 }
 
 async function closeConversation(context, channel) {
-  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`))) {
+  if (await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`))) {
     context.state.apply("CHANNEL_DELETE", channel);
     context.go("/app");
   }
@@ -125,16 +125,19 @@ async function closeConversation(context, channel) {
 
 async function remove(context, channel, title, label) {
   if (!(await confirmAction(title, "This cannot be undone.", label))) return;
-  if (await attempt(() => context.api.request("DELETE", `/channels/${channel.id}`)))
+  if (await runAndReport(() => context.api.request("DELETE", `/channels/${channel.id}`)))
     context.go(channel.guild_id ? `/app/channels/${channel.guild_id}` : "/app");
 }
 
 function openRename(context, channel) {
   openDialog(channel.guild_id && !isThread(channel) ? "Edit channel" : "Rename", close => {
     const hasTopic = channel.guild_id && !isThread(channel) && channel.type !== ChannelType.GUILD_VOICE;
-    const name = field("Name", h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }));
+    const name = formField(
+      "Name",
+      h("input", { type: "text", maxlength: "100", value: channel.name ?? "", dir: "auto" }),
+    );
     const topic = hasTopic
-      ? field("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" }))
+      ? formField("Topic", h("textarea", { rows: "3", maxlength: "1024", value: channel.topic ?? "", dir: "auto" }))
       : null;
     const save = async event => {
       event.preventDefault();

@@ -1,18 +1,18 @@
 /** Dialogs with messages: pins and search results. */
 
-import { errorText } from "../state/outbox.js";
+import { messageErrorText } from "../state/outbox.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, replace } from "../ui/dom.js";
-import { pathOf } from "../ui/router.js";
-import { sentAt } from "../ui/times.js";
+import { h, setChildren } from "../ui/dom.js";
+import { channelPath } from "../ui/router.js";
+import { sentTimeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { markdown } from "../content/markdown.js";
-import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
+import { renderMarkdown } from "../content/markdown.js";
+import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 
-function resultItem(message, context, close, more = null) {
+function resultItem(message, context, close, action = null) {
   const { state, guildId } = context;
   const channel = state.channels.get(message.channel_id) ?? { id: message.channel_id, guild_id: guildId };
-  const name = state.nameOf(message.author, guildId);
+  const name = state.displayName(message.author, guildId);
   return h(
     "li",
     { class: "found-message" },
@@ -24,25 +24,30 @@ function resultItem(message, context, close, more = null) {
         "p",
         { class: "message-head" },
         h("strong", { dir: "auto" }, name),
-        h("span", { class: "when" }, sentAt(message.timestamp)),
+        h("span", { class: "when" }, sentTimeElement(message.timestamp)),
         channel.name ? h("span", { class: "when" }, `#${channel.name}`) : null,
       ),
       h(
         "div",
         { class: "content" },
         isUserMessage(message) && message.content
-          ? markdown(message.content, { context, message })
+          ? renderMarkdown(message.content, { context, message })
           : isUserMessage(message)
-            ? summaryOf(message, context)
-            : systemText(message, context),
+            ? summarizeMessage(message, context)
+            : systemMessageText(message, context),
       ),
-      h("p", { class: "row" }, h("a", { href: pathOf(channel, message.id), onclick: close }, "Jump to message"), more),
+      h(
+        "p",
+        { class: "row" },
+        h("a", { href: channelPath(channel, message.id), onclick: close }, "Jump to message"),
+        action,
+      ),
     ),
   );
 }
 
 /** Open the pinned messages of a channel. */
-export function openPins(context, mayUnpin) {
+export function openPinnedMessages(context, mayUnpin) {
   const { api, channelId } = context;
   openDialog(
     "Pinned messages",
@@ -64,14 +69,14 @@ export function openPins(context, mayUnpin) {
               },
               "Unpin",
             );
-          replace(
+          setChildren(
             list,
             items.length
               ? items.map(({ message }) => resultItem(message, context, close, mayUnpin ? unpin(message) : null))
               : h("li", { class: "soft" }, "No pinned messages."),
           );
         } catch (error) {
-          replace(list, h("li", { class: "soft" }, errorText(error)));
+          setChildren(list, h("li", { class: "soft" }, messageErrorText(error)));
         }
       };
       read();
@@ -95,45 +100,50 @@ export function openSearch(context) {
         autofocus: true,
         dir: "auto",
       });
-      const here = h("input", { type: "checkbox" });
+      const inChannelCheckbox = h("input", { type: "checkbox" });
       const list = h("ol", { class: "found-list" });
-      const more = h("div", { class: "row" });
+      const nextPage = h("div", { class: "row" });
       const status = h("p", { class: "soft small", role: "status" });
       let requestId = 0;
       const search = async (offset = 0) => {
         const content = queryField.value.trim(),
           currentRequest = (requestId += 1);
         if (!content) return;
-        if (!offset) replace(list);
-        replace(more);
+        if (!offset) setChildren(list);
+        setChildren(nextPage);
         status.textContent = "Searching…";
         try {
-          const query = { content, offset, limit: PAGE, channel_id: here.checked ? context.channelId : undefined };
-          let found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+          const query = {
+            content,
+            offset,
+            limit: PAGE,
+            channel_id: inChannelCheckbox.checked ? context.channelId : undefined,
+          };
+          let page = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
           // The server indexes a guild on its first search; `retry_after` estimates how long that takes.
           for (
             let tried = 0;
-            found.messages === undefined && tried < 8 && list.isConnected && currentRequest === requestId;
+            page.messages === undefined && tried < 8 && list.isConnected && currentRequest === requestId;
             tried += 1
           ) {
             status.textContent = "Indexing messages…";
-            await new Promise(resolve => setTimeout(resolve, Math.min(Number(found.retry_after ?? 1), 2) * 1000));
-            found = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
+            await new Promise(resolve => setTimeout(resolve, Math.min(Number(page.retry_after ?? 1), 2) * 1000));
+            page = await api.request("GET", `/guilds/${guildId}/messages/search`, { query });
           }
           if (currentRequest !== requestId) return;
-          const messages = (found.messages ?? []).flat();
+          const messages = (page.messages ?? []).flat();
           for (const message of messages) if (!message.webhook_id) state.storeUser(message.author);
-          for (const thread of found.threads ?? [])
+          for (const thread of page.threads ?? [])
             if (!state.channels.has(thread.id)) state.channels.set(thread.id, { ...thread, guild_id: guildId });
           list.append(...messages.map(message => resultItem(message, context, close)));
-          const total = found.total_results ?? messages.length;
+          const total = page.total_results ?? messages.length;
           status.textContent =
-            found.messages === undefined
+            page.messages === undefined
               ? "Messages are still being indexed. Try again in a moment."
               : `${total} ${total === 1 ? "message" : "messages"}`;
           if (offset + PAGE < total)
-            replace(
-              more,
+            setChildren(
+              nextPage,
               h(
                 "button",
                 { type: "button", class: "button quiet small", onclick: () => search(offset + PAGE) },
@@ -141,7 +151,7 @@ export function openSearch(context) {
               ),
             );
         } catch (error) {
-          if (currentRequest === requestId) status.textContent = errorText(error);
+          if (currentRequest === requestId) status.textContent = messageErrorText(error);
         }
       };
       const submit = event => {
@@ -154,11 +164,11 @@ export function openSearch(context) {
           { class: "search-form", role: "search", onsubmit: submit },
           queryField,
           h("button", { type: "submit", class: "button" }, "Search"),
-          context.channelId ? h("label", { class: "choice" }, here, "Only in this channel") : null,
+          context.channelId ? h("label", { class: "choice" }, inChannelCheckbox, "Only in this channel") : null,
         ),
         status,
         list,
-        more,
+        nextPage,
       ];
     },
     { wide: true },

@@ -5,10 +5,10 @@ import { compareIds } from "../network/ids.js";
 import { iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart, createPart } from "../ui/layout_part.js";
-import { pathOf } from "../ui/router.js";
-import { userAvatar, conversationIcon, channelIconName, titleOf } from "../content/avatars.js";
+import { channelPath } from "../ui/router.js";
+import { userAvatar, conversationIcon, channelIconName, channelTitle } from "../content/avatars.js";
 import { openNewConversation } from "../guilds/join_dialogs.js";
-import { guildMenu } from "../guilds/menu.js";
+import { openGuildMenu } from "../guilds/menu.js";
 
 /** Collapsed categories, kept while the page is open. */
 const collapsed = new Set();
@@ -53,9 +53,14 @@ class Sidebar extends LayoutPart {
     if (guild) {
       this.head.replaceChildren(
         h("h2", { dir: "auto" }, guild.name ?? "Unknown guild"),
-        iconButton("down", `Menu of ${guild.name}`, event => guildMenu(event.currentTarget, this.context, guild.id), {
-          "aria-haspopup": "menu",
-        }),
+        iconButton(
+          "down",
+          `Menu of ${guild.name}`,
+          event => openGuildMenu(event.currentTarget, this.context, guild.id),
+          {
+            "aria-haspopup": "menu",
+          },
+        ),
       );
     } else
       this.head.replaceChildren(
@@ -69,18 +74,18 @@ class Sidebar extends LayoutPart {
   #conversations() {
     const { state, channelId } = this.context;
     const waiting = [...state.relationships.values()].filter(relationship => relationship.type === 3).length;
-    const here = channelId === null;
+    const isCurrent = channelId === null;
     return [
       {
         key: "friends",
-        stamp: `${here} ${waiting}`,
+        stamp: `${isCurrent} ${waiting}`,
         build: () =>
           h(
             "li",
             null,
             h(
               "a",
-              { href: "/app", class: "entry", "aria-current": here ? "page" : null },
+              { href: "/app", class: "entry", "aria-current": isCurrent ? "page" : null },
               icon("people"),
               h("span", { class: "entry-name" }, "Friends"),
               waiting ? h("span", { class: "count" }, waiting) : null,
@@ -88,7 +93,7 @@ class Sidebar extends LayoutPart {
           ),
       },
       ...state.privateChannels().map(channel => {
-        const title = titleOf(channel, state),
+        const title = channelTitle(channel, state),
           other = channel.recipients?.[0];
         const status = channel.type === ChannelType.DM && other ? state.statusOf(other.id) : undefined;
         const unread = state.isUnread(channel.id),
@@ -96,7 +101,7 @@ class Sidebar extends LayoutPart {
         return {
           key: channel.id,
           stamp: `${title} ${status} ${unread} ${mentions} ${channel.id === channelId} ${other?.avatar} ${channel.icon}`,
-          build: () => this.#entry(channel, conversationIcon(channel, title, status), title, unread, mentions),
+          build: () => this.#channelItem(channel, conversationIcon(channel, title, status), title, unread, mentions),
         };
       }),
     ];
@@ -122,21 +127,24 @@ class Sidebar extends LayoutPart {
       );
     const sorted = list =>
       list.sort((a, b) => isVoice(a) - isVoice(b) || a.position - b.position || compareIds(a.id, b.id));
-    const under = id =>
+    const channelsUnder = id =>
       sorted(
         visible.filter(channel => channel.type !== ChannelType.GUILD_CATEGORY && (channel.parent_id ?? null) === id),
       );
     const categories = sorted(visible.filter(channel => channel.type === ChannelType.GUILD_CATEGORY));
-    const known = new Set(categories.map(category => category.id));
-    const loose = [...under(null), ...visible.filter(channel => channel.parent_id && !known.has(channel.parent_id))];
-    const entries = loose.flatMap(channel => this.#channelEntries(channel));
+    const categoryIds = new Set(categories.map(category => category.id));
+    const uncategorized = [
+      ...channelsUnder(null),
+      ...visible.filter(channel => channel.parent_id && !categoryIds.has(channel.parent_id)),
+    ];
+    const entries = uncategorized.flatMap(channel => this.#channelEntries(channel));
     for (const category of categories) {
-      const inside = under(category.id);
+      const inside = channelsUnder(category.id);
       const open = !collapsed.has(category.id);
       entries.push({
         key: category.id,
         stamp: `${category.name} ${open}`,
-        build: () => this.#category(category, open),
+        build: () => this.#categoryItem(category, open),
       });
       for (const channel of inside)
         if (open || state.isUnread(channel.id) || channel.id === this.context.channelId)
@@ -163,8 +171,8 @@ class Sidebar extends LayoutPart {
     return state.can(channel.id, Permissions.VIEW_CHANNEL);
   }
 
-  #category(category, open) {
-    const press = () => {
+  #categoryItem(category, open) {
+    const onClick = () => {
       if (open) collapsed.add(category.id);
       else collapsed.delete(category.id);
       this.draw();
@@ -179,7 +187,7 @@ class Sidebar extends LayoutPart {
           class: "category",
           "aria-expanded": String(open),
           dataset: { focus: "fold" },
-          onclick: press,
+          onclick: onClick,
         },
         icon("down"),
         h("span", { dir: "auto" }, category.name),
@@ -195,29 +203,29 @@ class Sidebar extends LayoutPart {
       {
         key: channel.id,
         stamp: `${channel.name} ${channel.type} ${unread} ${mentions} ${channel.id === channelId} ${channel.status}`,
-        build: () => this.#entry(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
+        build: () => this.#channelItem(channel, icon(channelIconName(channel)), channel.name, unread, mentions),
       },
     ];
     for (const thread of state.threadsOf(channel.id)) {
-      const here = thread.id === channelId;
-      if (!here && (!thread.member || thread.thread_metadata?.archived)) continue;
+      const isCurrent = thread.id === channelId;
+      if (!isCurrent && (!thread.member || thread.thread_metadata?.archived)) continue;
       const unreadThread = state.isUnread(thread.id) && Boolean(thread.member),
         count = state.mentionsIn(thread.id);
       entries.push({
         key: thread.id,
-        stamp: `${thread.name} ${unreadThread} ${count} ${here}`,
-        build: () => this.#entry(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
+        stamp: `${thread.name} ${unreadThread} ${count} ${isCurrent}`,
+        build: () => this.#channelItem(thread, icon("thread"), thread.name, unreadThread, count, "inner"),
       });
     }
     if (isVoice(channel))
-      entries.push(...state.voiceStatesIn(channel.id).map(voiceState => this.#voice(channel, voiceState)));
+      entries.push(...state.voiceStatesIn(channel.id).map(voiceState => this.#voiceEntry(channel, voiceState)));
     return entries;
   }
 
-  #voice(channel, voice) {
+  #voiceEntry(channel, voice) {
     const { state } = this.context;
     const user = state.user(voice.user_id) ?? { id: voice.user_id, username: "Unknown user" };
-    const name = state.nameOf(user, channel.guild_id);
+    const name = state.displayName(user, channel.guild_id);
     const muted = voice.self_mute || voice.mute || voice.suppress,
       deaf = voice.self_deaf || voice.deaf;
     return {
@@ -235,17 +243,17 @@ class Sidebar extends LayoutPart {
     };
   }
 
-  #entry(channel, mark, name, unread, mentions, kind = "") {
-    const here = channel.id === this.context.channelId;
+  #channelItem(channel, mark, name, unread, mentions, kind = "") {
+    const isCurrent = channel.id === this.context.channelId;
     return h(
       "li",
       { class: kind || null },
       h(
         "a",
         {
-          href: pathOf(channel),
+          href: channelPath(channel),
           class: unread ? "entry unread" : "entry",
-          "aria-current": here ? "page" : null,
+          "aria-current": isCurrent ? "page" : null,
           dataset: { focus: channel.id },
         },
         mark,

@@ -2,20 +2,20 @@
 
 import { Opcode, Permissions } from "../network/enums.js";
 import { iconButton } from "../ui/controls.js";
-import { h, icon, reconcile, replace } from "../ui/dom.js";
+import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
-import { pathOf } from "../ui/router.js";
+import { channelPath } from "../ui/router.js";
 import { userAvatar } from "../content/avatars.js";
 
 /** The user's mute and deafen settings, kept when switching channels. */
-const own = { self_mute: false, self_deaf: false };
+const voiceSettings = { self_mute: false, self_deaf: false };
 
 /** Join a voice channel or change mute and deafen; a null channel leaves. */
-export function setVoice({ gateway, state }, channel, changes = {}) {
-  Object.assign(own, changes);
-  const mine = state.myVoiceState();
-  const guildId = channel?.guild_id ?? mine?.guild_id ?? null;
-  gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...own });
+export function updateVoiceState({ gateway, state }, channel, changes = {}) {
+  Object.assign(voiceSettings, changes);
+  const ownVoiceState = state.myVoiceState();
+  const guildId = channel?.guild_id ?? ownVoiceState?.guild_id ?? null;
+  gateway.send(Opcode.VOICE_STATE_UPDATE, { guild_id: guildId, channel_id: channel?.id ?? null, ...voiceSettings });
 }
 
 /** The panel with the user's voice channel, above the account panel. */
@@ -24,22 +24,22 @@ class VoicePanel extends LayoutPart {
 
   draw() {
     const { state } = this.context;
-    const mine = state.myVoiceState();
-    const channel = mine ? state.channels.get(mine.channel_id) : undefined;
+    const ownVoiceState = state.myVoiceState();
+    const channel = ownVoiceState ? state.channels.get(ownVoiceState.channel_id) : undefined;
     this.hidden = channel === undefined;
     if (channel === undefined) {
-      replace(this);
+      setChildren(this);
       return;
     }
-    const { self_mute: muted, self_deaf: deaf } = mine;
-    replace(
+    const { self_mute: muted, self_deaf: deaf } = ownVoiceState;
+    setChildren(
       this,
       h(
         "div",
         { class: "voice-panel", role: "group", "aria-label": "Voice" },
         h(
           "a",
-          { href: pathOf(channel), class: "voice-where" },
+          { href: channelPath(channel), class: "voice-where" },
           icon("voice"),
           h(
             "span",
@@ -51,16 +51,16 @@ class VoicePanel extends LayoutPart {
         iconButton(
           muted ? "microphone_off" : "microphone",
           muted ? "Unmute" : "Mute",
-          () => setVoice(this.context, channel, { self_mute: !muted }),
+          () => updateVoiceState(this.context, channel, { self_mute: !muted }),
           { "aria-pressed": String(muted) },
         ),
         iconButton(
           deaf ? "ears_off" : "ears",
           deaf ? "Undeafen" : "Deafen",
-          () => setVoice(this.context, channel, { self_deaf: !deaf }),
+          () => updateVoiceState(this.context, channel, { self_deaf: !deaf }),
           { "aria-pressed": String(deaf) },
         ),
-        iconButton("leave", "Leave voice", () => setVoice(this.context, null)),
+        iconButton("leave", "Leave voice", () => updateVoiceState(this.context, null)),
       ),
     );
   }
@@ -82,12 +82,12 @@ class VoiceStage extends LayoutPart {
     const channel = state.channels.get(channelId);
     if (channel === undefined) return;
     const voiceStates = state.voiceStatesIn(channelId);
-    const mine = state.myVoiceState()?.channel_id === channelId;
+    const isJoined = state.myVoiceState()?.channel_id === channelId;
     reconcile(
       this.people,
       voiceStates.map(voiceState => {
         const user = state.user(voiceState.user_id) ?? { id: voiceState.user_id, username: "Unknown user" };
-        const name = state.nameOf(user, guildId),
+        const name = state.displayName(user, guildId),
           muted = voiceState.self_mute || voiceState.mute || voiceState.suppress;
         return {
           key: voiceState.user_id,
@@ -106,15 +106,15 @@ class VoiceStage extends LayoutPart {
     this.hint.textContent = voiceStates.length
       ? "This browser client has no audio. To listen and speak, join with a desktop client."
       : "No one is in this voice channel.";
-    const stamp = `${mine} ${state.can(channelId, Permissions.CONNECT)}`;
+    const stamp = `${isJoined} ${state.can(channelId, Permissions.CONNECT)}`;
     if (this.actions.dataset.stamp === stamp) return;
     this.actions.dataset.stamp = stamp;
-    replace(
+    setChildren(
       this.actions,
-      mine
+      isJoined
         ? h(
             "button",
-            { type: "button", class: "button small danger", onclick: () => setVoice(this.context, null) },
+            { type: "button", class: "button small danger", onclick: () => updateVoiceState(this.context, null) },
             "Leave",
           )
         : h(
@@ -123,7 +123,7 @@ class VoiceStage extends LayoutPart {
               type: "button",
               class: "button small",
               disabled: !state.can(channelId, Permissions.CONNECT),
-              onclick: () => setVoice(this.context, channel),
+              onclick: () => updateVoiceState(this.context, channel),
             },
             "Join",
           ),

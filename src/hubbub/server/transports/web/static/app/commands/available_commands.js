@@ -1,9 +1,9 @@
 /** The commands that the user can run in a channel, localized (decisions/0036). */
 
 const CHAT_INPUT = 1;
-export const USER = 2;
-export const MESSAGE = 3;
-export const PRIMARY_ENTRY_POINT = 4;
+export const USER_COMMAND = 2;
+export const MESSAGE_COMMAND = 3;
+export const ENTRY_POINT_COMMAND = 4;
 
 const SUB_COMMAND = 1;
 const SUB_COMMAND_GROUP = 2;
@@ -27,11 +27,11 @@ const cache = new WeakMap();
  * @param {boolean} [refresh] bypass the cache
  * @returns {Promise<Entry[]>}
  */
-export function commandsIn({ api, channelId }, refresh = false) {
+export function fetchCommands({ api, channelId }, refresh = false) {
   if (!cache.has(api)) cache.set(api, new Map());
   const byChannel = cache.get(api);
-  const found = byChannel.get(channelId);
-  if (found && !refresh && Date.now() - found.when < FRESH_MS) return found.index;
+  const cached = byChannel.get(channelId);
+  if (cached && !refresh && Date.now() - cached.when < FRESH_MS) return cached.index;
   const index = api.request("GET", `/channels/${channelId}/application-command-index`).then(flatten);
   byChannel.delete(channelId);
   byChannel.set(channelId, { when: Date.now(), index });
@@ -41,16 +41,19 @@ export function commandsIn({ api, channelId }, refresh = false) {
 }
 
 function flatten({ applications, application_commands: commands }) {
-  const makers = new Map(applications.map(application => [application.id, application]));
+  const applicationsById = new Map(applications.map(application => [application.id, application]));
   return commands.flatMap(command =>
-    entries(command, makers.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" }),
+    listEntries(
+      command,
+      applicationsById.get(command.application_id) ?? { id: command.application_id, name: "Unknown app" },
+    ),
   );
 }
 
-function entries(command, application) {
-  const found = [];
+function listEntries(command, application) {
+  const entries = [];
   walk(command, []);
-  return found;
+  return entries;
 
   function walk(node, steps) {
     const inner = node.options ?? [];
@@ -59,8 +62,8 @@ function entries(command, application) {
       for (const option of inner) walk(option, [...steps, option]);
       return;
     }
-    const name = [command, ...steps].map(nameOf).join(" ");
-    found.push({
+    const name = [command, ...steps].map(localizedName).join(" ");
+    entries.push({
       command,
       application,
       steps,
@@ -72,18 +75,18 @@ function entries(command, application) {
 }
 
 /** Return the localized name of a command, option or choice. */
-export function nameOf({ name, name_localized: localized }) {
+export function localizedName({ name, name_localized: localized }) {
   return localized ?? name;
 }
 
 /** Return the localized name of an autocomplete choice, which contains all its localizations. */
-export function translated({ name, name_localizations: names }) {
-  const here = navigator.language;
-  return names?.[here] ?? names?.[here.split("-")[0]] ?? name;
+export function localizedChoiceName({ name, name_localizations: names }) {
+  const locale = navigator.language;
+  return names?.[locale] ?? names?.[locale.split("-")[0]] ?? name;
 }
 
 /** Return the entries that match the query, best matches first. */
-export function findMatches(found, typed) {
+export function findMatches(entries, typed) {
   const query = typed.toLowerCase();
   const rank = ({ name, command }) => {
     const shown = name.toLowerCase();
@@ -91,9 +94,9 @@ export function findMatches(found, typed) {
     if (shown.startsWith(query) || command.name.startsWith(query)) return 1;
     return shown.includes(query) ? 2 : 3;
   };
-  return found
+  return entries
     .filter(
-      entry => (entry.command.type === CHAT_INPUT || entry.command.type === PRIMARY_ENTRY_POINT) && rank(entry) < 3,
+      entry => (entry.command.type === CHAT_INPUT || entry.command.type === ENTRY_POINT_COMMAND) && rank(entry) < 3,
     )
     .sort((one, other) => rank(one) - rank(other) || one.name.localeCompare(other.name));
 }
@@ -104,7 +107,7 @@ export function findMatches(found, typed) {
  * @param {Entry} entry
  * @param {object[]} values filled-in options
  */
-export function dataOf({ command, steps }, values) {
+export function interactionData({ command, steps }, values) {
   const data = { id: command.id, name: command.name, type: command.type, version: command.version };
   const options = steps.reduceRight((inner, { type, name }) => [{ type, name, options: inner }], values);
   if (options.length) data.options = options;
@@ -112,7 +115,7 @@ export function dataOf({ command, steps }, values) {
 }
 
 /** Return the form errors of an entry's own options, by option name. */
-export function errorsOf({ steps }, values, errors) {
+export function optionErrors({ steps }, values, errors) {
   let node = errors?.data?.options;
   for (let level = 0; level < steps.length; level += 1) node = node?.[0]?.options;
   const named = new Map();

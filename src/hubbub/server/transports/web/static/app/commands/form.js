@@ -1,10 +1,16 @@
 /** The form of a command, with a field for each option. Enter runs it, Escape closes it. */
 
-import { AUTOCOMPLETE, APPLICATION_COMMAND, interactionsOf } from "../network/interactions.js";
-import { h, replace } from "../ui/dom.js";
-import { notice } from "../ui/notices.js";
-import { commandsIn, dataOf, errorsOf, nameOf, translated } from "./available_commands.js";
-import { optionField, partial } from "./option_fields.js";
+import { AUTOCOMPLETE, APPLICATION_COMMAND, getInteractions } from "../network/interactions.js";
+import { h, setChildren } from "../ui/dom.js";
+import { showNotice } from "../ui/notices.js";
+import {
+  fetchCommands,
+  interactionData,
+  optionErrors,
+  localizedName,
+  localizedChoiceName,
+} from "./available_commands.js";
+import { createOptionField, autocompleteValue } from "./option_fields.js";
 
 const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
 
@@ -14,7 +20,7 @@ const OUTDATED = "INTERACTION_APPLICATION_COMMAND_INVALID_VERSION";
  * @param {(ran: boolean) => void} done called after the command ran or the form was closed
  * @returns {{node: HTMLElement, focus: () => void}}
  */
-export function commandForm(entry, context, done) {
+export function createCommandForm(entry, context, done) {
   const fields = new Map();
   const rows = h("div", { class: "command-fields" });
   const more = h("div", { class: "command-more" });
@@ -46,11 +52,11 @@ export function commandForm(entry, context, done) {
   renderOptional();
   return { node, focus: () => ([...fields.values()][0] ?? { focus: () => send.focus() }).focus() };
 
-  function add(option, at = null) {
-    const field = optionField(option, context, typed => complete(option, typed));
+  function add(option, { focus = false } = {}) {
+    const field = createOptionField(option, context, typed => complete(option, typed));
     fields.set(option.name, field);
     rows.append(field.node);
-    if (at) field.focus();
+    if (focus) field.focus();
   }
 
   /** Show a button for each optional option that is not in the form yet. */
@@ -61,15 +67,15 @@ export function commandForm(entry, context, done) {
       return h(
         "button",
         { type: "button", class: "command-offer", title, onclick: () => addOptional(option) },
-        `+ ${nameOf(option)}`,
+        `+ ${localizedName(option)}`,
       );
     };
-    replace(more, left.map(button));
+    setChildren(more, left.map(button));
     more.hidden = !left.length;
   }
 
   function addOptional(option) {
-    add(option, true);
+    add(option, { focus: true });
     renderOptional();
   }
 
@@ -86,7 +92,7 @@ export function commandForm(entry, context, done) {
       .filter(({ name }) => name !== option.name)
       .map(givenOption => ({
         ...givenOption,
-        value: partial(
+        value: autocompleteValue(
           givenOption.value,
           entry.options.find(({ name }) => name === givenOption.name),
         ),
@@ -94,9 +100,9 @@ export function commandForm(entry, context, done) {
     const values = [...given, { type: option.type, name: option.name, value: typed, focused: true }];
     const order = entry.options.map(({ name }) => name);
     values.sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name));
-    const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: dataOf(entry, values) };
-    const { choices } = await interactionsOf(context).send(context, request);
-    return (choices ?? []).map(choice => ({ name: translated(choice), value: choice.value }));
+    const request = { type: AUTOCOMPLETE, applicationId: entry.application.id, data: interactionData(entry, values) };
+    const { choices } = await getInteractions(context).send(context, request);
+    return (choices ?? []).map(choice => ({ name: localizedChoiceName(choice), value: choice.value }));
   }
 
   async function run(event) {
@@ -112,11 +118,11 @@ export function commandForm(entry, context, done) {
     }
     const files = [];
     const values = read(files);
-    const data = dataOf(entry, values);
-    if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
+    const data = interactionData(entry, values);
+    if (files.length) data.attachments = files.map((file, index) => ({ id: String(index), filename: file.name }));
     setBusy(true);
     try {
-      await interactionsOf(context).send(context, {
+      await getInteractions(context).send(context, {
         type: APPLICATION_COMMAND,
         applicationId: entry.application.id,
         data,
@@ -131,9 +137,9 @@ export function commandForm(entry, context, done) {
   }
 
   function showErrors(error, values) {
-    if (!node.isConnected) return notice(`/${entry.name}: ${error.message}`, "problem");
+    if (!node.isConnected) return showNotice(`/${entry.name}: ${error.message}`, "problem");
     let first = null;
-    for (const [name, text] of errorsOf(entry, values, error.errors)) {
+    for (const [name, text] of optionErrors(entry, values, error.errors)) {
       const option = entry.options.find(declared => declared.name === name);
       if (option && !fields.has(name)) addOptional(option);
       fields.get(name)?.showError(text);
@@ -142,7 +148,7 @@ export function commandForm(entry, context, done) {
     first?.focus();
     if (first) return;
     const outdated = error.errors?.data?._errors?.some(fieldError => fieldError.code === OUTDATED);
-    if (outdated) commandsIn(context, true).catch(() => {});
+    if (outdated) fetchCommands(context, true).catch(() => {});
     setStatus(outdated ? "This command has changed. Cancel and select it again." : (error.sentence ?? error.message));
   }
 

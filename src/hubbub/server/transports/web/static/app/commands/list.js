@@ -1,9 +1,9 @@
 /** The list of commands that `/` opens in the composer. */
 
-import { h, replace } from "../ui/dom.js";
+import { h, setChildren } from "../ui/dom.js";
 import { appIcon } from "../content/app_icons.js";
-import { commandsIn, findMatches } from "./available_commands.js";
-import { commandForm } from "./form.js";
+import { fetchCommands, findMatches } from "./available_commands.js";
+import { createCommandForm } from "./form.js";
 
 const RESULTS_MAX = 40;
 const COMMAND_PATTERN = /^\/([^\n]{0,80})$/;
@@ -17,9 +17,9 @@ let count = 0;
  *   the channel
  * @returns {{close: () => void}} closes the list and the form when the channel changes
  */
-export function commandPicker(composer, context) {
+export function attachCommandList(composer, context) {
   const { node, field } = composer;
-  const here = () => (typeof context === "function" ? context() : context);
+  const currentContext = () => (typeof context === "function" ? context() : context);
   const id = `commands-${(count += 1)}`;
   const list = h("ul", { class: "command-list", role: "listbox", id, "aria-label": "Commands" });
   const status = h("p", { class: "visually-hidden", role: "status" });
@@ -45,32 +45,32 @@ export function commandPicker(composer, context) {
     requestId += 1;
     const currentRequest = requestId;
     if (!typed || form) return close();
-    let found;
+    let entries;
     try {
-      found = await commandsIn(here());
+      entries = await fetchCommands(currentContext());
     } catch {
       return close();
     }
     if (currentRequest !== requestId) return;
-    shown = findMatches(found, typed[1].trimEnd()).slice(0, RESULTS_MAX);
+    shown = findMatches(entries, typed[1].trimEnd()).slice(0, RESULTS_MAX);
     active = 0;
     if (!shown.length) return close();
     draw();
   }
 
   function draw() {
-    replace(
+    setChildren(
       list,
-      shown.map((entry, at) =>
+      shown.map((entry, index) =>
         h(
           "li",
           {
-            id: `${id}-${at}`,
+            id: `${id}-${index}`,
             role: "option",
             class: "command-option",
             "aria-selected": "false",
-            onmousedown: event => onMousedown(event, at),
-            onmousemove: () => point(at),
+            onmousedown: event => onMousedown(event, index),
+            onmousemove: () => point(index),
           },
           appIcon(entry.application),
           h(
@@ -99,9 +99,9 @@ export function commandPicker(composer, context) {
     popup.style.maxHeight = `${Math.min(360, box.top - 16)}px`;
   }
 
-  function point(at) {
+  function point(index) {
     list.children[active]?.setAttribute("aria-selected", "false");
-    active = at;
+    active = index;
     const item = list.children[active];
     item?.setAttribute("aria-selected", "true");
     item?.scrollIntoView({ block: "nearest" });
@@ -129,9 +129,9 @@ export function commandPicker(composer, context) {
     event.stopPropagation();
   }
 
-  function onMousedown(event, at) {
+  function onMousedown(event, index) {
     event.preventDefault();
-    openForm(shown[at]);
+    openForm(shown[index]);
   }
 
   function openForm(entry) {
@@ -139,7 +139,7 @@ export function commandPicker(composer, context) {
     close();
     field.value = "";
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    form = commandForm(entry, here(), ran => {
+    form = createCommandForm(entry, currentContext(), ran => {
       restore(ran ? "" : typed);
       field.focus();
     });

@@ -1,16 +1,16 @@
 /** Form fields for the options of a command, by type (spec/webhooks-and-interactions.md#5.2). */
 
 import { h } from "../ui/dom.js";
-import { picker } from "../ui/picker.js";
-import { suggestField } from "../ui/suggest_field.js";
+import { createPicker } from "../ui/picker.js";
+import { createSuggestField } from "../ui/suggest_field.js";
 import {
   CHANNEL_SELECT,
   MENTIONABLE_SELECT,
   ROLE_SELECT,
   USER_SELECT,
-  choicesOf,
+  findEntityChoices,
 } from "../components/entity_choices.js";
-import { nameOf } from "./available_commands.js";
+import { localizedName } from "./available_commands.js";
 
 const STRING = 3;
 const INTEGER = 4;
@@ -34,9 +34,9 @@ let count = 0;
  *   showError: (text: string) => void, focus: () => void}} `read` returns undefined for an empty field and appends its file to
  *   `files`
  */
-export function optionField(option, context, complete) {
+export function createOptionField(option, context, complete) {
   const id = `option-${(count += 1)}`;
-  const label = nameOf(option);
+  const label = localizedName(option);
   const control = controlOf(option, id, label, context, complete);
   const hint = option.description_localized ?? option.description;
   const error = h("p", { class: "field-error", id: `${id}-error`, hidden: true });
@@ -62,7 +62,7 @@ function controlOf(option, id, label, context, complete) {
   const { type } = option;
   if (ENTITIES.has(type)) {
     const component = { type: ENTITIES.get(type), channel_types: option.channel_types };
-    return choiceControl({ find: query => choicesOf(component, context, query) }, id, label, value => value);
+    return choiceControl({ find: query => findEntityChoices(component, context, query) }, id, label, value => value);
   }
   if (type === BOOLEAN) {
     return choiceControl(
@@ -79,18 +79,18 @@ function controlOf(option, id, label, context, complete) {
   }
   if (type === ATTACHMENT) return attachment(option, id);
   if (option.choices?.length && !option.autocomplete) {
-    const choices = option.choices.map((choice, at) => ({ value: String(at), label: nameOf(choice) }));
+    const choices = option.choices.map((choice, index) => ({ value: String(index), label: localizedName(choice) }));
     return choiceControl({ choices }, id, label, value => option.choices[Number(value)].value);
   }
   const inputmode = type === INTEGER ? "numeric" : type === NUMBER ? "decimal" : undefined;
   const maxlength = type === STRING ? (option.max_length ?? STRING_MAX) : 32;
   if (option.autocomplete) {
-    const field = suggestField({
+    const field = createSuggestField({
       label,
       id,
       maxlength,
       inputmode,
-      fetchSuggestions: typed => complete(partial(typed, option)),
+      fetchSuggestions: typed => complete(autocompleteValue(typed, option)),
     });
     return { node: field.node, input: field.input, read: () => parseValue(field.value(), type) };
   }
@@ -99,7 +99,7 @@ function controlOf(option, id, label, context, complete) {
 }
 
 function choiceControl(source, id, label, valueOf) {
-  const field = picker({ ...source, label, min: 0, max: 1 });
+  const field = createPicker({ ...source, label, min: 0, max: 1 });
   field.button.id = id;
   return {
     node: field.node,
@@ -131,7 +131,7 @@ function parseValue(value, type) {
 }
 
 /** Convert a value for autocomplete: incomplete or out-of-range numbers are text (spec/webhooks-and-interactions.md#2.1). */
-export function partial(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
+export function autocompleteValue(value, { type, min_value: min = -Infinity, max_value: max = Infinity }) {
   const read = parseValue(value, type) ?? "";
   return typeof read === "number" && (read < min || read > max || (type === INTEGER && !Number.isInteger(read)))
     ? String(value)

@@ -1,10 +1,10 @@
 /** Buttons of messages: interactive, link and premium. */
 
-import { MESSAGE_COMPONENT, interactionsOf } from "../network/interactions.js";
-import { inChannel } from "../state/context.js";
+import { MESSAGE_COMPONENT, getInteractions } from "../network/interactions.js";
+import { bindToChannel } from "../state/context.js";
 import { h } from "../ui/dom.js";
 import { emojiElement } from "../content/emoji_element.js";
-import { priceOf } from "./sku_labels.js";
+import { fetchSkuLabel } from "./sku_labels.js";
 
 const LINK = 5;
 const PREMIUM = 6;
@@ -16,7 +16,7 @@ const STYLES = new Map([
 ]);
 
 /** Return a button of a message. */
-export function button(component, { message, context }) {
+export function renderButton(component, { message, context }) {
   const { style, label, disabled, url, sku_id: sku } = component;
   if (style === PREMIUM) return premiumButton(sku, Boolean(disabled), message, context);
   const content = [component.emoji ? emojiElement(component.emoji) : null, label ? h("span", {}, label) : null];
@@ -36,15 +36,15 @@ export function button(component, { message, context }) {
   const dataset = { key, focus: component.custom_id };
   const node = h(
     "button",
-    { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: press },
+    { type: "button", class: `component-button ${STYLES.get(style) ?? "secondary"}`, dataset, onclick: onClick },
     ...content,
   );
   if (!label && component.emoji) node.setAttribute("aria-label", component.emoji.name ?? "Button");
   node.disabled = Boolean(disabled);
   return node;
 
-  async function press() {
-    await useComponent(component, undefined, { message, context });
+  async function onClick() {
+    await sendComponentInteraction(component, undefined, { message, context });
   }
 }
 
@@ -53,8 +53,8 @@ export function button(component, { message, context }) {
  *
  * @param {string[]|undefined} values selected values
  */
-export async function useComponent(component, values, { message, context }) {
-  const interactions = interactionsOf(context);
+export async function sendComponentInteraction(component, values, { message, context }) {
+  const interactions = getInteractions(context);
   const key = `${message.id}:${component.custom_id}`;
   if (interactions.state(key) === "waiting") return false;
   interactions.clearErrors(`${message.id}:`);
@@ -62,7 +62,7 @@ export async function useComponent(component, values, { message, context }) {
   if (values) data.values = values;
   const request = { type: MESSAGE_COMPONENT, applicationId: applicationOf(message), messageId: message.id, data, key };
   try {
-    await interactions.send(inChannel(context, message.channel_id ?? context.channelId), request);
+    await interactions.send(bindToChannel(context, message.channel_id ?? context.channelId), request);
     return true;
   } catch {
     // The error is shown beside the component.
@@ -70,7 +70,7 @@ export async function useComponent(component, values, { message, context }) {
   }
 }
 
-/** Return the application of a message. Messages of bots may lack it; a bot's user id equals its application id. */
+/** Return the application of a message. Messages of bots may lack it; a bot's user ID equals its application ID. */
 function applicationOf(message) {
   return message.application_id ?? message.author.id;
 }
@@ -83,7 +83,7 @@ function premiumButton(sku, disabled, message, context) {
     ? h("span", { class: "component-button premium", "aria-disabled": "true", role: "link" })
     : h("a", { class: "component-button premium", href, target: "_blank", rel: "noopener" });
   node.append(h("span", { "aria-hidden": "true" }, "◆"), name);
-  priceOf(context, application, sku).then(content => content && name.replaceChildren(content));
+  fetchSkuLabel(context, application, sku).then(content => content && name.replaceChildren(content));
   return node;
 }
 

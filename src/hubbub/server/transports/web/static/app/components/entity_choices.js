@@ -17,17 +17,19 @@ const RESULTS_MAX = 25;
  * @param {{type: number, channel_types?: number[]}} component
  * @returns {Promise<import("../ui/picker.js").Choice[]>}
  */
-export async function choicesOf(component, context, query) {
+export async function findEntityChoices(component, context, query) {
   const text = query.toLowerCase();
   const kind = component.type;
   if (kind === CHANNEL_SELECT) return channels(context, text, component.channel_types);
   if (kind === ROLE_SELECT) return roles(context, text);
-  const found = await people(context, query);
-  return kind === MENTIONABLE_SELECT ? [...roles(context, text).slice(0, 8), ...found].slice(0, RESULTS_MAX) : found;
+  const userChoices = await people(context, query);
+  return kind === MENTIONABLE_SELECT
+    ? [...roles(context, text).slice(0, 8), ...userChoices].slice(0, RESULTS_MAX)
+    : userChoices;
 }
 
 /** Return the default values of an entity select. */
-export function defaultsOf({ default_values: values = [] }, context) {
+export function defaultEntityChoices({ default_values: values = [] }, context) {
   return values.map(({ id, type }) => {
     if (type === "role")
       return roleChoice(guildOf(context)?.roles.find(role => role.id === id) ?? { id, name: "Unknown role" });
@@ -39,7 +41,7 @@ export function defaultsOf({ default_values: values = [] }, context) {
 
 /** Return a user as a choice. */
 function userChoice(user, { state, guildId }) {
-  const name = state.nameOf(user, guildId);
+  const name = state.displayName(user, guildId);
   return {
     value: user.id,
     label: name,
@@ -55,38 +57,39 @@ function guildOf({ state, guildId }) {
 async function people(context, query) {
   const { api, state, guildId, channelId } = context;
   const text = query.toLowerCase();
-  const found = new Map();
-  const add = user => user && found.size < RESULTS_MAX && matches(user, text, context) && found.set(user.id, user);
+  const usersById = new Map();
+  const add = user =>
+    user && usersById.size < RESULTS_MAX && matches(user, text, context) && usersById.set(user.id, user);
   if (!guildId) {
     for (const recipient of state.channels.get(channelId)?.recipients ?? []) add(recipient);
     add(state.me);
   } else {
-    const known = state.members.get(guildId);
-    if (text || (known?.size ?? 0) <= RESULTS_MAX)
-      for (const [id, member] of known ?? []) add(state.user(id) ?? member.user);
+    const members = state.members.get(guildId);
+    if (text || (members?.size ?? 0) <= RESULTS_MAX)
+      for (const [id, member] of members ?? []) add(state.user(id) ?? member.user);
     else add(state.me);
-    if (found.size < RESULTS_MAX && query) {
-      const more = await api.request("GET", `/guilds/${guildId}/members/search`, {
+    if (usersById.size < RESULTS_MAX && query) {
+      const results = await api.request("GET", `/guilds/${guildId}/members/search`, {
         query: { query: query.slice(0, 100), limit: RESULTS_MAX },
       });
-      for (const { user } of more) if (found.size < RESULTS_MAX) found.set(user.id, user);
+      for (const { user } of results) if (usersById.size < RESULTS_MAX) usersById.set(user.id, user);
     }
   }
-  return [...found.values()]
+  return [...usersById.values()]
     .map(user => userChoice(user, context))
     .sort((one, other) => one.label.localeCompare(other.label));
 }
 
 function matches(user, text, { state, guildId }) {
-  return [user.username, user.global_name, state.nameOf(user, guildId)].some(name =>
+  return [user.username, user.global_name, state.displayName(user, guildId)].some(name =>
     name?.toLowerCase().includes(text),
   );
 }
 
 function roles(context, text) {
   const guild = guildOf(context);
-  const found = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
-  return found
+  const matchingRoles = (guild?.roles ?? []).filter(({ name }) => name.toLowerCase().includes(text));
+  return matchingRoles
     .sort((one, other) => other.position - one.position)
     .slice(0, RESULTS_MAX)
     .map(roleChoice);

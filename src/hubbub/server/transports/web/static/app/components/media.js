@@ -1,48 +1,48 @@
 /** Images, videos and files in components. */
 
 import { h, icon } from "../ui/dom.js";
-import { bytes } from "../ui/formats.js";
-import { ownPath } from "../content/cdn_paths.js";
+import { formatBytes } from "../ui/formats.js";
+import { cdnPath } from "../content/cdn_paths.js";
 import { coverSpoiler } from "./spoiler.js";
 
 const IMAGE = /^image\//;
 const VIDEO = /^video\//;
 
 /** Return the thumbnail of a section. */
-export function thumbnail({ media, description, spoiler }, { context }) {
-  const shown = image(media, description, "component-thumbnail", context);
-  return spoiler ? coverSpoiler(shown) : shown;
+export function renderThumbnail({ media, description, spoiler }, { context }) {
+  const element = image(media, description, "component-thumbnail", context);
+  return spoiler ? coverSpoiler(element) : element;
 }
 
 /** Return a gallery of up to ten images and videos. */
-export function gallery({ items = [] }, { context }) {
+export function renderGallery({ items = [] }, { context }) {
   const node = h("div", { class: "component-gallery", role: "list" });
   node.dataset.count = String(Math.min(items.length, 10));
   for (const { media, description, spoiler } of items.slice(0, 10)) {
-    const shown = item(media ?? {}, description, context);
-    node.append(h("div", { class: "component-item", role: "listitem" }, spoiler ? coverSpoiler(shown) : shown));
+    const element = item(media ?? {}, description, context);
+    node.append(h("div", { class: "component-item", role: "listitem" }, spoiler ? coverSpoiler(element) : element));
   }
   return node;
 }
 
 /** Return a downloadable file. */
-export function file(component, { context }) {
+export function renderFile(component, { context }) {
   const url = localUrl(component.file, context);
   const name = component.name || nameOf(component.file?.url) || "File";
   const inside = [
     icon("file"),
     h("span", { class: "component-file-name" }, name),
-    component.size ? h("small", null, bytes(component.size)) : null,
+    component.size ? h("small", null, formatBytes(component.size)) : null,
   ];
-  const shown = url
+  const element = url
     ? h("a", { class: "component-file", href: url, download: name, target: "_blank", rel: "noopener" }, inside)
     : h("span", { class: "component-file" }, inside);
-  return component.spoiler ? coverSpoiler(shown) : shown;
+  return component.spoiler ? coverSpoiler(element) : element;
 }
 
 /** Return the path on this server, or null for external media. */
-function localUrl(media, { web }) {
-  return ownPath(media?.proxy_url, web) ?? ownPath(media?.url, web);
+function localUrl(media, { webUrl }) {
+  return cdnPath(media?.proxy_url, webUrl) ?? cdnPath(media?.url, webUrl);
 }
 
 function item(media, description, context) {
@@ -79,7 +79,7 @@ function image(media = {}, description, style, context) {
   );
 }
 
-/** Link to external media instead of loading it, so that the other site does not see the reader. */
+/** Link to external media instead of loading it, because a request would reveal the user's IP address to another server. */
 function linkTo(media, description) {
   const url = media?.url ?? "";
   const attributes = { class: "component-elsewhere", href: url, target: "_blank", rel: "noopener noreferrer nofollow" };

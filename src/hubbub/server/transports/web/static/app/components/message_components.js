@@ -1,11 +1,11 @@
 /** Message components: rows of interactive components, and layout components (spec/webhooks-and-interactions.md#4). */
 
-import { interactionsOf } from "../network/interactions.js";
+import { getInteractions } from "../network/interactions.js";
 import { h } from "../ui/dom.js";
-import { markdown } from "../content/markdown.js";
-import { button } from "./buttons.js";
-import { file, gallery, thumbnail } from "./media.js";
-import { select } from "./selects.js";
+import { renderMarkdown } from "../content/markdown.js";
+import { renderButton } from "./buttons.js";
+import { renderFile, renderGallery, renderThumbnail } from "./media.js";
+import { renderSelect } from "./selects.js";
 import { coverSpoiler } from "./spoiler.js";
 
 const LOADING = 1 << 7;
@@ -13,17 +13,17 @@ const NESTED_MAX = 8;
 
 const RENDERERS = new Map([
   [1, row],
-  [2, button],
-  [3, select],
-  [5, select],
-  [6, select],
-  [7, select],
-  [8, select],
+  [2, renderButton],
+  [3, renderSelect],
+  [5, renderSelect],
+  [6, renderSelect],
+  [7, renderSelect],
+  [8, renderSelect],
   [9, section],
   [10, text],
-  [11, thumbnail],
-  [12, gallery],
-  [13, file],
+  [11, renderThumbnail],
+  [12, renderGallery],
+  [13, renderFile],
   [14, separator],
   [17, container],
 ]);
@@ -47,7 +47,7 @@ export function renderComponents(message, context) {
     ...components.map(component => draw(component, scope)),
     status,
   );
-  updateStatus(root, message.id, interactionsOf(context));
+  updateStatus(root, message.id, getInteractions(context));
   return root;
 }
 
@@ -73,7 +73,7 @@ function section({ components = [], accessory }, scope) {
 }
 
 function text({ content = "" }, { message, context }) {
-  return h("div", { class: "component-text" }, markdown(content, { context, message }));
+  return h("div", { class: "component-text" }, renderMarkdown(content, { context, message }));
 }
 
 function separator({ divider = true, spacing = 1 }) {
@@ -94,7 +94,7 @@ const watchedInteractions = new WeakSet();
 
 /** Update the status of pressed components, also if the message was rebuilt in between. */
 function watchInteractions(context) {
-  const interactions = interactionsOf(context);
+  const interactions = getInteractions(context);
   if (watchedInteractions.has(interactions)) return;
   watchedInteractions.add(interactions);
   interactions.addEventListener("state", ({ detail: key }) => {

@@ -4,12 +4,12 @@
  * The server validates the values and returns errors by field.
  */
 
-import { MODAL_SUBMIT, interactionsOf } from "../network/interactions.js";
-import { inChannel } from "../state/context.js";
+import { MODAL_SUBMIT, getInteractions } from "../network/interactions.js";
+import { bindToChannel } from "../state/context.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, replace } from "../ui/dom.js";
-import { markdown } from "../content/markdown.js";
-import { fieldOf } from "./modal_fields.js";
+import { h, setChildren } from "../ui/dom.js";
+import { renderMarkdown } from "../content/markdown.js";
+import { createModalField } from "./modal_fields.js";
 
 const ACTION_ROW = 1;
 const TEXT_DISPLAY = 10;
@@ -23,8 +23,8 @@ const LABEL = 18;
  * @returns {HTMLDialogElement}
  */
 export function openModal(modal, context) {
-  const here = inChannel(context, modal.channel_id ?? context.channelId);
-  const sections = (modal.components ?? []).map(component => sectionOf(component, here));
+  const channelContext = bindToChannel(context, modal.channel_id ?? context.channelId);
+  const sections = (modal.components ?? []).map(component => sectionOf(component, channelContext));
   const problem = h("p", { class: "modal-problem", role: "alert", hidden: true });
   const send = h("button", { type: "submit", class: "button" }, "Submit");
   const form = h(
@@ -61,9 +61,9 @@ export function openModal(modal, context) {
     const files = [];
     const components = sections.map(section => section.read(files));
     const data = { id: modal.id, custom_id: modal.custom_id, components };
-    if (files.length) data.attachments = files.map((file, at) => ({ id: String(at), filename: file.name }));
+    if (files.length) data.attachments = files.map((file, index) => ({ id: String(index), filename: file.name }));
     try {
-      await interactionsOf(context).send(here, {
+      await getInteractions(context).send(channelContext, {
         type: MODAL_SUBMIT,
         applicationId: modal.application.id,
         data,
@@ -90,11 +90,11 @@ export function openModal(modal, context) {
 
   /** Show each error at its field, others above the buttons, and focus the first field with an error. */
   function showErrors(error) {
-    const found = error.errors?.data?.components ?? {};
+    const componentErrors = error.errors?.data?.components ?? {};
     let first = null;
-    sections.forEach((section, at) =>
+    sections.forEach((section, index) =>
       section.fields.forEach((field, inner) => {
-        const messages = errorMessages(section.path(found[at], inner));
+        const messages = errorMessages(section.path(componentErrors[index], inner));
         field.setErrors(messages);
         if (messages.length) first ??= field;
       }),
@@ -107,24 +107,24 @@ export function openModal(modal, context) {
 /** Return a section of the form: its node, its fields, a reader of its values, and a lookup of its errors. */
 function sectionOf(component, context) {
   if (component.type === TEXT_DISPLAY) {
-    const node = h("div", { class: "modal-text" }, markdown(component.content ?? "", { context }));
+    const node = h("div", { class: "modal-text" }, renderMarkdown(component.content ?? "", { context }));
     return { node, fields: [], read: () => ({ type: TEXT_DISPLAY, id: component.id }), path: () => null };
   }
   if (component.type === LABEL) {
-    const field = fieldOf(component.component, component.label, component.description, context);
+    const field = createModalField(component.component, component.label, component.description, context);
     const read = files => ({ type: LABEL, id: component.id, component: field.read(files) });
     return { node: field.node, fields: [field], read, path: errors => errors?.component };
   }
   const inner = component.type === ACTION_ROW ? (component.components ?? []) : [];
-  const fields = inner.map(component => fieldOf(component, component.label ?? "", undefined, context));
+  const fields = inner.map(component => createModalField(component, component.label ?? "", undefined, context));
   return {
-    node: replace(
+    node: setChildren(
       h("div", { class: "modal-row" }),
       fields.map(({ node }) => node),
     ),
     fields,
     read: files => ({ type: ACTION_ROW, id: component.id, components: fields.map(field => field.read(files)) }),
-    path: (errors, at) => errors?.components?.[at],
+    path: (errors, index) => errors?.components?.[index],
   };
 }
 

@@ -1,10 +1,10 @@
 /** Fields of modals: rendering, reading values and showing errors. */
 
 import { iconButton } from "../ui/controls.js";
-import { h, icon, replace } from "../ui/dom.js";
-import { bytes } from "../ui/formats.js";
-import { picker } from "../ui/picker.js";
-import { sourceOf } from "./selects.js";
+import { h, icon, setChildren } from "../ui/dom.js";
+import { formatBytes } from "../ui/formats.js";
+import { createPicker } from "../ui/picker.js";
+import { selectSource } from "./selects.js";
 
 const SELECTS = [3, 5, 6, 7, 8];
 const TEXT_INPUT = 4;
@@ -22,7 +22,7 @@ let count = 0;
  */
 
 /** @returns {Field} */
-export function fieldOf(component, label, description, context) {
+export function createModalField(component, label, description, context) {
   const id = `field-${(count += 1)}`;
   const kind = component.type;
   const control =
@@ -54,19 +54,19 @@ export function fieldOf(component, label, description, context) {
   return {
     node,
     read: files => ({ type: kind, id: component.id, custom_id: component.custom_id, ...control.read(files) }),
-    setErrors(found) {
-      error.textContent = found.join(" ");
-      error.hidden = !found.length;
-      describe(found);
+    setErrors(messages) {
+      error.textContent = messages.join(" ");
+      error.hidden = !messages.length;
+      describe(messages);
     },
     focus: control.focus,
   };
 
-  function describe(found) {
-    const by = [hint?.id, found.length ? error.id : null].filter(Boolean).join(" ");
+  function describe(messages) {
+    const by = [hint?.id, messages.length ? error.id : null].filter(Boolean).join(" ");
     if (by) described.setAttribute("aria-describedby", by);
     else described.removeAttribute("aria-describedby");
-    if (found.length) described.setAttribute("aria-invalid", "true");
+    if (messages.length) described.setAttribute("aria-invalid", "true");
     else described.removeAttribute("aria-invalid");
   }
 }
@@ -98,8 +98,8 @@ function text(component, id) {
 }
 
 function select(component, label, context) {
-  const menu = picker({
-    ...sourceOf(component, context),
+  const menu = createPicker({
+    ...selectSource(component, context),
     label: component.placeholder ? `${label}: ${component.placeholder}` : label,
     placeholder: component.placeholder || "Choose",
     // The minimum is not enforced while choosing; the server checks it on submit.
@@ -115,15 +115,15 @@ function select(component, label, context) {
 }
 
 function group({ options = [], max_values: max }, id, type) {
-  const inputs = options.map(({ value, default: chosen }, at) =>
-    h("input", { type, name: id, id: `${id}-${at}`, value, checked: Boolean(chosen), onchange: limit }),
+  const inputs = options.map(({ value, default: chosen }, index) =>
+    h("input", { type, name: id, id: `${id}-${index}`, value, checked: Boolean(chosen), onchange: limit }),
   );
   const node = h(
     "div",
     { class: "field-options" },
-    options.map(({ label, description }, at) => {
+    options.map(({ label, description }, index) => {
       const caption = h("span", null, h("span", null, label), description ? h("small", null, description) : null);
-      return h("label", { class: "field-option", for: inputs[at].id }, inputs[at], caption);
+      return h("label", { class: "field-option", for: inputs[index].id }, inputs[index], caption);
     }),
   );
   limit();
@@ -168,7 +168,7 @@ function upload(component, id, label) {
     node,
     described: input,
     read(files) {
-      const values = chosen.map((_, at) => String(files.length + at));
+      const values = chosen.map((_, index) => String(files.length + index));
       files.push(...chosen);
       return { values };
     },
@@ -191,23 +191,23 @@ function upload(component, id, label) {
   }
 
   function draw() {
-    replace(
+    setChildren(
       list,
-      chosen.map((file, at) =>
+      chosen.map((file, index) =>
         h(
           "li",
           null,
           icon("file"),
           h("span", { class: "field-file" }, file.name),
-          h("small", null, bytes(file.size)),
-          iconButton("close", `Remove ${file.name} from ${label}`, () => drop(at)),
+          h("small", null, formatBytes(file.size)),
+          iconButton("close", `Remove ${file.name} from ${label}`, () => drop(index)),
         ),
       ),
     );
   }
 
-  function drop(at) {
-    chosen.splice(at, 1);
+  function drop(index) {
+    chosen.splice(index, 1);
     draw();
     input.focus();
   }

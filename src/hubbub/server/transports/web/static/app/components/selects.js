@@ -1,9 +1,9 @@
 /** Select menus of messages. A selection is sent to the app at once. */
 
-import { picker } from "../ui/picker.js";
+import { createPicker } from "../ui/picker.js";
 import { emojiElement } from "../content/emoji_element.js";
-import { useComponent } from "./buttons.js";
-import { choicesOf, defaultsOf } from "./entity_choices.js";
+import { sendComponentInteraction } from "./buttons.js";
+import { findEntityChoices, defaultEntityChoices } from "./entity_choices.js";
 
 const STRING_SELECT = 3;
 const NAMES = new Map([
@@ -15,24 +15,24 @@ const NAMES = new Map([
 ]);
 
 /** Return a select menu of a message. */
-export function select(component, { message, context }) {
-  const menu = picker({
-    ...sourceOf(component, context),
+export function renderSelect(component, { message, context }) {
+  const menu = createPicker({
+    ...selectSource(component, context),
     label: component.placeholder || NAMES.get(component.type),
     placeholder: component.placeholder || NAMES.get(component.type),
     min: component.min_values ?? 1,
     max: component.max_values ?? 1,
     disabled: component.disabled,
-    commit: chosen,
+    onCommit: sendSelection,
   });
   menu.node.dataset.key = `${message.id}:${component.custom_id}`;
   // Lets `reconcile` restore the focus when the message is rebuilt.
   menu.button.dataset.focus = component.custom_id;
   return menu.node;
 
-  async function chosen(values) {
-    const before = sourceOf(component, context).values;
-    const answered = await useComponent(
+  async function sendSelection(values) {
+    const before = selectSource(component, context).values;
+    const answered = await sendComponentInteraction(
       component,
       values.map(({ value }) => value),
       { message, context },
@@ -46,14 +46,17 @@ export function select(component, { message, context }) {
  *
  * @returns {{choices?: import("../ui/picker.js").Choice[], find?: Function, values: import("../ui/picker.js").Choice[]}}
  */
-export function sourceOf(component, context) {
+export function selectSource(component, context) {
   if (component.type !== STRING_SELECT) {
-    return { find: query => choicesOf(component, context, query), values: defaultsOf(component, context) };
+    return {
+      find: query => findEntityChoices(component, context, query),
+      values: defaultEntityChoices(component, context),
+    };
   }
   const choices = (component.options ?? []).map(asChoice);
-  return { choices, values: choices.filter((_, at) => component.options[at].default) };
+  return { choices, values: choices.filter((_, index) => component.options[index].default) };
 }
 
-function asChoice({ value, label, description, emoji: shown }) {
-  return { value, label, description: description || undefined, mark: shown ? () => emojiElement(shown) : undefined };
+function asChoice({ value, label, description, emoji }) {
+  return { value, label, description: description || undefined, mark: emoji ? () => emojiElement(emoji) : undefined };
 }

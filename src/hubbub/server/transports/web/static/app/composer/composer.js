@@ -3,13 +3,13 @@
 import { ChannelType, Permissions } from "../network/enums.js";
 import { sendMessage } from "../state/outbox.js";
 import { iconButton } from "../ui/controls.js";
-import { h, icon, replace } from "../ui/dom.js";
+import { h, icon, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { grow, insert } from "../ui/textarea.js";
-import { titleOf } from "../content/avatars.js";
+import { growToContent, insertAtCursor } from "../ui/textarea.js";
+import { channelTitle } from "../content/avatars.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
-import { summaryOf } from "../content/message_text.js";
+import { summarizeMessage } from "../content/message_text.js";
 import { activitiesEnabled } from "../activities/launcher.js";
 import { Suggestions } from "./suggestions.js";
 import { Uploads } from "./uploads.js";
@@ -31,8 +31,8 @@ class Composer extends LayoutPart {
       class: "compose",
       rows: "1",
       dir: "auto",
-      "aria-label": `Message ${this.#where()}`,
-      placeholder: `Message ${this.#where()}`,
+      "aria-label": `Message ${this.#channelLabel()}`,
+      placeholder: `Message ${this.#channelLabel()}`,
       value: drafts.get(context.channelId) ?? "",
       oninput: () => this.#onInput(),
       onkeydown: event => this.#onKeydown(event),
@@ -51,29 +51,37 @@ class Composer extends LayoutPart {
     });
     this.remaining = h("span", { class: "left", role: "status" });
     this.replying = h("div", { class: "replying", hidden: true });
-    this.attach = iconButton("plus", "Add files", () => this.files.click());
-    this.launch = iconButton("play", "Activities", () => this.#activities());
+    this.attachButton = iconButton("plus", "Add files", () => this.files.click());
+    this.launchButton = iconButton("play", "Activities", () => this.#openActivities());
     this.sendButton = iconButton("send", "Send", () => this.send());
     this.typing = h("p", { class: "typing", role: "status" });
     this.box = h(
       "div",
       { class: "composer-box" },
-      this.attach,
+      this.attachButton,
       this.files,
       this.field,
       this.remaining,
-      this.launch,
-      iconButton("smile", "Emoji", event => this.#emoji(event.currentTarget)),
+      this.launchButton,
+      iconButton("smile", "Emoji", event => this.#openEmojiPicker(event.currentTarget)),
       this.sendButton,
     );
-    this.closed = h("p", { class: "composer-closed soft", hidden: true });
-    /** Container in which pickers place themselves. */
-    this.node = h("div", { class: "composer" }, this.replying, this.uploads.node, this.box, this.closed, this.typing);
+    this.closedNotice = h("p", { class: "composer-closed soft", hidden: true });
+    /** The container of the suggestion list and the command list. */
+    this.node = h(
+      "div",
+      { class: "composer" },
+      this.replying,
+      this.uploads.node,
+      this.box,
+      this.closedNotice,
+      this.typing,
+    );
     this.replaceChildren(this.node);
     this.suggestions = new Suggestions(this, context);
-    loadModule(() => import("../commands/list.js")).then(module => module?.commandPicker?.(this, context));
+    loadModule(() => import("../commands/list.js")).then(module => module?.attachCommandList?.(this, context));
     this.clock = setInterval(() => this.#drawTyping(), 1_000);
-    setTimeout(() => grow(this.field));
+    setTimeout(() => growToContent(this.field));
   }
 
   end() {
@@ -87,10 +95,10 @@ class Composer extends LayoutPart {
     const { state, channelId } = this.context;
     const reason = this.#closedReason();
     this.box.hidden = reason !== null;
-    this.closed.hidden = reason === null;
-    this.closed.textContent = reason ?? "";
-    this.attach.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
-    this.launch.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
+    this.closedNotice.hidden = reason === null;
+    this.closedNotice.textContent = reason ?? "";
+    this.attachButton.hidden = !state.can(channelId, Permissions.ATTACH_FILES);
+    this.launchButton.hidden = !activitiesEnabled() || !state.can(channelId, Permissions.USE_EMBEDDED_ACTIVITIES);
     this.#drawTyping();
   }
 
@@ -108,22 +116,22 @@ class Composer extends LayoutPart {
       event.currentTarget.setAttribute("aria-pressed", String(this.mention));
       event.currentTarget.textContent = this.mention ? "@ on" : "@ off";
     };
-    replace(
+    setChildren(
       this.replying,
       h(
         "p",
         null,
         icon("reply"),
         "Replying to ",
-        h("strong", { dir: "auto" }, state.nameOf(message.author, guildId)),
-        h("span", { class: "soft", dir: "auto" }, ` ${summaryOf(message, this.context)}`),
+        h("strong", { dir: "auto" }, state.displayName(message.author, guildId)),
+        h("span", { class: "soft", dir: "auto" }, ` ${summarizeMessage(message, this.context)}`),
       ),
       h(
         "button",
         { type: "button", class: "link", "aria-pressed": "true", title: "Mention the author", onclick: toggle },
         "@ on",
       ),
-      iconButton("close", "Cancel reply", () => this.#noReply()),
+      iconButton("close", "Cancel reply", () => this.#cancelReply()),
     );
     this.replying.hidden = false;
     this.focus();
@@ -137,18 +145,18 @@ class Composer extends LayoutPart {
     const reply = this.reply,
       mention = this.mention;
     this.field.value = "";
-    this.#noReply();
-    this.#measure();
+    this.#cancelReply();
+    this.#updateLength();
     this.typingSentAt = 0;
     this.dispatchEvent(new CustomEvent("message-sent", { bubbles: true }));
     sendMessage(this.context, { content, files, reply, mention });
   }
 
-  #where() {
+  #channelLabel() {
     const { state, channelId } = this.context;
     const channel = state.channels.get(channelId);
     if (channel === undefined) return "here";
-    const title = titleOf(channel, state);
+    const title = channelTitle(channel, state);
     return channel.guild_id ? `#${title}` : title;
   }
 
@@ -172,7 +180,7 @@ class Composer extends LayoutPart {
       this.send();
     } else if (event.key === "Escape" && this.reply) {
       event.preventDefault();
-      this.#noReply();
+      this.#cancelReply();
     } else if (event.key === "ArrowUp" && !this.field.value) {
       event.preventDefault();
       this.dispatchEvent(new CustomEvent("edit-last", { bubbles: true }));
@@ -180,7 +188,7 @@ class Composer extends LayoutPart {
   }
 
   #onInput() {
-    this.#measure();
+    this.#updateLength();
     const { api, channelId } = this.context;
     const now = Date.now();
     if (!this.field.value.trim() || this.field.value.startsWith("/") || now - this.typingSentAt < TYPING_INTERVAL_MS)
@@ -190,8 +198,8 @@ class Composer extends LayoutPart {
     api.request("POST", `/channels/${channelId}/typing`).catch(() => {});
   }
 
-  #measure() {
-    grow(this.field);
+  #updateLength() {
+    growToContent(this.field);
     const remaining = CONTENT_MAX - [...this.suggestions.resolve(this.field.value)].length;
     this.remaining.textContent = remaining <= 200 ? String(remaining) : "";
     this.remaining.classList.toggle("over", remaining < 0);
@@ -200,23 +208,23 @@ class Composer extends LayoutPart {
   }
 
   #onPaste(event) {
-    if (!event.clipboardData?.files.length || this.attach.hidden) return;
+    if (!event.clipboardData?.files.length || this.attachButton.hidden) return;
     event.preventDefault();
     this.uploads.add(event.clipboardData.files);
   }
 
-  #noReply() {
+  #cancelReply() {
     this.reply = null;
     this.replying.hidden = true;
   }
 
-  #emoji(anchor) {
+  #openEmojiPicker(anchor) {
     openEmojiPicker(anchor, this.context, emoji =>
-      insert(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
+      insertAtCursor(this.field, emoji.id ? `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}> ` : emoji.name),
     );
   }
 
-  async #activities() {
+  async #openActivities() {
     const module = await loadModule(() => import("../activities/launcher.js"));
     module?.openActivity?.(this.context, {});
   }
@@ -227,7 +235,7 @@ class Composer extends LayoutPart {
       .typingIn(channelId)
       .map(id => state.user(id))
       .filter(Boolean)
-      .map(user => state.nameOf(user, guildId));
+      .map(user => state.displayName(user, guildId));
     const text =
       names.length === 0
         ? ""

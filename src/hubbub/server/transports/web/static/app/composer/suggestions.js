@@ -2,20 +2,21 @@
 
 import { Permissions, isMessageable } from "../network/enums.js";
 import { h } from "../ui/dom.js";
-import { insert } from "../ui/textarea.js";
+import { insertAtCursor } from "../ui/textarea.js";
 import { userAvatar } from "../content/avatars.js";
-import { EMOJI } from "../content/emoji_names.js";
-import { customEmoji } from "../content/markdown.js";
+import { COMMON_EMOJI } from "../content/emoji_names.js";
+import { customEmojiImage } from "../content/markdown.js";
 
 const TRIGGER = /(?:^|\s)([@#:])([\p{L}\p{N}_.-]{0,32})$/u;
 const RESULTS_MAX = 8;
 let count = 0;
 
+/** The suggestion list of a composer. */
 export class Suggestions {
   #composer;
   #context;
   #list;
-  #found = [];
+  #suggestions = [];
   #active = 0;
   /** The mention of each selected name. @type {Map<string, string>} */
   #mentions = new Map();
@@ -53,50 +54,50 @@ export class Suggestions {
       this.#close();
       return;
     }
-    this.#found = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, RESULTS_MAX);
+    this.#suggestions = FIND[typed[1]](this.#context, typed[2].toLowerCase()).slice(0, RESULTS_MAX);
     this.#active = 0;
     this.#draw();
   }
 
   #draw() {
-    this.#list.hidden = !this.#found.length;
+    this.#list.hidden = !this.#suggestions.length;
     const { field } = this.#composer;
-    const id = at => `${this.#list.id}-${at}`;
+    const id = index => `${this.#list.id}-${index}`;
     this.#list.replaceChildren(
-      ...this.#found.map((suggestion, at) =>
+      ...this.#suggestions.map((suggestion, index) =>
         h(
           "li",
           {
             role: "option",
-            id: id(at),
-            "aria-selected": String(at === this.#active),
+            id: id(index),
+            "aria-selected": String(index === this.#active),
             onpointerdown: event => {
               event.preventDefault();
-              this.#choose(at);
+              this.#choose(index);
             },
           },
           suggestion.mark,
-          h("span", null, suggestion.shown),
-          suggestion.more ? h("span", { class: "soft small" }, suggestion.more) : null,
+          h("span", null, suggestion.label),
+          suggestion.hint ? h("span", { class: "soft small" }, suggestion.hint) : null,
         ),
       ),
     );
-    if (this.#found.length) {
+    if (this.#suggestions.length) {
       field.setAttribute("aria-controls", this.#list.id);
       field.setAttribute("aria-activedescendant", id(this.#active));
     } else field.removeAttribute("aria-activedescendant");
   }
 
   #close() {
-    if (this.#found.length === 0) return;
-    this.#found = [];
+    if (this.#suggestions.length === 0) return;
+    this.#suggestions = [];
     this.#draw();
   }
 
   #onKeydown(event) {
-    if (!this.#found.length || event.isComposing) return;
+    if (!this.#suggestions.length || event.isComposing) return;
     const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (move !== undefined) this.#active = (this.#active + move + this.#found.length) % this.#found.length;
+    if (move !== undefined) this.#active = (this.#active + move + this.#suggestions.length) % this.#suggestions.length;
     else if (event.key === "Enter" || event.key === "Tab") this.#choose(this.#active);
     else if (event.key === "Escape") this.#close();
     else return;
@@ -105,15 +106,15 @@ export class Suggestions {
     if (move !== undefined) this.#draw();
   }
 
-  #choose(at) {
+  #choose(index) {
     const { field } = this.#composer;
-    const chosen = this.#found[at];
+    const chosen = this.#suggestions[index];
     const end = field.selectionStart,
       start = end - TRIGGER.exec(field.value.slice(0, end))[0].trimStart().length;
     field.setSelectionRange(start, end);
     if (chosen.mention !== undefined) this.#mentions.set(chosen.text, chosen.mention);
-    this.#found = [];
-    insert(field, `${chosen.text} `);
+    this.#suggestions = [];
+    insertAtCursor(field, `${chosen.text} `);
   }
 }
 
@@ -125,14 +126,14 @@ const FIND = {
     const people = guildId
       ? [...(state.members.get(guildId)?.values() ?? [])].map(member => member.user)
       : (channel?.recipients ?? []);
-    const found = people
-      .filter(user => matches(query, user.username, user.global_name, state.nameOf(user, guildId)))
+    const userSuggestions = people
+      .filter(user => matches(query, user.username, user.global_name, state.displayName(user, guildId)))
       .map(user => ({
         text: `@${user.username}`,
         mention: `<@${user.id}>`,
-        shown: state.nameOf(user, guildId),
-        more: user.username,
-        mark: userAvatar(user, state.nameOf(user, guildId)),
+        label: state.displayName(user, guildId),
+        hint: user.username,
+        mark: userAvatar(user, state.displayName(user, guildId)),
       }));
     const roles = (state.guilds.get(guildId)?.roles ?? [])
       .filter(
@@ -141,14 +142,14 @@ const FIND = {
           (role.mentionable || state.can(channelId, Permissions.MENTION_EVERYONE)) &&
           matches(query, role.name),
       )
-      .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, shown: `@${role.name}`, more: "role" }));
+      .map(role => ({ text: `@${role.name}`, mention: `<@&${role.id}>`, label: `@${role.name}`, hint: "role" }));
     const all =
       guildId && state.can(channelId, Permissions.MENTION_EVERYONE)
         ? ["everyone", "here"]
             .filter(name => matches(query, name))
-            .map(name => ({ text: `@${name}`, shown: `@${name}` }))
+            .map(name => ({ text: `@${name}`, label: `@${name}` }))
         : [];
-    return [...found.slice(0, RESULTS_MAX - 2), ...roles, ...all];
+    return [...userSuggestions.slice(0, RESULTS_MAX - 2), ...roles, ...all];
   },
   "#"({ state, guildId }, query) {
     if (!guildId) return [];
@@ -158,7 +159,7 @@ const FIND = {
         channel =>
           isMessageable(channel) && state.can(channel.id, Permissions.VIEW_CHANNEL) && matches(query, channel.name),
       )
-      .map(channel => ({ text: `#${channel.name}`, mention: `<#${channel.id}>`, shown: `#${channel.name}` }));
+      .map(channel => ({ text: `#${channel.name}`, mention: `<#${channel.id}>`, label: `#${channel.name}` }));
   },
   ":"({ state }, query) {
     const custom = [...state.guilds.values()]
@@ -168,12 +169,12 @@ const FIND = {
       ...custom.map(emoji => ({
         text: `:${emoji.name}:`,
         mention: `<${emoji.animated ? "a" : ""}:${emoji.name}:${emoji.id}>`,
-        shown: `:${emoji.name}:`,
-        mark: customEmoji(emoji),
+        label: `:${emoji.name}:`,
+        mark: customEmojiImage(emoji),
       })),
-      ...EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
+      ...COMMON_EMOJI.filter(([, names]) => matches(query, names)).map(([emoji, names]) => ({
         text: emoji,
-        shown: names.split(" ")[0],
+        label: names.split(" ")[0],
         mark: h("span", { class: "emoji-text" }, emoji),
       })),
     ];

@@ -2,12 +2,13 @@
 
 import { iconButton } from "../ui/controls.js";
 import { h, icon } from "../ui/dom.js";
-import { bytes } from "../ui/formats.js";
-import { notice } from "../ui/notices.js";
+import { formatBytes } from "../ui/formats.js";
+import { showNotice } from "../ui/notices.js";
 
 const FILES_MAX = 10;
 const FILE_BYTES_MAX = 100 * 1024 * 1024;
 
+/** The list of files that the user has selected. */
 export class Uploads {
   #files = [];
 
@@ -19,10 +20,10 @@ export class Uploads {
   add(files) {
     for (const file of files) {
       if (this.#files.length >= FILES_MAX) {
-        notice(`You can attach up to ${FILES_MAX} files.`, "problem");
+        showNotice(`You can attach up to ${FILES_MAX} files.`, "problem");
         break;
       }
-      if (file.size > FILE_BYTES_MAX) notice(`${file.name} is too large.`, "problem");
+      if (file.size > FILE_BYTES_MAX) showNotice(`${file.name} is too large.`, "problem");
       else
         this.#files.push({
           file,
@@ -48,7 +49,7 @@ export class Uploads {
   #draw() {
     this.node.hidden = !this.#files.length;
     this.node.replaceChildren(
-      ...this.#files.map((upload, at) =>
+      ...this.#files.map((upload, index) =>
         h(
           "li",
           null,
@@ -57,11 +58,11 @@ export class Uploads {
             "span",
             { class: "upload-name" },
             upload.file.name,
-            h("span", { class: "soft small" }, ` ${bytes(upload.file.size)}`),
+            h("span", { class: "soft small" }, ` ${formatBytes(upload.file.size)}`),
           ),
           iconButton("close", `Remove ${upload.file.name}`, () => {
             if (upload.preview) URL.revokeObjectURL(upload.preview);
-            this.#files.splice(at, 1);
+            this.#files.splice(index, 1);
             this.#draw();
           }),
         ),

@@ -1,12 +1,12 @@
 /** The icon of an app, or its initials. */
 
 import { h } from "../ui/dom.js";
-import { hue, initials } from "./avatars.js";
+import { colorIndex, initials } from "./avatars.js";
 
 /** @param {{id: string, icon?: string|null, name: string}} application */
 export function appIcon({ id, icon, name }) {
   const content = icon
     ? h("img", { src: `/cdn/app-icons/${id}/${icon}.png?size=64`, alt: "", loading: "lazy" })
     : initials(name);
-  return h("span", { class: `face square app-mark hue-${hue(id)}`, "aria-hidden": "true" }, content);
+  return h("span", { class: `face square app-mark hue-${colorIndex(id)}`, "aria-hidden": "true" }, content);
 }

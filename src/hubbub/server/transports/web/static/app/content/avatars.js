@@ -2,7 +2,7 @@
 
 import { ChannelType } from "../network/enums.js";
 import { h } from "../ui/dom.js";
-import { avatarPath, channelIconPath, iconPath } from "./cdn_paths.js";
+import { avatarPath, channelIconPath, guildIconPath } from "./cdn_paths.js";
 
 /** Return the one or two letters shown in place of a missing image. */
 export function initials(name) {
@@ -14,13 +14,13 @@ export function initials(name) {
   return (letters || [...name.trim()][0] || "?").toUpperCase();
 }
 
-/** Return the color index (0 to 5) of an id. */
-export const hue = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
+/** Return the color index (0 to 5) of an ID. */
+export const colorIndex = id => Number(((BigInt(id) >> 22n) + BigInt(id)) % 6n);
 
 function avatar(id, name, path, kind) {
   return h(
     "span",
-    { class: `face hue-${hue(id)} ${kind}`, "aria-hidden": "true" },
+    { class: `face hue-${colorIndex(id)} ${kind}`, "aria-hidden": "true" },
     path === null ? initials(name) : h("img", { src: path, alt: "", loading: "lazy", draggable: "false" }),
   );
 }
@@ -29,10 +29,11 @@ function avatar(id, name, path, kind) {
 export function userAvatar(user, name, status) {
   const image = avatar(user.id ?? "0", name, avatarPath(user), "");
   if (status === undefined) return image;
-  return h("span", { class: "face-with-status" }, image, statusMark(status));
+  return h("span", { class: "face-with-status" }, image, statusIndicator(status));
 }
 
-export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", iconPath(guild), "square");
+/** Return the icon of a guild. */
+export const guildIcon = guild => avatar(guild.id, guild.name ?? "?", guildIconPath(guild), "square");
 
 /** Return the icon of a group, or the avatar of the other user. */
 export function conversationIcon(channel, title, status) {
@@ -44,7 +45,7 @@ export function conversationIcon(channel, title, status) {
 const STATUS_LABELS = { online: "online", idle: "idle", dnd: "do not disturb", offline: "offline" };
 
 /** Return a presence indicator. Its shape differs too, not only its color. */
-export function statusMark(status) {
+export function statusIndicator(status) {
   const kind = STATUS_LABELS[status] === undefined ? "offline" : status;
   return h("span", {
     class: `status ${kind}`,
@@ -55,9 +56,9 @@ export function statusMark(status) {
 }
 
 /** Return the title of a channel. */
-export function titleOf(channel, state) {
+export function channelTitle(channel, state) {
   if (channel.name) return channel.name;
-  const names = (channel.recipients ?? []).map(recipient => state.nameOf(recipient, null));
+  const names = (channel.recipients ?? []).map(recipient => state.displayName(recipient, null));
   return names.join(", ") || "Empty group";
 }
 

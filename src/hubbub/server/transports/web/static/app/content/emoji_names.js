@@ -1,7 +1,7 @@
 /** Common emoji with their search keywords. */
 
 /** @type {[string, string][]} */
-export const EMOJI = [
+export const COMMON_EMOJI = [
   ["😀", "grinning smile happy"],
   ["😃", "smiley happy"],
   ["😄", "smile happy laugh"],

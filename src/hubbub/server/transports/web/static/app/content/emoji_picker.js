@@ -2,8 +2,8 @@
 
 import { h } from "../ui/dom.js";
 import { openPopup } from "../ui/popups.js";
-import { EMOJI } from "./emoji_names.js";
-import { customEmoji } from "./markdown.js";
+import { COMMON_EMOJI } from "./emoji_names.js";
+import { customEmojiImage } from "./markdown.js";
 
 const COLUMNS = 8;
 
@@ -33,7 +33,7 @@ export function openEmojiPicker(anchor, context, choose) {
     const custom = guilds
       .flatMap(guild => guild.emojis ?? [])
       .filter(emoji => emoji.available !== false && emoji.name.toLowerCase().includes(query));
-    const common = EMOJI.filter(([, names]) => names.includes(query));
+    const common = COMMON_EMOJI.filter(([, names]) => names.includes(query));
     const button = (label, inside, emoji) =>
       h(
         "button",
@@ -49,7 +49,11 @@ export function openEmojiPicker(anchor, context, choose) {
       );
     grid.replaceChildren(
       ...custom.map(emoji =>
-        button(`:${emoji.name}:`, customEmoji(emoji), { id: emoji.id, name: emoji.name, animated: emoji.animated }),
+        button(`:${emoji.name}:`, customEmojiImage(emoji), {
+          id: emoji.id,
+          name: emoji.name,
+          animated: emoji.animated,
+        }),
       ),
       ...common.map(([emoji, names]) => button(names.split(" ")[0], emoji, { id: null, name: emoji })),
     );
@@ -57,16 +61,19 @@ export function openEmojiPicker(anchor, context, choose) {
   };
   node.addEventListener("keydown", event => {
     const buttons = [...grid.querySelectorAll("button")],
-      at = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    if (at < 0 && event.key === "Enter") {
+      index = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    if (index < 0 && event.key === "Enter") {
       buttons[0]?.click();
       event.preventDefault();
       return;
     }
-    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, ArrowDown: at < 0 ? 0 : at + COLUMNS, ArrowUp: at - COLUMNS }[
-      event.key
-    ];
-    if (to === undefined || (at < 0 && event.key !== "ArrowDown")) return;
+    const to = {
+      ArrowRight: index + 1,
+      ArrowLeft: index - 1,
+      ArrowDown: index < 0 ? 0 : index + COLUMNS,
+      ArrowUp: index - COLUMNS,
+    }[event.key];
+    if (to === undefined || (index < 0 && event.key !== "ArrowDown")) return;
     event.preventDefault();
     if (to < 0) search.focus();
     else buttons[Math.min(to, buttons.length - 1)]?.focus();

@@ -1,10 +1,10 @@
 /** Renders parsed markdown (markdown_parse.js) to DOM nodes, with mentions resolved to names. */
 
 import { h } from "../ui/dom.js";
-import { pathOf } from "../ui/router.js";
+import { channelPath } from "../ui/router.js";
 import { timeElement } from "../ui/times.js";
 import { emojiPath } from "./cdn_paths.js";
-import { parse } from "./markdown_parser.js";
+import { parseMarkdown } from "./markdown_parser.js";
 
 const PICTOGRAPH = "\\p{Extended_Pictographic}[\\uFE0F\\u{1F3FB}-\\u{1F3FF}]?";
 const ONE_EMOJI = `(?:<a?:\\w{1,64}:\\d{1,19}>|\\p{Regional_Indicator}{2}|${PICTOGRAPH}(?:\\u200D${PICTOGRAPH})*)`;
@@ -17,9 +17,9 @@ const ONLY_EMOJI = new RegExp(`^(?:\\s*${ONE_EMOJI}){1,20}\\s*$`, "u");
  * @param {{context: import("../state/context.js").Context, message?: any}} scope `message` provides the mentioned users
  * @returns {DocumentFragment}
  */
-export function markdown(text, scope) {
+export function renderMarkdown(text, scope) {
   const fragment = document.createDocumentFragment();
-  fragment.append(...build(parse(text), scope));
+  fragment.append(...build(parseMarkdown(text), scope));
   return fragment;
 }
 
@@ -61,30 +61,30 @@ const BUILDERS = {
   u: inside("u"),
   s: inside("s"),
   link,
-  spoiler: (node, scope) => spoiler(h("span", null, build(node.children, scope))),
+  spoiler: (node, scope) => inlineSpoiler(h("span", null, build(node.children, scope))),
   user,
   role,
   channel,
   everyone: node => h("span", { class: "mention" }, node.text),
   command: node => h("span", { class: "mention" }, `/${node.name}`),
-  emoji: node => customEmoji(node),
+  emoji: node => customEmojiImage(node),
   time: node => timeElement(node.seconds * 1000, node.style),
 };
 
 /** Links to the client stay in the client. All others open in a new tab without a referrer. */
 function link(node, { context, ...rest }) {
   const url = new URL(node.href);
-  const here = url.origin === location.origin || url.origin === new URL(context.web).origin;
+  const isOwnOrigin = url.origin === location.origin || url.origin === new URL(context.webUrl).origin;
   const children = build(node.children, { context, ...rest });
-  if (here && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
-  const shown = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
+  if (isOwnOrigin && /^\/app(\/channels\/|$)/.test(url.pathname)) return messageLink(url, children, node, context);
+  const label = node.children.length === 1 && node.children[0].type === "text" ? node.children[0].text : "";
   return h(
     "a",
     {
       href: node.href,
       target: "_blank",
       rel: "noopener noreferrer nofollow",
-      title: shown === node.href ? null : node.href,
+      title: label === node.href ? null : node.href,
     },
     children,
   );
@@ -105,31 +105,35 @@ function messageLink(url, children, node, { state }) {
 
 function user(node, { context, message }) {
   const { state } = context;
-  const known = message?.mentions?.find(user => user.id === node.id) ?? state.user(node.id);
+  const mentionedUser = message?.mentions?.find(user => user.id === node.id) ?? state.user(node.id);
   const guildId = message ? state.channels.get(message.channel_id)?.guild_id : context.guildId;
-  const mine = node.id === state.me?.id;
-  if (known === undefined) return h("span", { class: "mention" }, "@unknown");
+  const isMe = node.id === state.me?.id;
+  if (mentionedUser === undefined) return h("span", { class: "mention" }, "@unknown");
   return h(
     "button",
-    { type: "button", class: mine ? "mention mine" : "mention", dataset: { userId: node.id } },
-    `@${state.nameOf(known, guildId)}`,
+    { type: "button", class: isMe ? "mention mine" : "mention", dataset: { userId: node.id } },
+    `@${state.displayName(mentionedUser, guildId)}`,
   );
 }
 
 function role(node, { context, message }) {
   const guildId = message ? context.state.channels.get(message.channel_id)?.guild_id : context.guildId;
-  const found = context.state.guilds.get(guildId)?.roles.find(role => role.id === node.id);
-  return h("span", { class: "mention" }, `@${found?.name ?? "unknown role"}`);
+  const mentionedRole = context.state.guilds.get(guildId)?.roles.find(role => role.id === node.id);
+  return h("span", { class: "mention" }, `@${mentionedRole?.name ?? "unknown role"}`);
 }
 
 function channel(node, { context }) {
-  const found = context.state.channels.get(node.id);
-  if (found === undefined) return h("span", { class: "mention" }, "#unknown");
-  return h("a", { class: "mention", href: pathOf(found) }, `#${found.name ?? "conversation"}`);
+  const mentionedChannel = context.state.channels.get(node.id);
+  if (mentionedChannel === undefined) return h("span", { class: "mention" }, "#unknown");
+  return h(
+    "a",
+    { class: "mention", href: channelPath(mentionedChannel) },
+    `#${mentionedChannel.name ?? "conversation"}`,
+  );
 }
 
 /** Return a custom emoji. */
-export function customEmoji({ id, name, animated }, size = 48) {
+export function customEmojiImage({ id, name, animated }, size = 48) {
   return h("img", {
     class: "emoji",
     src: emojiPath(id, animated, size),
@@ -141,7 +145,7 @@ export function customEmoji({ id, name, animated }, size = 48) {
 }
 
 /** Return content that is hidden until the user reveals it. */
-export function spoiler(node) {
+export function inlineSpoiler(node) {
   const open = event => {
     if (wrapped.classList.contains("open")) return;
     event.preventDefault();

@@ -1,7 +1,7 @@
 /**
  * Markdown parser for chat messages.
  *
- * Returns a tree of plain objects `{type, ...}`, most with `children`; markdown.js builds the nodes. Input is at most a few
+ * Returns a tree of plain objects `{type, ...}`, most with `children`; `markdown.js` renders it. Input is at most a few
  * thousand characters and untrusted.
  */
 
@@ -19,7 +19,7 @@ const QUOTE = /^> ?(.*)$/;
  * @param {string} text
  * @returns {any[]}
  */
-export function parse(text) {
+export function parseMarkdown(text) {
   return parseBlocks(String(text).replace(/\r\n?/g, "\n"), 0);
 }
 
@@ -34,12 +34,12 @@ function parseBlocks(text, depth) {
   }
   const nodes = [];
   let from = 0;
-  for (const found of text.matchAll(FENCE)) {
-    const before = text.slice(from, found.index);
+  for (const match of text.matchAll(FENCE)) {
+    const before = text.slice(from, match.index);
     // A code block inside a quoted line includes the quote markers of its lines.
     nodes.push(...parseLines(before.replace(/\n$/, ""), depth));
-    nodes.push({ type: "block", language: found[1] ?? "", text: found[2] });
-    from = found.index + found[0].length;
+    nodes.push({ type: "block", language: match[1] ?? "", text: match[2] });
+    from = match.index + match[0].length;
     if (text[from] === "\n") from += 1;
   }
   nodes.push(...parseLines(text.slice(from), depth));
@@ -47,8 +47,8 @@ function parseBlocks(text, depth) {
 }
 
 function inFence(text, position) {
-  for (const found of text.matchAll(FENCE)) {
-    if (found.index < position && position < found.index + found[0].length) return true;
+  for (const match of text.matchAll(FENCE)) {
+    if (match.index < position && position < match.index + match[0].length) return true;
   }
   return false;
 }
@@ -57,38 +57,38 @@ function parseLines(text, depth) {
   if (!text) return [];
   const nodes = [],
     lines = text.split("\n");
-  let plain = [];
+  let plainLines = [];
   const flush = () => {
-    if (plain.length) nodes.push({ type: "lines", children: parseInline(plain.join("\n"), depth) });
-    plain = [];
+    if (plainLines.length) nodes.push({ type: "lines", children: parseInline(plainLines.join("\n"), depth) });
+    plainLines = [];
   };
-  for (let at = 0; at < lines.length; ) {
-    const line = lines[at];
-    let found;
-    if ((found = HEADING.exec(line)) !== null) {
+  for (let index = 0; index < lines.length; ) {
+    const line = lines[index];
+    let match;
+    if ((match = HEADING.exec(line)) !== null) {
       flush();
-      nodes.push({ type: "heading", level: found[1].length, children: parseInline(found[2], depth) });
-      at += 1;
-    } else if ((found = SUBTEXT.exec(line)) !== null) {
+      nodes.push({ type: "heading", level: match[1].length, children: parseInline(match[2], depth) });
+      index += 1;
+    } else if ((match = SUBTEXT.exec(line)) !== null) {
       flush();
-      nodes.push({ type: "subtext", children: parseInline(found[1], depth) });
-      at += 1;
+      nodes.push({ type: "subtext", children: parseInline(match[1], depth) });
+      index += 1;
     } else if (line.startsWith("> ") && depth < DEPTH_MAX) {
       flush();
       const inside = [];
-      while (at < lines.length && lines[at].startsWith("> ")) inside.push(QUOTE.exec(lines[at++])[1]);
+      while (index < lines.length && lines[index].startsWith("> ")) inside.push(QUOTE.exec(lines[index++])[1]);
       nodes.push({ type: "quote", children: parseLines(inside.join("\n"), depth + 1) });
     } else if (ITEM.test(line) && depth < DEPTH_MAX) {
       flush();
       const items = [];
-      while (at < lines.length && (found = ITEM.exec(lines[at])) !== null) {
-        items.push({ indent: found[1].length, number: found[3], text: found[4] });
-        at += 1;
+      while (index < lines.length && (match = ITEM.exec(lines[index])) !== null) {
+        items.push({ indent: match[1].length, number: match[3], text: match[4] });
+        index += 1;
       }
       nodes.push(...nest(items, depth));
     } else {
-      plain.push(line);
-      at += 1;
+      plainLines.push(line);
+      index += 1;
     }
   }
   flush();
@@ -98,15 +98,19 @@ function parseLines(text, depth) {
 /** Nest list items by indentation. */
 function nest(items, depth) {
   const lists = [];
-  for (let at = 0; at < items.length; ) {
-    const first = items[at],
+  for (let index = 0; index < items.length; ) {
+    const first = items[index],
       ordered = first.number !== undefined;
     const list = { type: "list", ordered, start: ordered ? Number(first.number) : 1, items: [] };
-    while (at < items.length && items[at].indent <= first.indent && (items[at].number !== undefined) === ordered) {
+    while (
+      index < items.length &&
+      items[index].indent <= first.indent &&
+      (items[index].number !== undefined) === ordered
+    ) {
       const inside = [];
-      const children = parseInline(items[at].text, depth);
-      at += 1;
-      while (at < items.length && items[at].indent > first.indent) inside.push(items[at++]);
+      const children = parseInline(items[index].text, depth);
+      index += 1;
+      while (index < items.length && items[index].indent > first.indent) inside.push(items[index++]);
       list.items.push(inside.length && depth < DEPTH_MAX ? [...children, ...nest(inside, depth + 1)] : children);
     }
     lists.push(list);
@@ -122,44 +126,44 @@ const LINK_URL = /<?(https?:\/\/[^\s<>()]+(?:\([^\s<>()]*\)[^\s<>()]*)*)>?/.sour
 const LINK_TITLE = /(?:\s+(?:"[^"\n]*"|'[^'\n]*'))?/.source;
 const MASKED_LINK = new RegExp(`${LINK_LABEL}\\(\\s*${LINK_URL}${LINK_TITLE}\\s*\\)`, "iy");
 
-/** @type {[RegExp, (found: RegExpExecArray, depth: number) => any][]} */
+/** @type {[RegExp, (match: RegExpExecArray, depth: number) => any][]} */
 const RULES = [
-  [/\\([^\w\s])/y, found => ({ type: "text", text: found[1] })],
-  [/(`+)([\s\S]*?[^`])\1(?!`)/y, found => ({ type: "code", text: trimCode(found[2]) })],
-  [/<@!?(\d{1,19})>/y, found => ({ type: "user", id: found[1] })],
-  [/<@&(\d{1,19})>/y, found => ({ type: "role", id: found[1] })],
-  [/<#(\d{1,19})>/y, found => ({ type: "channel", id: found[1] })],
+  [/\\([^\w\s])/y, match => ({ type: "text", text: match[1] })],
+  [/(`+)([\s\S]*?[^`])\1(?!`)/y, match => ({ type: "code", text: trimCode(match[2]) })],
+  [/<@!?(\d{1,19})>/y, match => ({ type: "user", id: match[1] })],
+  [/<@&(\d{1,19})>/y, match => ({ type: "role", id: match[1] })],
+  [/<#(\d{1,19})>/y, match => ({ type: "channel", id: match[1] })],
   [
     /<(a?):(\w{1,64}):(\d{1,19})>/y,
-    found => ({ type: "emoji", animated: found[1] === "a", name: found[2], id: found[3] }),
+    match => ({ type: "emoji", animated: match[1] === "a", name: match[2], id: match[3] }),
   ],
-  [/<\/([^<>:\n]{1,100}):(\d{1,19})>/y, found => ({ type: "command", name: found[1], id: found[2] })],
+  [/<\/([^<>:\n]{1,100}):(\d{1,19})>/y, match => ({ type: "command", name: match[1], id: match[2] })],
   [
     /<t:(-?\d{1,13})(?::([tTdDfFsSR]))?>/y,
-    found => ({ type: "time", seconds: Number(found[1]), style: found[2] ?? "f" }),
+    match => ({ type: "time", seconds: Number(match[1]), style: match[2] ?? "f" }),
   ],
-  [/<(https?:\/\/[^\s<>]+)>/iy, found => link(found[1], [{ type: "text", text: found[1] }])],
-  [/@(everyone|here)(?!\w)/y, found => ({ type: "everyone", text: found[0] })],
-  [/https?:\/\/[^\s<]+/iy, found => autolink(found[0])],
-  [MASKED_LINK, (found, depth) => link(found[2], parseInline(found[1], depth + 1, true))],
-  [/\|\|([\s\S]+?)\|\|/y, (found, depth) => ({ type: "spoiler", children: parseInline(found[1], depth + 1) })],
+  [/<(https?:\/\/[^\s<>]+)>/iy, match => link(match[1], [{ type: "text", text: match[1] }])],
+  [/@(everyone|here)(?!\w)/y, match => ({ type: "everyone", text: match[0] })],
+  [/https?:\/\/[^\s<]+/iy, match => autolink(match[0])],
+  [MASKED_LINK, (match, depth) => link(match[2], parseInline(match[1], depth + 1, true))],
+  [/\|\|([\s\S]+?)\|\|/y, (match, depth) => ({ type: "spoiler", children: parseInline(match[1], depth + 1) })],
   [
     /\*\*\*(?=\S)([\s\S]*?[^\s*])\*\*\*(?!\*)/y,
-    (found, depth) => wrap("em", [wrap("strong", parseInline(found[1], depth + 1))]),
+    (match, depth) => wrap("em", [wrap("strong", parseInline(match[1], depth + 1))]),
   ],
   [
     /\*\*(?=\S)((?:\\.|[^\\])*?[^\s\\])\*\*(?!\*)/sy,
-    (found, depth) => wrap("strong", parseInline(found[1], depth + 1)),
+    (match, depth) => wrap("strong", parseInline(match[1], depth + 1)),
   ],
-  [/__(?=\S)((?:\\.|[^\\])*?[^\s\\])__(?!_)/sy, (found, depth) => wrap("u", parseInline(found[1], depth + 1))],
-  [/~~(?=\S)((?:\\.|[^\\])*?[^\s\\])~~(?!~)/sy, (found, depth) => wrap("s", parseInline(found[1], depth + 1))],
+  [/__(?=\S)((?:\\.|[^\\])*?[^\s\\])__(?!_)/sy, (match, depth) => wrap("u", parseInline(match[1], depth + 1))],
+  [/~~(?=\S)((?:\\.|[^\\])*?[^\s\\])~~(?!~)/sy, (match, depth) => wrap("s", parseInline(match[1], depth + 1))],
   [
     /\*(?=[^\s*])((?:\*\*|\\.|[^*\\])*?[^\s*\\])\*(?!\*)/sy,
-    (found, depth) => wrap("em", parseInline(found[1], depth + 1)),
+    (match, depth) => wrap("em", parseInline(match[1], depth + 1)),
   ],
   [
     /(?<!\w)_(?=[^\s_])((?:__|\\.|[^_\\])*?[^\s_\\])_(?!\w)/sy,
-    (found, depth) => wrap("em", parseInline(found[1], depth + 1)),
+    (match, depth) => wrap("em", parseInline(match[1], depth + 1)),
   ],
 ];
 const MARKUP_START = /[\\`<@[|*_~h]/gi;
@@ -168,35 +172,35 @@ function parseInline(text, depth, inLink = false) {
   if (depth >= DEPTH_MAX) return text ? [{ type: "text", text }] : [];
   const nodes = [];
   let from = 0,
-    at = 0;
-  while (at < text.length) {
-    MARKUP_START.lastIndex = at;
+    position = 0;
+  while (position < text.length) {
+    MARKUP_START.lastIndex = position;
     const next = MARKUP_START.exec(text);
     if (next === null) break;
-    at = next.index;
-    const node = ruleAt(text, at, depth, inLink);
+    position = next.index;
+    const node = ruleAt(text, position, depth, inLink);
     if (node === null) {
-      at += 1;
+      position += 1;
       continue;
     }
-    if (at > from) pushText(nodes, text.slice(from, at));
+    if (position > from) pushText(nodes, text.slice(from, position));
     if (node.node.type === "text") pushText(nodes, node.node.text);
     else nodes.push(node.node);
-    at = from = node.end;
+    position = from = node.end;
   }
   if (from < text.length) pushText(nodes, text.slice(from));
   return nodes;
 }
 
-function ruleAt(text, at, depth, inLink) {
+function ruleAt(text, position, depth, inLink) {
   for (const [rule, make] of RULES) {
-    rule.lastIndex = at;
-    const found = rule.exec(text);
-    if (found === null) continue;
-    const node = make(found, depth);
+    rule.lastIndex = position;
+    const match = rule.exec(text);
+    if (match === null) continue;
+    const node = make(match, depth);
     // Links cannot be nested.
     if (node === null || (inLink && node.type === "link")) continue;
-    return { node, end: at + (node.length ?? found[0].length) };
+    return { node, end: position + (node.length ?? match[0].length) };
   }
   return null;
 }
@@ -243,12 +247,12 @@ function autolink(text) {
 }
 
 /** Return the plain text of a tree, for notifications, live regions and quotes. */
-export function plain(nodes) {
+export function plainText(nodes) {
   return nodes
     .map(node => {
       if (node.type === "spoiler") return "▇▇▇";
-      if (node.type === "list") return node.items.map(item => `• ${plain(item)}`).join(" ");
-      if (node.children) return plain(node.children);
+      if (node.type === "list") return node.items.map(item => `• ${plainText(item)}`).join(" ");
+      if (node.children) return plainText(node.children);
       if (node.type === "emoji") return `:${node.name}:`;
       if (node.type === "command") return `/${node.name}`;
       return node.text ?? "";

@@ -1,7 +1,7 @@
 /** Messages as plain text: system messages, and one-line summaries of all others. */
 
 import { MessageType } from "../network/enums.js";
-import { parse, plain } from "./markdown_parser.js";
+import { parseMarkdown, plainText } from "./markdown_parser.js";
 
 const USER_MESSAGE_TYPES = new Set([
   MessageType.DEFAULT,
@@ -37,21 +37,21 @@ const SYSTEM_TEXTS = {
 };
 
 /** Return the text of a system message. */
-export function systemText(message, { state, guildId }) {
-  const name = state.nameOf(message.author, guildId);
-  const names = (message.mentions ?? []).map(user => state.nameOf(user, guildId)).join(", ") || "a user";
+export function systemMessageText(message, { state, guildId }) {
+  const name = state.displayName(message.author, guildId);
+  const names = (message.mentions ?? []).map(user => state.displayName(user, guildId)).join(", ") || "a user";
   const text = SYSTEM_TEXTS[message.type];
   return text === undefined ? `${name}: ${message.content || "unknown system message."}` : text(name, message, names);
 }
 
 /** Return a one-line summary of a message. */
-export function summaryOf(message, context) {
-  if (!isUserMessage(message)) return systemText(message, context);
+export function summarizeMessage(message, context) {
+  if (!isUserMessage(message)) return systemMessageText(message, context);
   const mention = (match, id) => {
     const user = message.mentions?.find(user => user.id === id) ?? context.state.user(id);
-    return user ? `@${context.state.nameOf(user, context.guildId)}` : match;
+    return user ? `@${context.state.displayName(user, context.guildId)}` : match;
   };
-  const text = plain(parse((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))
+  const text = plainText(parseMarkdown((message.content ?? "").replace(/<@!?(\d{1,19})>/g, mention)))
     .replace(/\s+/g, " ")
     .trim();
   if (text) return text.slice(0, 200);

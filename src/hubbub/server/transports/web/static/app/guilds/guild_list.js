@@ -48,17 +48,17 @@ class Rail extends LayoutPart {
       unread ||= state.isUnread(channel.id);
       mentions += state.mentionsIn(channel.id);
     }
-    const here = guild.id === current;
-    const stamp = `${here} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
+    const isCurrent = guild.id === current;
+    const stamp = `${isCurrent} ${unread} ${mentions} ${guild.name} ${guild.icon} ${guild.unavailable}`;
     const name = guild.unavailable ? `${guild.name ?? "Unknown guild"}, unavailable` : guild.name;
     return {
       key: guild.id,
       stamp,
-      build: () => this.#item(`/app/channels/${guild.id}`, name, here, unread, mentions, guildIcon(guild)),
+      build: () => this.#item(`/app/channels/${guild.id}`, name, isCurrent, unread, mentions, guildIcon(guild)),
     };
   }
 
-  #item(path, name, here, unread, mentions, image) {
+  #item(path, name, isCurrent, unread, mentions, image) {
     const suffix = mentions ? `, ${mentions} ${mentions === 1 ? "mention" : "mentions"}` : unread ? ", unread" : "";
     return h(
       "li",
@@ -67,7 +67,7 @@ class Rail extends LayoutPart {
         "a",
         {
           href: path,
-          "aria-current": here ? "page" : null,
+          "aria-current": isCurrent ? "page" : null,
           "aria-label": name + suffix,
           title: name,
           dataset: { focus: path },
@@ -79,7 +79,7 @@ class Rail extends LayoutPart {
   }
 
   #add() {
-    const press = () => openAddGuild(this.context);
+    const onClick = () => openAddGuild(this.context);
     return h(
       "li",
       null,
@@ -90,7 +90,7 @@ class Rail extends LayoutPart {
           class: "face square add",
           "aria-label": "Join or create a guild",
           title: "Join or create a guild",
-          onclick: press,
+          onclick: onClick,
         },
         icon("plus"),
       ),

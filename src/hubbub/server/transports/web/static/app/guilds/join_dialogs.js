@@ -1,11 +1,11 @@
 /** Dialogs for joining or creating a guild, starting a conversation and adding users to a group. */
 
 import { RelationshipType } from "../network/enums.js";
-import { field } from "../ui/controls.js";
+import { formField } from "../ui/controls.js";
 import { openDialog } from "../ui/dialogs.js";
-import { h, replace } from "../ui/dom.js";
-import { attempt } from "../ui/notices.js";
-import { pathOf } from "../ui/router.js";
+import { h, setChildren } from "../ui/dom.js";
+import { runAndReport } from "../ui/notices.js";
+import { channelPath } from "../ui/router.js";
 import { userAvatar, guildIcon } from "../content/avatars.js";
 
 const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
@@ -14,30 +14,30 @@ const CODE = /(?:^|\/invite\/)([A-Za-z0-9-]{2,64})\/?$/;
 export function openAddGuild(context) {
   const { api } = context;
   openDialog("Join or create a guild", close => {
-    const invite = field(
+    const invite = formField(
       "Invite link",
-      h("input", { type: "text", placeholder: `${context.web}/invite/…`, autocomplete: "off", autofocus: true }),
+      h("input", { type: "text", placeholder: `${context.webUrl}/invite/…`, autocomplete: "off", autofocus: true }),
       "Paste an invite link or code.",
     );
     const preview = h("div", { class: "found" });
     const lookUp = async event => {
       event.preventDefault();
       invite.setError(null);
-      replace(preview);
+      setChildren(preview);
       const code = CODE.exec(invite.input.value.trim())?.[1];
       if (code === undefined) {
         invite.setError("This is not a valid invite.");
         return;
       }
       try {
-        const found = await api.request("GET", `/invites/${code}`, { query: { with_counts: true } });
-        replace(preview, invitePreview(context, code, found, close, invite));
+        const foundInvite = await api.request("GET", `/invites/${code}`, { query: { with_counts: true } });
+        setChildren(preview, invitePreview(context, code, foundInvite, close, invite));
         preview.querySelector("button").focus();
       } catch (error) {
         invite.setError(error.status === 404 ? "This invite is invalid or has expired." : error.sentence);
       }
     };
-    const name = field("New guild name", h("input", { type: "text", maxlength: "100", dir: "auto" }));
+    const name = formField("New guild name", h("input", { type: "text", maxlength: "100", dir: "auto" }));
     const createGuild = async event => {
       event.preventDefault();
       try {
@@ -76,7 +76,7 @@ function invitePreview(context, code, invite, close, inviteField) {
       const channel = accepted.channel,
         guildId = accepted.guild?.id ?? accepted.guild_id;
       if (guildId) context.go(channel ? `/app/channels/${guildId}/${channel.id}` : `/app/channels/${guildId}`);
-      else context.go(channel ? pathOf(channel) : "/app");
+      else context.go(channel ? channelPath(channel) : "/app");
     } catch (error) {
       inviteField.setError(error.sentence);
     }
@@ -103,7 +103,7 @@ export function openNewConversation(context) {
     const json = chosen.length === 1 ? { recipient_id: chosen[0] } : { recipients: chosen };
     const channel = await api.request("POST", "/users/@me/channels", { json });
     if (!state.channels.has(channel.id)) state.apply("CHANNEL_CREATE", channel);
-    context.go(pathOf(channel));
+    context.go(channelPath(channel));
   };
   const emptyText = "You have no friends yet. You can message guild members from the member list.";
   chooseFriends(
@@ -142,16 +142,16 @@ function chooseFriends({ state }, title, friends, { legend, label, emptyText }, 
     const submit = async event => {
       event.preventDefault();
       const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
-      if (chosen.length && (await attempt(() => action(chosen)))) close();
+      if (chosen.length && (await runAndReport(() => action(chosen)))) close();
     };
-    const people = friends.map(({ id, user }, at) => {
-      const known = user ?? state.user(id),
-        name = state.nameOf(known, null);
+    const people = friends.map(({ id, user }, index) => {
+      const friend = user ?? state.user(id),
+        name = state.displayName(friend, null);
       return h(
         "label",
         { class: "choice" },
-        boxes[at][1],
-        userAvatar(known, name, state.statusOf(id)),
+        boxes[index][1],
+        userAvatar(friend, name, state.statusOf(id)),
         h("span", { dir: "auto" }, name),
       );
     });

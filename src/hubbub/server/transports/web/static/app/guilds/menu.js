@@ -1,14 +1,15 @@
 /** The menu of a guild, and its dialogs. */
 
 import { ChannelType, Permissions, isMessageable, isThread, isForum } from "../network/enums.js";
-import { field } from "../ui/controls.js";
+import { formField } from "../ui/controls.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
-import { attempt, notice } from "../ui/notices.js";
+import { runAndReport, showNotice } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
-import { pathOf } from "../ui/router.js";
+import { channelPath } from "../ui/router.js";
 
-export function guildMenu(anchor, context, guildId) {
+/** Open the menu of a guild. */
+export function openGuildMenu(anchor, context, guildId) {
   const { state } = context;
   const guild = state.guilds.get(guildId);
   const channel = state
@@ -22,28 +23,28 @@ export function guildMenu(anchor, context, guildId) {
   const inView = state.channels.get(context.channelId);
   const to = inView && !isThread(inView) && state.can(inView.id, Permissions.CREATE_INSTANT_INVITE) ? inView : channel;
   openMenu(anchor, guild.name, [
-    to && { label: "Invite people", icon: "invite", press: () => openInvite(context, to) },
+    to && { label: "Invite people", icon: "invite", onClick: () => openInviteLink(context, to) },
     state.canInGuild(guildId, Permissions.MANAGE_CHANNELS) && {
       label: "Create channel",
       icon: "plus",
-      press: () => openNewChannel(context, guildId),
+      onClick: () => openNewChannel(context, guildId),
     },
-    { label: "Mark all as read", icon: "dot", press: () => markAllRead(context, guildId) },
+    { label: "Mark all as read", icon: "dot", onClick: () => markAllRead(context, guildId) },
     guild.owner_id !== context.me.id && {
       label: "Leave guild",
       icon: "leave",
       danger: true,
-      press: () => leave(context, guild),
+      onClick: () => leave(context, guild),
     },
   ]);
 }
 
 /** Open the dialog with an invite link. */
-export function openInvite(context, channel) {
-  const { api, web } = context;
+export function openInviteLink(context, channel) {
+  const { api, webUrl } = context;
   openDialog(`Invite people to #${channel.name}`, () => {
     const link = h("input", { type: "text", readonly: true, value: "…" });
-    const shown = field("Invite link", link, "Anyone with this link can join.");
+    const linkField = formField("Invite link", link, "Anyone with this link can join.");
     const age = h(
       "select",
       null,
@@ -55,24 +56,24 @@ export function openInvite(context, channel) {
       ].map(([value, label]) => h("option", { value }, label)),
     );
     const create = () =>
-      attempt(async () => {
+      runAndReport(async () => {
         const invite = await api.request("POST", `/channels/${channel.id}/invites`, {
           json: { max_age: Number(age.value), unique: false },
         });
-        link.value = `${web}/invite/${invite.code}`;
+        link.value = `${webUrl}/invite/${invite.code}`;
       });
     const copy = () =>
-      attempt(async () => {
+      runAndReport(async () => {
         await navigator.clipboard.writeText(link.value);
-        notice("Link copied.", "done");
+        showNotice("Link copied.", "done");
       });
     age.addEventListener("change", create);
     create();
     return h(
       "div",
       { class: "stack" },
-      shown.node,
-      field("Expires after", age).node,
+      linkField.node,
+      formField("Expires after", age).node,
       h("div", { class: "row end" }, h("button", { type: "button", class: "button", onclick: copy }, "Copy link")),
     );
   });
@@ -81,14 +82,14 @@ export function openInvite(context, channel) {
 function openNewChannel(context, guildId) {
   const { api, state } = context;
   openDialog("Create channel", close => {
-    const name = field("Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto" }));
+    const name = formField("Name", h("input", { type: "text", maxlength: "100", required: true, dir: "auto" }));
     const kinds = [
       [ChannelType.GUILD_TEXT, "Text"],
       [ChannelType.GUILD_VOICE, "Voice"],
       [ChannelType.GUILD_FORUM, "Forum"],
       [ChannelType.GUILD_CATEGORY, "Category"],
     ];
-    const kind = field(
+    const kind = formField(
       "Type",
       h(
         "select",
@@ -97,7 +98,7 @@ function openNewChannel(context, guildId) {
       ),
     );
     const parents = state.channelsOf(guildId).filter(channel => channel.type === ChannelType.GUILD_CATEGORY);
-    const parent = field(
+    const parent = formField(
       "Category",
       h(
         "select",
@@ -116,7 +117,7 @@ function openNewChannel(context, guildId) {
         close();
         if (type === ChannelType.GUILD_CATEGORY) return;
         state.apply("CHANNEL_CREATE", created);
-        context.go(pathOf(created));
+        context.go(channelPath(created));
       } catch (error) {
         name.setError(error.sentence ?? "Something went wrong. Try again.");
       }
@@ -141,7 +142,7 @@ function markAllRead(context, guildId) {
   if (!unread.length) return;
   for (const channel of unread)
     state.apply("MESSAGE_ACK", { channel_id: channel.id, message_id: channel.last_message_id });
-  attempt(() =>
+  runAndReport(() =>
     api.request("POST", "/read-states/ack-bulk", {
       json: { read_states: unread.map(channel => ({ channel_id: channel.id, message_id: channel.last_message_id })) },
     }),
@@ -150,5 +151,5 @@ function markAllRead(context, guildId) {
 
 async function leave(context, guild) {
   if (!(await confirmAction(`Leave ${guild.name}?`, "You need an invite to join again.", "Leave"))) return;
-  if (await attempt(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
+  if (await runAndReport(() => context.api.request("DELETE", `/users/@me/guilds/${guild.id}`))) context.go("/app");
 }

@@ -1,9 +1,10 @@
 /** Attachments and stickers of messages. */
 
+import { StickerFormatType } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
-import { bytes } from "../ui/formats.js";
-import { ownPath, stickerPath } from "../content/cdn_paths.js";
-import { spoiler } from "../content/markdown.js";
+import { formatBytes } from "../ui/formats.js";
+import { cdnPath, stickerPath } from "../content/cdn_paths.js";
+import { inlineSpoiler } from "../content/markdown.js";
 
 const SPOILER = "SPOILER_";
 const IS_SPOILER = 1 << 3;
@@ -17,13 +18,14 @@ export function fitSize(width, height) {
   return { width: Math.max(1, Math.round(width * share)), height: Math.max(1, Math.round(height * share)) };
 }
 
-export function attachments(message, context) {
+/** Return the elements of a message's attachments: media of this server, and links for all other files. */
+export function renderAttachments(message, context) {
   return (message.attachments ?? []).map(attachment => {
-    const path = ownPath(attachment.url, context.web);
+    const path = cdnPath(attachment.url, context.webUrl);
     const hidden = attachment.filename?.startsWith(SPOILER) || (attachment.flags ?? 0) & IS_SPOILER;
-    const shown = path === null ? null : mediaOf(attachment, path);
-    if (shown === null) return fileLine(attachment, path);
-    return h("figure", { class: "media" }, hidden ? spoiler(h("span", null, shown)) : shown);
+    const media = path === null ? null : mediaOf(attachment, path);
+    if (media === null) return fileLine(attachment, path);
+    return h("figure", { class: "media" }, hidden ? inlineSpoiler(h("span", null, media)) : media);
   });
 }
 
@@ -58,14 +60,15 @@ function fileLine(file, path) {
     path === null
       ? h("span", null, name)
       : h("a", { href: path, download: file.filename, target: "_blank", rel: "noopener" }, name),
-    h("span", { class: "soft small" }, bytes(file.size ?? 0)),
+    h("span", { class: "soft small" }, formatBytes(file.size ?? 0)),
   );
 }
 
-export function stickers(message) {
+/** Return the elements of a message's stickers. */
+export function renderStickers(message) {
   return (message.sticker_items ?? []).map(sticker =>
-    // Format 3 is Lottie; it needs a player.
-    sticker.format_type === 3
+    // Lottie stickers need a player.
+    sticker.format_type === StickerFormatType.LOTTIE
       ? h("p", { class: "soft" }, `Sticker: ${sticker.name}`)
       : h("img", {
           class: "sticker",

@@ -1,11 +1,11 @@
 /** The form that edits a message in place. */
 
-import { errorText } from "../state/outbox.js";
+import { messageErrorText } from "../state/outbox.js";
 import { h } from "../ui/dom.js";
-import { grow } from "../ui/textarea.js";
+import { growToContent } from "../ui/textarea.js";
 
 /** Return the form that replaces the content of a message. */
-export function editForm(message, context, timeline) {
+export function createEditForm(message, context, timeline) {
   const errorLine = h("p", { class: "error", role: "alert", hidden: true });
   const done = () => timeline.toolbar.stopEditing(message.id);
   const save = async () => {
@@ -23,7 +23,7 @@ export function editForm(message, context, timeline) {
       done();
     } catch (error) {
       errorLine.hidden = false;
-      errorLine.textContent = errorText(error);
+      errorLine.textContent = messageErrorText(error);
       input.disabled = false;
       input.focus();
     }
@@ -36,7 +36,7 @@ export function editForm(message, context, timeline) {
     maxlength: "4000",
     dir: "auto",
     dataset: { focus: "edit" },
-    oninput: () => grow(input),
+    oninput: () => growToContent(input),
     onkeydown: event => {
       if (event.key === "Escape") done();
       else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) save();
@@ -46,7 +46,7 @@ export function editForm(message, context, timeline) {
     },
   });
   setTimeout(() => {
-    grow(input);
+    growToContent(input);
     input.focus();
     input.setSelectionRange(input.value.length, input.value.length);
   });

@@ -2,11 +2,12 @@
 
 import { h } from "../ui/dom.js";
 import { timeElement } from "../ui/times.js";
-import { ownPath } from "../content/cdn_paths.js";
-import { markdown } from "../content/markdown.js";
+import { cdnPath } from "../content/cdn_paths.js";
+import { renderMarkdown } from "../content/markdown.js";
 import { fitSize } from "./attachments.js";
 
-export function embeds(message, context) {
+/** Return the elements of a message's embeds. */
+export function renderEmbeds(message, context) {
   return (message.embeds ?? [])
     .filter(embed => embed.type !== "poll_result")
     .map(embed => {
@@ -24,7 +25,7 @@ export function embeds(message, context) {
           embed.provider?.name ? h("p", { class: "soft small" }, embed.provider.name) : null,
           embed.author?.name ? h("p", { class: "small" }, externalLink(embed.author.url, embed.author.name)) : null,
           embed.title ? h("p", { class: "embed-title", dir: "auto" }, externalLink(embed.url, embed.title)) : null,
-          embed.description ? h("div", { class: "content" }, markdown(embed.description, scope)) : null,
+          embed.description ? h("div", { class: "content" }, renderMarkdown(embed.description, scope)) : null,
           embed.fields?.length
             ? h(
                 "div",
@@ -34,7 +35,7 @@ export function embeds(message, context) {
                     "div",
                     { class: field.inline ? "inline" : null },
                     h("p", { class: "embed-name", dir: "auto" }, field.name),
-                    h("div", { class: "content" }, markdown(field.value, scope)),
+                    h("div", { class: "content" }, renderMarkdown(field.value, scope)),
                   ),
                 ),
               )
@@ -61,7 +62,7 @@ function externalLink(url, text) {
 }
 
 function imageOf(media, context) {
-  const path = ownPath(media?.proxy_url, context.web) ?? ownPath(media?.url, context.web);
+  const path = cdnPath(media?.proxy_url, context.webUrl) ?? cdnPath(media?.url, context.webUrl);
   return path === null
     ? null
     : h("img", {

@@ -1,11 +1,12 @@
 /** Polls in messages. */
 
 import { h } from "../ui/dom.js";
-import { attempt } from "../ui/notices.js";
-import { relative } from "../ui/times.js";
-import { customEmoji } from "../content/markdown.js";
+import { runAndReport } from "../ui/notices.js";
+import { relativeTime } from "../ui/times.js";
+import { customEmojiImage } from "../content/markdown.js";
 
-export function pollOf(message, context) {
+/** Return the poll of a message with its voting buttons, or null. */
+export function renderPoll(message, context) {
   const poll = message.poll;
   if (!poll) return null;
   const counts = new Map((poll.results?.answer_counts ?? []).map(answerCount => [answerCount.id, answerCount]));
@@ -13,12 +14,12 @@ export function pollOf(message, context) {
   const hasEnded = Boolean(poll.results?.is_finalized);
   const mine = [...counts.values()].filter(answerCount => answerCount.me_voted).map(answerCount => answerCount.id);
   const vote = ids =>
-    attempt(() =>
+    runAndReport(() =>
       context.api.request("PUT", `/channels/${message.channel_id}/polls/${message.id}/answers/@me`, {
         json: { answer_ids: ids },
       }),
     );
-  const press = id => {
+  const onClick = id => {
     if (mine.includes(id)) return vote(mine.filter(answerId => answerId !== id));
     return vote(poll.allow_multiselect ? [...mine, id] : [id]);
   };
@@ -44,7 +45,7 @@ export function pollOf(message, context) {
           disabled: hasEnded,
           "aria-pressed": chosen ? "true" : "false",
           dataset: { focus: `answer-${answer.answer_id}` },
-          onclick: () => press(answer.answer_id),
+          onclick: () => onClick(answer.answer_id),
         },
         h("span", {
           class: "poll-share",
@@ -54,7 +55,7 @@ export function pollOf(message, context) {
         h(
           "span",
           { class: "poll-text", dir: "auto" },
-          media.emoji ? (media.emoji.id ? customEmoji(media.emoji) : `${media.emoji.name} `) : null,
+          media.emoji ? (media.emoji.id ? customEmojiImage(media.emoji) : `${media.emoji.name} `) : null,
           media.text ?? "",
         ),
         h("span", { class: "poll-count" }, `${count} ${count === 1 ? "vote" : "votes"}`),
@@ -64,7 +65,7 @@ export function pollOf(message, context) {
       "p",
       { class: "soft small" },
       `${total} ${total === 1 ? "vote" : "votes"}`,
-      !hasEnded && poll.expiry ? ` · ends ${relative(Date.parse(poll.expiry))}` : "",
+      !hasEnded && poll.expiry ? ` · ends ${relativeTime(Date.parse(poll.expiry))}` : "",
     ),
   );
 }

@@ -2,21 +2,22 @@
 
 import { Permissions } from "../network/enums.js";
 import { h, icon } from "../ui/dom.js";
-import { attempt } from "../ui/notices.js";
+import { runAndReport } from "../ui/notices.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
-import { customEmoji } from "../content/markdown.js";
+import { customEmojiImage } from "../content/markdown.js";
 
-const nameOf = emoji => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
+const emojiKey = emoji => (emoji.id ? `${emoji.name}:${emoji.id}` : emoji.name);
 
-/** Add or remove the user's reaction. */
-export function react(message, emoji, { api }, mine = false) {
-  const path = `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(nameOf(emoji))}/@me`;
-  return attempt(() => api.request(mine ? "DELETE" : "PUT", path));
+/** Add the user's reaction, or remove it if `isMine` is set. */
+export function toggleReaction(message, emoji, { api }, isMine = false) {
+  const path = `/channels/${message.channel_id}/messages/${message.id}/reactions/${encodeURIComponent(emojiKey(emoji))}/@me`;
+  return runAndReport(() => api.request(isMine ? "DELETE" : "PUT", path));
 }
 
-export function reactions(message, context) {
+/** Return the reactions of a message with their buttons, or null. */
+export function renderReactions(message, context) {
   if (!message.reactions?.length) return null;
-  const add = event => openEmojiPicker(event.currentTarget, context, emoji => react(message, emoji, context));
+  const add = event => openEmojiPicker(event.currentTarget, context, emoji => toggleReaction(message, emoji, context));
   return h(
     "div",
     { class: "reactions", role: "group", "aria-label": "Reactions" },
@@ -28,10 +29,10 @@ export function reactions(message, context) {
           class: reaction.me ? "reaction mine" : "reaction",
           "aria-pressed": reaction.me ? "true" : "false",
           "aria-label": `${reaction.emoji.name}, ${reaction.count}`,
-          dataset: { focus: `reaction-${nameOf(reaction.emoji)}` },
-          onclick: () => react(message, reaction.emoji, context, reaction.me),
+          dataset: { focus: `reaction-${emojiKey(reaction.emoji)}` },
+          onclick: () => toggleReaction(message, reaction.emoji, context, reaction.me),
         },
-        reaction.emoji.id ? customEmoji(reaction.emoji) : h("span", { class: "emoji-text" }, reaction.emoji.name),
+        reaction.emoji.id ? customEmojiImage(reaction.emoji) : h("span", { class: "emoji-text" }, reaction.emoji.name),
         h("span", { class: "number" }, reaction.count),
       ),
     ),

@@ -1,33 +1,33 @@
 /** A message in the timeline. */
 
 import { MessageFlags, MessageType, RelationshipType } from "../network/enums.js";
-import { discard, retry } from "../state/outbox.js";
+import { discardPending, retrySend } from "../state/outbox.js";
 import { h, icon } from "../ui/dom.js";
-import { bytes } from "../ui/formats.js";
-import { pathOf } from "../ui/router.js";
-import { hourOf, sentAt } from "../ui/times.js";
+import { formatBytes } from "../ui/formats.js";
+import { channelPath } from "../ui/router.js";
+import { formatTimeOfDay, sentTimeElement } from "../ui/times.js";
 import { userAvatar } from "../content/avatars.js";
-import { isOnlyEmoji, markdown } from "../content/markdown.js";
-import { isUserMessage, systemText, summaryOf } from "../content/message_text.js";
+import { isOnlyEmoji, renderMarkdown } from "../content/markdown.js";
+import { isUserMessage, systemMessageText, summarizeMessage } from "../content/message_text.js";
 import { renderComponents } from "../components/message_components.js";
-import { attachments, stickers } from "./attachments.js";
-import { editForm } from "./edit_form.js";
-import { embeds } from "./embeds.js";
-import { pollOf } from "./polls.js";
-import { reactions } from "./reactions.js";
+import { renderAttachments, renderStickers } from "./attachments.js";
+import { createEditForm } from "./edit_form.js";
+import { renderEmbeds } from "./embeds.js";
+import { renderPoll } from "./polls.js";
+import { renderReactions } from "./reactions.js";
 
 const GROUPING_MS = 7 * 60_000;
 
 /** Return whether a message is grouped with the previous one, without its own header. */
-export function joinsAbove(message, above) {
+export function isGroupedWithPrevious(message, previous) {
   return (
-    message.author.id === above.author.id &&
-    message.author.username === above.author.username &&
+    message.author.id === previous.author.id &&
+    message.author.username === previous.author.username &&
     isUserMessage(message) &&
-    isUserMessage(above) &&
+    isUserMessage(previous) &&
     message.type === MessageType.DEFAULT &&
-    !((message.flags ^ above.flags) & MessageFlags.EPHEMERAL) &&
-    Date.parse(message.timestamp) - Date.parse(above.timestamp) < GROUPING_MS
+    !((message.flags ^ previous.flags) & MessageFlags.EPHEMERAL) &&
+    Date.parse(message.timestamp) - Date.parse(previous.timestamp) < GROUPING_MS
   );
 }
 
@@ -42,7 +42,7 @@ function revisionOf(object) {
 }
 
 /** Return a stamp that changes whenever the row would look different; `details` are the row's display options. */
-export function rowStamp(message, { state, guildId }, details) {
+export function messageRowStamp(message, { state, guildId }, details) {
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   const objects = [message, state.member(guildId, message.author.id), state.guilds.get(guildId)?.roles];
   return `${objects.map(revisionOf).join(" ")} ${isBlocked} ${details}`;
@@ -57,10 +57,10 @@ function roleColor(userId, { state, guildId }) {
 }
 
 /** Return a row of the timeline. */
-export function buildRow(message, context, { joined, marked, editing, timeline }) {
+export function buildMessageRow(message, context, { joined, marked, editing, timeline }) {
   const { state, guildId, me } = context;
   const ephemeral = message.flags & MessageFlags.EPHEMERAL;
-  const name = message.webhook_id ? message.author.username : state.nameOf(message.author, guildId);
+  const name = message.webhook_id ? message.author.username : state.displayName(message.author, guildId);
   const classes = ["message"];
   if (joined) classes.push("joined");
   if (marked) classes.push("marked");
@@ -72,7 +72,7 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
     tabindex: "-1",
     dataset: { messageId: message.id },
     "aria-current": marked ? "true" : null,
-    "aria-label": `${name}, ${hourOf(message.timestamp)}: ${summaryOf(message, context)}`,
+    "aria-label": `${name}, ${formatTimeOfDay(message.timestamp)}: ${summarizeMessage(message, context)}`,
   });
   if (!isUserMessage(message)) {
     row.classList.add("system");
@@ -84,9 +84,9 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
         h(
           "p",
           { class: "soft" },
-          h("em", { dir: "auto" }, systemText(message, context)),
+          h("em", { dir: "auto" }, systemMessageText(message, context)),
           " ",
-          h("span", { class: "when" }, sentAt(message.timestamp)),
+          h("span", { class: "when" }, sentTimeElement(message.timestamp)),
         ),
       ),
     );
@@ -95,7 +95,7 @@ export function buildRow(message, context, { joined, marked, editing, timeline }
   const isBlocked = state.relationships.get(message.author.id)?.type === RelationshipType.BLOCKED;
   row.append(
     joined
-      ? h("span", { class: "gutter when" }, hourOf(message.timestamp))
+      ? h("span", { class: "gutter when" }, formatTimeOfDay(message.timestamp))
       : h(
           "button",
           {
@@ -133,7 +133,7 @@ function headLine(message, context, name) {
           name,
         ),
     message.author.bot || message.webhook_id ? h("span", { class: "tag" }, "App") : null,
-    h("span", { class: "when" }, sentAt(message.timestamp)),
+    h("span", { class: "when" }, sentTimeElement(message.timestamp)),
     message.pinned ? h("span", { class: "when", title: "Pinned" }, icon("pin")) : null,
   );
 }
@@ -148,16 +148,16 @@ function replyLine(message, context) {
     id: message.channel_id,
     guild_id: context.guildId,
   };
-  const name = context.state.nameOf(answered.author, context.guildId);
+  const name = context.state.displayName(answered.author, context.guildId);
   return h(
     "p",
     { class: "reply-line" },
     icon("reply"),
     h(
       "a",
-      { href: pathOf(channel, answered.id), dir: "auto" },
+      { href: channelPath(channel, answered.id), dir: "auto" },
       h("strong", null, name),
-      ` ${summaryOf(answered, context)}`,
+      ` ${summarizeMessage(answered, context)}`,
     ),
   );
 }
@@ -176,7 +176,7 @@ function commandLine(message, { state, guildId }) {
     "p",
     { class: "reply-line" },
     icon("reply"),
-    h("strong", { dir: "auto" }, state.nameOf(interaction.user, guildId)),
+    h("strong", { dir: "auto" }, state.displayName(interaction.user, guildId)),
     ` used ${shown}`,
   );
 }
@@ -202,17 +202,21 @@ function bodyOf(message, context, editing, timeline) {
   if (message.flags & MessageFlags.LOADING && !message.content) return loadingIndicator();
   const content = message.content ?? "";
   const body = content
-    ? h("div", { class: isOnlyEmoji(content) ? "content jumbo" : "content" }, markdown(content, { context, message }))
+    ? h(
+        "div",
+        { class: isOnlyEmoji(content) ? "content jumbo" : "content" },
+        renderMarkdown(content, { context, message }),
+      )
     : null;
   if (body !== null && message.edited_timestamp) body.append(h("span", { class: "edited" }, " (edited)"));
   return [
     forwarded(message, context),
-    editing ? editForm(message, context, timeline) : body,
-    stickers(message),
+    editing ? createEditForm(message, context, timeline) : body,
+    renderStickers(message),
     // Messages with components v2 show their files only inside the components.
-    message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : attachments(message, context),
-    embeds(message, context),
-    pollOf(message, context),
+    message.flags & MessageFlags.IS_COMPONENTS_V2 ? null : renderAttachments(message, context),
+    renderEmbeds(message, context),
+    renderPoll(message, context),
     renderComponents(message, context),
     message.thread
       ? h(
@@ -220,14 +224,14 @@ function bodyOf(message, context, editing, timeline) {
           { class: "thread-line" },
           h(
             "a",
-            { href: pathOf({ ...message.thread, guild_id: context.guildId }) },
+            { href: channelPath({ ...message.thread, guild_id: context.guildId }) },
             icon("thread"),
             message.thread.name,
             h("span", { class: "soft small" }, ` ${message.thread.message_count ?? 0}`),
           ),
         )
       : null,
-    reactions(message, context),
+    renderReactions(message, context),
   ];
 }
 
@@ -250,10 +254,10 @@ function forwarded(message, context) {
       h(
         "div",
         { class: "content" },
-        markdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } }),
+        renderMarkdown(inner.content ?? "", { context, message: { ...inner, channel_id: message.channel_id } }),
       ),
-      attachments(inner, context),
-      embeds(inner, context),
+      renderAttachments(inner, context),
+      renderEmbeds(inner, context),
     ),
   );
 }
@@ -272,31 +276,31 @@ function ephemeralLine(message, context) {
 }
 
 /** Return a row for a message that is being sent or failed. */
-export function buildPending(pending, context) {
+export function buildPendingRow(pending, context) {
   const { me, state, guildId } = context;
   const failed = pending.state === "failed";
   return h(
     "li",
     { class: failed ? "message pending failed" : "message pending", "aria-busy": failed ? null : "true" },
-    h("span", { class: "gutter" }, userAvatar(me, state.nameOf(me, guildId))),
+    h("span", { class: "gutter" }, userAvatar(me, state.displayName(me, guildId))),
     h(
       "div",
       { class: "message-body" },
       h(
         "p",
         { class: "message-head" },
-        h("span", { class: "speaker" }, state.nameOf(me, guildId)),
+        h("span", { class: "speaker" }, state.displayName(me, guildId)),
         h("span", { class: "when" }, failed ? "Not sent" : "Sending…"),
       ),
       pending.content
         ? h(
             "div",
             { class: "content" },
-            markdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } }),
+            renderMarkdown(pending.content, { context, message: { channel_id: context.channelId, mentions: [] } }),
           )
         : null,
       (pending.files ?? []).map(file =>
-        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, bytes(file.size))),
+        h("p", { class: "file" }, icon("file"), file.name, h("span", { class: "soft small" }, formatBytes(file.size))),
       ),
       pending.files?.length && !failed
         ? h("progress", { max: "1", value: pending.share ?? 0, "aria-label": "Upload progress" })
@@ -307,9 +311,9 @@ export function buildPending(pending, context) {
             { class: "error", role: "alert" },
             h("span", null, pending.error),
             " ",
-            h("button", { type: "button", class: "link", onclick: () => retry(pending, context) }, "Try again"),
+            h("button", { type: "button", class: "link", onclick: () => retrySend(pending, context) }, "Try again"),
             " ",
-            h("button", { type: "button", class: "link", onclick: () => discard(pending, context) }, "Discard"),
+            h("button", { type: "button", class: "link", onclick: () => discardPending(pending, context) }, "Discard"),
           )
         : null,
     ),

@@ -3,12 +3,12 @@
 import { Permissions, MessageFlags } from "../network/enums.js";
 import { isNewer } from "../network/ids.js";
 import { markRead } from "../state/read_markers.js";
-import { h, icon, reconcile, replace } from "../ui/dom.js";
+import { h, icon, reconcile, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { announce } from "../ui/live_region.js";
-import { dayOf } from "../ui/times.js";
-import { summaryOf } from "../content/message_text.js";
-import { buildRow, buildPending, joinsAbove, rowStamp } from "./row.js";
+import { formatDay } from "../ui/times.js";
+import { summarizeMessage } from "../content/message_text.js";
+import { buildMessageRow, buildPendingRow, isGroupedWithPrevious, messageRowStamp } from "./row.js";
 import { MessageToolbar } from "./toolbar.js";
 
 const PAGE_SIZE = 50;
@@ -21,7 +21,7 @@ class Timeline extends LayoutPart {
 
   begin() {
     const { state, channelId } = this.context;
-    this.log = state.open(channelId);
+    this.log = state.openLog(channelId);
     this.busy = false;
     this.follow = true;
     /** Id before which messages are read; the "New" line stays there while the channel is open. */
@@ -74,7 +74,7 @@ class Timeline extends LayoutPart {
       day = "",
       isNew = false;
     for (const message of this.log.items) {
-      const today = dayOf(message.timestamp);
+      const today = formatDay(message.timestamp);
       if (today !== day)
         entries.push({
           key: `day-${today}`,
@@ -92,13 +92,13 @@ class Timeline extends LayoutPart {
           above = null;
         }
       }
-      const joined = today === day && above !== null && joinsAbove(message, above);
+      const joined = today === day && above !== null && isGroupedWithPrevious(message, above);
       const marked = message.id === this.marked;
       entries.push({
         key: message.id,
-        stamp: rowStamp(message, this.context, `${joined} ${marked} ${this.toolbar.editing === message.id}`),
+        stamp: messageRowStamp(message, this.context, `${joined} ${marked} ${this.toolbar.editing === message.id}`),
         build: () =>
-          buildRow(message, this.context, {
+          buildMessageRow(message, this.context, {
             joined,
             marked,
             editing: this.toolbar.editing === message.id,
@@ -113,7 +113,7 @@ class Timeline extends LayoutPart {
         entries.push({
           key: `nonce-${pending.nonce}`,
           stamp: `${pending.state} ${pending.error} ${Math.round((pending.share ?? 0) * 20)}`,
-          build: () => buildPending(pending, this.context),
+          build: () => buildPendingRow(pending, this.context),
         });
       }
     }
@@ -162,20 +162,23 @@ class Timeline extends LayoutPart {
     if (side === "newer") query.after = log.newest;
     if (side === "around") query.around = around;
     try {
-      const found = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
-      for (const message of found) {
+      const messages = (await api.request("GET", `/channels/${channelId}/messages`, { query })).reverse();
+      for (const message of messages) {
         if (!message.webhook_id) state.storeUser(message.author);
         for (const mentioned of message.mentions) state.storeUser(mentioned);
       }
-      const full = found.length >= PAGE_SIZE;
+      const full = messages.length >= PAGE_SIZE;
       const last = state.channels.get(channelId)?.last_message_id;
-      if (side === "older" || side === "newer") log.extend(found, side, !full);
+      if (side === "older" || side === "newer") log.extend(messages, side, !full);
       else if (side === "around") {
-        const older = found.filter(message => isNewer(around, message.id)).length;
-        log.reset(found, { atNewest: !isNewer(last, found.at(-1)?.id), atOldest: older < Math.floor(PAGE_SIZE / 2) });
-        if (!found.some(message => message.id === around))
+        const older = messages.filter(message => isNewer(around, message.id)).length;
+        log.reset(messages, {
+          atNewest: !isNewer(last, messages.at(-1)?.id),
+          atOldest: older < Math.floor(PAGE_SIZE / 2),
+        });
+        if (!messages.some(message => message.id === around))
           announce("This message was deleted, or you cannot read it.", true);
-      } else log.reset(found, { atNewest: true, atOldest: !full });
+      } else log.reset(messages, { atNewest: true, atOldest: !full });
     } catch (error) {
       this.failed =
         error.status === 403 || error.status === 404
@@ -192,9 +195,9 @@ class Timeline extends LayoutPart {
   }
 
   #setEdge(node, text, again) {
-    if (text === null) replace(node);
+    if (text === null) setChildren(node);
     else
-      replace(
+      setChildren(
         node,
         h("p", { class: "soft small" }, text),
         again ? h("button", { type: "button", class: "button quiet small", onclick: again }, "Try again") : null,
@@ -268,7 +271,9 @@ class Timeline extends LayoutPart {
     const { state, channelId, me } = this.context;
     if (message.channel_id !== channelId || message.author.id === me.id) return;
     const before = message.flags & MessageFlags.EPHEMERAL ? "Only visible to you: " : "";
-    announce(`${before}${state.nameOf(message.author, this.context.guildId)}: ${summaryOf(message, this.context)}`);
+    announce(
+      `${before}${state.displayName(message.author, this.context.guildId)}: ${summarizeMessage(message, this.context)}`,
+    );
   }
 
   #onKeydown(event) {
@@ -278,8 +283,8 @@ class Timeline extends LayoutPart {
       return;
     }
     const rows = [...this.list.querySelectorAll(".message")],
-      at = rows.indexOf(row);
-    const to = { ArrowUp: at - 1, ArrowDown: at + 1, Home: 0, End: rows.length - 1 }[event.key];
+      index = rows.indexOf(row);
+    const to = { ArrowUp: index - 1, ArrowDown: index + 1, Home: 0, End: rows.length - 1 }[event.key];
     if (to !== undefined && rows[to]) {
       event.preventDefault();
       focusRow(this.list, rows[to]);
@@ -287,7 +292,7 @@ class Timeline extends LayoutPart {
     } else if (event.key === "ArrowDown" || event.key === "Escape") {
       event.preventDefault();
       this.dispatchEvent(new CustomEvent("focus-composer", { bubbles: true }));
-    } else this.toolbar.press(event, row);
+    } else this.toolbar.handleKey(event, row);
   }
 }
 

@@ -5,17 +5,18 @@ import { iconButton } from "../ui/controls.js";
 import { confirmAction } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { notice, attempt } from "../ui/notices.js";
+import { showNotice, runAndReport } from "../ui/notices.js";
 import { openMenu } from "../ui/popups.js";
-import { pathOf } from "../ui/router.js";
+import { channelPath } from "../ui/router.js";
 import { openEmojiPicker } from "../content/emoji_picker.js";
-import { isUserMessage, summaryOf } from "../content/message_text.js";
+import { isUserMessage, summarizeMessage } from "../content/message_text.js";
 import { openProfile } from "../users/profile.js";
-import { openNewThread } from "../channels/threads.js";
-import { react } from "./reactions.js";
+import { openThreadForm } from "../channels/threads.js";
+import { toggleReaction } from "./reactions.js";
 
+/** The toolbar of a timeline, which moves to the hovered or focused row. */
 export class MessageToolbar {
-  /** The id of the message being edited. @type {string | null} */
+  /** The ID of the message being edited. @type {string | null} */
   editing = null;
   #context;
   #timeline;
@@ -43,12 +44,12 @@ export class MessageToolbar {
       if (!row || event.target.closest("a, img, textarea, video") || String(getSelection())) return;
       event.preventDefault();
       this.#show(row);
-      this.#menu({ x: event.clientX, y: event.clientY });
+      this.#openMenu({ x: event.clientX, y: event.clientY });
     });
   }
 
   /** Handle a key pressed on a row. */
-  press(event, row) {
+  handleKey(event, row) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const message = this.#find(row);
     if (message === undefined) return;
@@ -58,8 +59,8 @@ export class MessageToolbar {
       e: () => this.#edit(),
       "+": () => this.#react(row),
       Delete: () => this.#delete(),
-      m: () => this.#menu(row),
-      ContextMenu: () => this.#menu(row),
+      m: () => this.#openMenu(row),
+      ContextMenu: () => this.#openMenu(row),
     }[event.key];
     if (action === undefined || (event.key === "e" && !this.#isMine)) return;
     event.preventDefault();
@@ -96,18 +97,18 @@ export class MessageToolbar {
     const message = this.#find(row);
     if (message === undefined || this.#bar.parentElement === row) return;
     this.#message = message;
-    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    const isStored = !(message.flags & MessageFlags.EPHEMERAL);
     this.#bar.replaceChildren(
       ...[
-        real &&
+        isStored &&
           this.#can(Permissions.ADD_REACTIONS) &&
           iconButton("smile", "React", event => this.#react(event.currentTarget)),
-        real &&
+        isStored &&
           isUserMessage(message) &&
           this.#can(Permissions.SEND_MESSAGES) &&
           iconButton("reply", "Reply", () => this.#reply()),
-        real && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
-        iconButton("more", "More", event => this.#menu(event.currentTarget), { "aria-haspopup": "menu" }),
+        isStored && this.#isMine && isUserMessage(message) && iconButton("edit", "Edit", () => this.#edit()),
+        iconButton("more", "More", event => this.#openMenu(event.currentTarget), { "aria-haspopup": "menu" }),
       ].filter(Boolean),
     );
     row.append(this.#bar);
@@ -115,7 +116,7 @@ export class MessageToolbar {
 
   #react(anchor) {
     const message = this.#message;
-    openEmojiPicker(anchor, this.#context, emoji => react(message, emoji, this.#context));
+    openEmojiPicker(anchor, this.#context, emoji => toggleReaction(message, emoji, this.#context));
   }
 
   #reply() {
@@ -130,70 +131,74 @@ export class MessageToolbar {
     const message = this.#message,
       { api, state } = this.#context;
     if (!this.#isMine && !this.#can(Permissions.MANAGE_MESSAGES)) return;
-    const quote = h("blockquote", null, summaryOf(message, this.#context));
+    const quote = h("blockquote", null, summarizeMessage(message, this.#context));
     if (!(await confirmAction("Delete this message?", quote, "Delete"))) return;
-    const done = await attempt(() => api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`));
-    if (done) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
+    const isDeleted = await runAndReport(() =>
+      api.request("DELETE", `/channels/${message.channel_id}/messages/${message.id}`),
+    );
+    if (isDeleted) state.apply("MESSAGE_DELETE", { id: message.id, channel_id: message.channel_id });
   }
 
-  async #menu(anchor) {
+  async #openMenu(anchor) {
     const message = this.#message,
       context = this.#context,
-      { api, state, web } = context;
+      { api, state, webUrl } = context;
     const channel = state.channels.get(message.channel_id);
-    const real = !(message.flags & MessageFlags.EPHEMERAL);
+    const isStored = !(message.flags & MessageFlags.EPHEMERAL);
     const path = `/channels/${message.channel_id}/messages`;
-    const pin = () => attempt(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
+    const pin = () => runAndReport(() => api.request(message.pinned ? "DELETE" : "PUT", `${path}/pins/${message.id}`));
     const copy = (text, confirmation) =>
-      attempt(async () => {
+      runAndReport(async () => {
         await navigator.clipboard.writeText(text);
-        notice(confirmation, "done");
+        showNotice(confirmation, "done");
       });
-    const commands = real && isUserMessage(message) ? await this.#commands(message) : [];
+    const commands = isStored && isUserMessage(message) ? await this.#commandItems(message) : [];
     openMenu(anchor, "Message", [
-      real &&
+      isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", press: () => this.#reply() },
-      real && this.#isMine && isUserMessage(message) && { label: "Edit", icon: "edit", press: () => this.#edit() },
-      real &&
+        this.#can(Permissions.SEND_MESSAGES) && { label: "Reply", icon: "reply", onClick: () => this.#reply() },
+      isStored &&
+        this.#isMine &&
+        isUserMessage(message) && { label: "Edit", icon: "edit", onClick: () => this.#edit() },
+      isStored &&
         isUserMessage(message) &&
-        this.#can(Permissions.PIN_MESSAGES) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", press: pin },
-      real &&
+        this.#can(Permissions.PIN_MESSAGES) && { label: message.pinned ? "Unpin" : "Pin", icon: "pin", onClick: pin },
+      isStored &&
         channel?.guild_id &&
         !message.thread &&
         channel.type <= 5 &&
         this.#can(Permissions.CREATE_PUBLIC_THREADS) && {
           label: "Create thread",
           icon: "thread",
-          press: () => openNewThread(context, message),
+          onClick: () => openThreadForm(context, message),
         },
-      message.content && { label: "Copy text", icon: "file", press: () => copy(message.content, "Text copied.") },
-      real && {
+      message.content && { label: "Copy text", icon: "file", onClick: () => copy(message.content, "Text copied.") },
+      isStored && {
         label: "Copy link",
         icon: "link",
-        press: () => copy(web + pathOf(channel ?? { id: message.channel_id }, message.id), "Link copied."),
+        onClick: () => copy(webUrl + channelPath(channel ?? { id: message.channel_id }, message.id), "Link copied."),
       },
       ...commands,
-      real &&
+      isStored &&
         (this.#isMine || this.#can(Permissions.MANAGE_MESSAGES)) && {
           label: "Delete",
           icon: "bin",
           danger: true,
-          press: () => this.#delete(),
+          onClick: () => this.#delete(),
         },
     ]);
   }
 
   /** Return the message commands of apps as menu items. */
-  async #commands(message) {
+  async #commandItems(message) {
     const context = this.#context;
     const module = await loadModule(() => import("../commands/context_menu.js"));
     try {
-      const entries = (await module?.messageCommands?.(context, message)) ?? [];
+      const entries = (await module?.fetchMessageCommands?.(context, message)) ?? [];
       return entries.map(entry => ({
-        label: entry.name ?? entry.label,
+        label: entry.label,
         icon: "play",
-        press: () => (entry.press ? entry.press() : module.runCommand(entry, context, message)),
+        onClick: () => entry.run(),
       }));
     } catch {
       return [];

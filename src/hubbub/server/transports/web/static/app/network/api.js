@@ -30,8 +30,8 @@ function firstSentence(node) {
   if (node === null || typeof node !== "object") return null;
   if (Array.isArray(node._errors) && node._errors.length) return String(node._errors[0].message);
   for (const value of Object.values(node)) {
-    const found = firstSentence(value);
-    if (found !== null) return found;
+    const sentence = firstSentence(value);
+    if (sentence !== null) return sentence;
   }
   return null;
 }
@@ -69,7 +69,7 @@ export class Api {
     if (files !== undefined && files.length) {
       body = new FormData();
       body.append("payload_json", JSON.stringify(json ?? {}));
-      files.forEach((file, at) => body.append(`files[${at}]`, file, file.name));
+      files.forEach((file, index) => body.append(`files[${index}]`, file, file.name));
     } else if (json !== undefined) {
       body = JSON.stringify(json);
       headers["Content-Type"] = "application/json";

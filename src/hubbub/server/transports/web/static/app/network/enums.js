@@ -43,6 +43,7 @@ export const MessageFlags = Object.freeze({
   IS_VOICE_MESSAGE: 1 << 13,
   IS_COMPONENTS_V2: 1 << 15,
 });
+export const StickerFormatType = Object.freeze({ PNG: 1, APNG: 2, LOTTIE: 3, GIF: 4 });
 export const ChannelFlags = Object.freeze({ PINNED: 1 << 1, CHANNEL_OBFUSCATED: 1 << 17 });
 export const RelationshipType = Object.freeze({ FRIEND: 1, BLOCKED: 2, PENDING_INCOMING: 3, PENDING_OUTGOING: 4 });
 export const Opcode = Object.freeze({ PRESENCE_UPDATE: 3, VOICE_STATE_UPDATE: 4, REQUEST_GUILD_MEMBERS: 8 });

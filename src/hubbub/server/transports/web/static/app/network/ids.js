@@ -1,8 +1,8 @@
-/** Snowflake ids: 64-bit integers as decimal strings, compared without conversion to numbers. */
+/** Snowflake IDs: 64-bit integers as decimal strings, compared without conversion to numbers. */
 
 const EPOCH_MS = 1_420_070_400_000n;
 
-/** Compare two ids, as a comparator for sort(). */
+/** Compare two IDs, as a comparator for sort(). */
 export function compareIds(a, b) {
   if (a === b) return 0;
   if (a.length !== b.length) return a.length - b.length;
@@ -15,22 +15,22 @@ export function isNewer(a, b) {
   return !b || compareIds(a, b) > 0;
 }
 
-/** Return the lowest id of a point in time. */
-export function idAt(milliseconds) {
+/** Return the lowest ID of a point in time. */
+export function lowestIdAt(milliseconds) {
   const passed = BigInt(Math.floor(milliseconds)) - EPOCH_MS;
   return String((passed < 0n ? 0n : passed) << 22n);
 }
 
-/** Return the creation time of an id, in milliseconds. */
-export function timeOf(id) {
+/** Return the creation time of an ID, in milliseconds. */
+export function creationTimeMs(id) {
   return Number((BigInt(id) >> 22n) + EPOCH_MS);
 }
 
-/** Return whether a text is a valid id. */
+/** Return whether a text is a valid ID. */
 export const isId = text => /^\d{1,19}$/.test(text);
 
-/** Return a nonce that identifies a message before it has an id, and prevents duplicates. */
-export function newNonce() {
+/** Return a nonce that identifies a message before it has an ID, and prevents duplicates. */
+export function createMessageNonce() {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return Array.from(bytes, byte => byte.toString(16).padStart(2, "0")).join("");
 }

@@ -39,7 +39,7 @@ export class InteractionFailed extends Error {
 let count = 0;
 
 /** Return a nonce that is unique on this page. */
-export function createNonce() {
+export function createInteractionNonce() {
   count += 1;
   return `${Date.now()}${String(count % 1000).padStart(3, "0")}`;
 }
@@ -83,7 +83,7 @@ export class Interactions extends EventTarget {
    *   rejects with ApiError if the server rejects it, with InteractionFailed if the app does not respond
    */
   async send(context, { type, applicationId, data, messageId, files, key }) {
-    const nonce = createNonce();
+    const nonce = createInteractionNonce();
     const json = {
       type,
       application_id: applicationId,
@@ -130,31 +130,31 @@ export class Interactions extends EventTarget {
   }
 
   #take({ nonce }) {
-    const found = this.#waiting.get(String(nonce));
-    if (!found) return null;
+    const pending = this.#waiting.get(String(nonce));
+    if (!pending) return null;
     this.#waiting.delete(String(nonce));
-    clearTimeout(found.timer);
-    return found;
+    clearTimeout(pending.timer);
+    return pending;
   }
 
   #resolve(event, outcome) {
-    const found = this.#take(event);
-    if (!found) return false;
-    if (found.key) this.#setState(found.key, undefined);
+    const pending = this.#take(event);
+    if (!pending) return false;
+    if (pending.key) this.#setState(pending.key, undefined);
     this.#recent.push({
-      applicationId: found.applicationId,
-      channelId: found.channelId,
+      applicationId: pending.applicationId,
+      channelId: pending.channelId,
       until: Date.now() + RECENT_MS,
     });
-    found.resolve(outcome);
+    pending.resolve(outcome);
     return true;
   }
 
   #fail(event, error) {
-    const found = this.#take(event);
-    if (!found) return;
-    if (found.key) this.#setState(found.key, error.message || "This interaction failed.");
-    found.reject(error);
+    const pending = this.#take(event);
+    if (!pending) return;
+    if (pending.key) this.#setState(pending.key, error.message || "This interaction failed.");
+    pending.reject(error);
   }
 
   #setState(key, state) {
@@ -169,10 +169,10 @@ export class Interactions extends EventTarget {
   }
 }
 
-const known = new WeakMap();
+const interactionsByGateway = new WeakMap();
 
 /** Return the interactions of a gateway connection. */
-export function interactionsOf({ api, gateway }) {
-  if (!known.has(gateway)) known.set(gateway, new Interactions(api, gateway));
-  return known.get(gateway);
+export function getInteractions({ api, gateway }) {
+  if (!interactionsByGateway.has(gateway)) interactionsByGateway.set(gateway, new Interactions(api, gateway));
+  return interactionsByGateway.get(gateway);
 }

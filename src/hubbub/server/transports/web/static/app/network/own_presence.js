@@ -2,15 +2,19 @@
 
 import { Opcode } from "./enums.js";
 
-const own = { status: "online", activities: [] };
+const presence = { status: "online", activities: [] };
 
 /** Change part of the presence and send it. @param {{status?: string, activities?: any[]}} changes */
 export function updatePresence(gateway, changes) {
-  Object.assign(own, changes);
-  gateway.send(Opcode.PRESENCE_UPDATE, { since: own.status === "idle" ? Date.now() : null, afk: false, ...own });
+  Object.assign(presence, changes);
+  gateway.send(Opcode.PRESENCE_UPDATE, {
+    since: presence.status === "idle" ? Date.now() : null,
+    afk: false,
+    ...presence,
+  });
 }
 
 /** Send the presence again when a new session starts. */
 export function restorePresence(gateway) {
-  gateway.addEventListener("READY", () => own.status !== "online" && updatePresence(gateway, {}));
+  gateway.addEventListener("READY", () => presence.status !== "online" && updatePresence(gateway, {}));
 }

@@ -8,17 +8,17 @@
  * @property {any} me the current user
  * @property {string | null} channelId the channel in view
  * @property {string | null} guildId the guild in view; null for private channels
- * @property {string} web the server's public URL
+ * @property {string} webUrl the server's public URL
  * @property {(path: string) => void} go navigates to a path of the client
  */
 
 /** @returns {Context} */
-export function makeContext({ api, gateway, state, web, go }) {
+export function createContext({ api, gateway, state, webUrl, go }) {
   return {
     api,
     gateway,
     state,
-    web,
+    webUrl,
     go,
     channelId: null,
     guildId: null,
@@ -29,26 +29,10 @@ export function makeContext({ api, gateway, state, web, go }) {
 }
 
 /** Return the context bound to one channel, for parts that must not follow navigation. */
-export function inChannel(context, channelId) {
+export function bindToChannel(context, channelId) {
   const channel = context.state.channels.get(channelId);
   return Object.create(context, {
     channelId: { value: channelId, enumerable: true },
     guildId: { value: channel?.guild_id ?? null, enumerable: true },
   });
-}
-
-/** Call `react` after changes of the given kinds, once for several. Return a function that stops it. */
-export function watch(state, kinds, react) {
-  let waiting = false;
-  const watchedKinds = new Set([...kinds, "ready"]);
-  const listener = ({ detail }) => {
-    if (waiting || !watchedKinds.has(detail.kind)) return;
-    waiting = true;
-    setTimeout(() => {
-      waiting = false;
-      react();
-    });
-  };
-  state.addEventListener("change", listener);
-  return () => state.removeEventListener("change", listener);
 }

@@ -5,7 +5,7 @@ import { isNewer } from "../network/ids.js";
 import { MESSAGE_HANDLERS } from "./message_events.js";
 
 /** @type {Record<string, (state: any, data: any) => void>} */
-export const HANDLERS = {
+export const GATEWAY_HANDLERS = {
   READY(state, data) {
     state.clear();
     state.me = data.user;
@@ -196,10 +196,10 @@ export const HANDLERS = {
   },
 
   MESSAGE_ACK(state, data) {
-    const known = state.readStates.get(data.channel_id);
+    const readState = state.readStates.get(data.channel_id);
     // Ignore an older acknowledgment from another window, unless `manual` marks messages as unread.
-    const behind = !data.manual && known && isNewer(known.last_message_id, data.message_id);
-    if (behind) state.readStates.set(data.channel_id, { ...known, acknowledged: data.message_id });
+    const behind = !data.manual && readState && isNewer(readState.last_message_id, data.message_id);
+    if (behind) state.readStates.set(data.channel_id, { ...readState, acknowledged: data.message_id });
     else
       state.readStates.set(data.channel_id, {
         last_message_id: data.message_id,
@@ -246,15 +246,17 @@ function changeRole(state, { guild_id: guildId, role }) {
 }
 
 function changeChannel(state, data) {
-  const known = state.channels.get(data.id);
-  if (isPrivate(data)) storePrivateChannel(state, { ...known, ...data });
-  // Channel events do not update the last message id (spec/gateway.md#10).
-  else state.channels.set(data.id, { ...known, ...data, last_message_id: latest(known, data) });
+  const current = state.channels.get(data.id);
+  if (isPrivate(data)) storePrivateChannel(state, { ...current, ...data });
+  // Channel events do not update the last message ID (spec/gateway.md#10).
+  else state.channels.set(data.id, { ...current, ...data, last_message_id: latest(current, data) });
   state.emitChange("channels", data.id, data.guild_id);
 }
 
-function latest(known, data) {
-  return isNewer(known?.last_message_id, data.last_message_id) ? known.last_message_id : (data.last_message_id ?? null);
+function latest(current, data) {
+  return isNewer(current?.last_message_id, data.last_message_id)
+    ? current.last_message_id
+    : (data.last_message_id ?? null);
 }
 
 function changeThreadMember(state, threadId, member) {

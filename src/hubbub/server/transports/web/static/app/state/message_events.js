@@ -12,7 +12,7 @@ export const MESSAGE_HANDLERS = {
     storeUsers(state, data);
     const ephemeral = (data.flags ?? 0) & MessageFlags.EPHEMERAL;
     const channel = state.channels.get(data.channel_id);
-    // CHANNEL_CREATE of a new conversation already contains this message id.
+    // CHANNEL_CREATE of a new conversation already contains this message ID.
     if (channel !== undefined && !ephemeral && !isNewer(channel.last_message_id, data.id)) {
       state.channels.set(channel.id, { ...channel, last_message_id: data.id });
       updateReadState(state, channel, data);
@@ -87,11 +87,14 @@ function storeUsers(state, message) {
 
 /** Update the unread count. The user's own messages are read; private channels count every message. */
 function updateReadState(state, channel, message) {
-  const known = state.readStates.get(channel.id) ?? { last_message_id: state.lastRead(channel.id), mention_count: 0 };
+  const readState = state.readStates.get(channel.id) ?? {
+    last_message_id: state.lastRead(channel.id),
+    mention_count: 0,
+  };
   if (message.author.id === state.me.id && !message.webhook_id) {
-    state.readStates.set(channel.id, { ...known, last_message_id: message.id, mention_count: 0 });
+    state.readStates.set(channel.id, { ...readState, last_message_id: message.id, mention_count: 0 });
   } else if (isPrivate(channel) || state.mentionsMe(message)) {
-    state.readStates.set(channel.id, { ...known, mention_count: (known.mention_count ?? 0) + 1 });
+    state.readStates.set(channel.id, { ...readState, mention_count: (readState.mention_count ?? 0) + 1 });
   }
   state.emitChange("readStates", channel.id, channel.guild_id);
 }
@@ -107,7 +110,7 @@ function removeMessages(state, ids, { channel_id: channelId, guild_id: guildId }
   state.emitChange("messages", channelId, guildId);
 }
 
-/** Return whether two emoji are equal: by id if custom, else by name. */
+/** Return whether two emoji are equal: by ID if custom, else by name. */
 export function isSameEmoji(a, b) {
   return a.id || b.id ? a.id === b.id : a.name === b.name;
 }

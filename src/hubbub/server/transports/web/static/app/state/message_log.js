@@ -71,16 +71,16 @@ export class MessageLog {
   /** Insert a message, or update it if it exists. */
   put(message) {
     const items = this.items;
-    let at = items.length;
-    while (at > 0 && compareIds(items[at - 1].id, message.id) >= 0) at -= 1;
-    if (items[at]?.id === message.id) items[at] = { ...items[at], ...message };
-    else items.splice(at, 0, message);
+    let index = items.length;
+    while (index > 0 && compareIds(items[index - 1].id, message.id) >= 0) index -= 1;
+    if (items[index]?.id === message.id) items[index] = { ...items[index], ...message };
+    else items.splice(index, 0, message);
   }
 
   remove(id) {
-    const at = this.items.findIndex(message => message.id === id);
-    if (at >= 0) this.items.splice(at, 1);
-    return at >= 0;
+    const index = this.items.findIndex(message => message.id === id);
+    if (index >= 0) this.items.splice(index, 1);
+    return index >= 0;
   }
 
   #trim() {

@@ -1,6 +1,6 @@
 /** Sending messages: a pending row is shown at once and becomes the message, or an error with a retry button. */
 
-import { newNonce } from "../network/ids.js";
+import { createMessageNonce } from "../network/ids.js";
 
 const ERROR_TEXTS = new Map([
   [50006, "Enter a message first."],
@@ -17,7 +17,7 @@ const ERROR_TEXTS = new Map([
 ]);
 
 /** Return the error of a message request as text for the user. */
-export function errorText(error) {
+export function messageErrorText(error) {
   if (error.status === 0) return "Cannot reach the server. Check your connection.";
   return ERROR_TEXTS.get(error.code) ?? error.sentence ?? "Something went wrong on the server. Try again in a moment.";
 }
@@ -30,7 +30,7 @@ export function errorText(error) {
  */
 export function sendMessage(context, { content, files = [], reply, mention = true, stickerIds }) {
   const pending = {
-    nonce: newNonce(),
+    nonce: createMessageNonce(),
     content,
     files,
     reply,
@@ -41,11 +41,11 @@ export function sendMessage(context, { content, files = [], reply, mention = tru
     share: 0,
   };
   logOf(context).pending.push(pending);
-  return retry(pending, context);
+  return retrySend(pending, context);
 }
 
 /** Send a pending message, for the first time or again. */
-export async function retry(pending, context) {
+export async function retrySend(pending, context) {
   const { api, channelId } = context;
   Object.assign(pending, { state: "sending", error: null, share: 0 });
   changed(context);
@@ -70,13 +70,14 @@ export async function retry(pending, context) {
   } catch (error) {
     if (error.name !== "ApiError") throw error;
     // The event may have arrived even though the response was lost.
-    if (logOf(context).pending.includes(pending)) Object.assign(pending, { state: "failed", error: errorText(error) });
+    if (logOf(context).pending.includes(pending))
+      Object.assign(pending, { state: "failed", error: messageErrorText(error) });
   }
   changed(context);
 }
 
 /** Discard a pending message. */
-export function discard(pending, context) {
+export function discardPending(pending, context) {
   settle(pending, context);
   changed(context);
 }
@@ -87,7 +88,7 @@ function settle(pending, context) {
 }
 
 function logOf({ state, channelId }) {
-  return state.logs.get(channelId) ?? state.open(channelId);
+  return state.logs.get(channelId) ?? state.openLog(channelId);
 }
 
 function changed({ state, channelId, guildId }) {

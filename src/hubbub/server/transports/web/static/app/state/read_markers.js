@@ -13,14 +13,14 @@ export function markRead(context, timeline) {
   const newest = timeline.log.newest;
   if (!newest || !timeline.isAtBottom || document.hidden || !document.hasFocus()) return;
   const channel = state.channels.get(channelId),
-    known = state.readStates.get(channelId);
+    readState = state.readStates.get(channelId);
   const last = isNewer(channel?.last_message_id, newest) ? channel.last_message_id : newest;
-  if (isNewer(last, known?.last_message_id) || known?.mention_count) {
-    state.readStates.set(channelId, { ...known, last_message_id: last, mention_count: 0 });
+  if (isNewer(last, readState?.last_message_id) || readState?.mention_count) {
+    state.readStates.set(channelId, { ...readState, last_message_id: last, mention_count: 0 });
     state.emitChange("readStates", channelId, context.guildId);
   }
   // The user's own messages are marked as read locally at once, and acknowledged like others.
-  if (isNewer(last, known?.acknowledged)) scheduleAck(context, channelId, last);
+  if (isNewer(last, readState?.acknowledged)) scheduleAck(context, channelId, last);
 }
 
 function scheduleAck({ api, state }, channelId, messageId) {

@@ -1,8 +1,8 @@
 /** The client's state: the READY payload and all events since. Messages are stored for open channels only. */
 
 import { ChannelFlags, isPrivate, isThread } from "../network/enums.js";
-import { idAt, isNewer } from "../network/ids.js";
-import { HANDLERS } from "./gateway_events.js";
+import { lowestIdAt, isNewer } from "../network/ids.js";
+import { GATEWAY_HANDLERS } from "./gateway_events.js";
 import { MessageLog } from "./message_log.js";
 import { channelPermissions, guildPermissions } from "./permissions.js";
 
@@ -42,7 +42,7 @@ export class State extends EventTarget {
     this.readStates = new Map();
     /** By guild (`@me` for private calls), then by user. @type {Map<string, Map<string, any>>} */
     this.voiceStates = new Map();
-    /** Typing users: by channel, user id to expiry time in ms. @type {Map<string, Map<string, number>>} */
+    /** Typing users: by channel, user ID to expiry time in ms. @type {Map<string, Map<string, number>>} */
     this.typing = new Map();
     this.ready = false;
   }
@@ -54,7 +54,7 @@ export class State extends EventTarget {
 
   /** Apply an event. */
   apply(name, data) {
-    HANDLERS[name]?.(this, data);
+    GATEWAY_HANDLERS[name]?.(this, data);
   }
 
   emitChange(kind, id, guildId) {
@@ -66,9 +66,9 @@ export class State extends EventTarget {
   /** Store a user; newer data overwrites older data. */
   storeUser(user) {
     if (!user?.id) return;
-    const known = this.users.get(user.id);
-    if (known === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
-    this.users.set(user.id, { ...known, ...user });
+    const current = this.users.get(user.id);
+    if (current === undefined && this.users.size >= USERS_MAX) this.users.delete(this.users.keys().next().value);
+    this.users.set(user.id, { ...current, ...user });
   }
 
   user(id) {
@@ -80,7 +80,7 @@ export class State extends EventTarget {
   }
 
   /** Return the display name of a user in a guild, or outside of guilds. */
-  nameOf(user, guildId) {
+  displayName(user, guildId) {
     const nick = guildId ? this.member(guildId, user.id)?.nick : this.relationships.get(user.id)?.nickname;
     return nick || user.global_name || user.username || "Unknown user";
   }
@@ -134,13 +134,13 @@ export class State extends EventTarget {
 
   // Read state
 
-  /** Return the id of the last read message. Everything before the user joined counts as read. */
+  /** Return the ID of the last read message. Everything before the user joined counts as read. */
   lastRead(channelId) {
-    const known = this.readStates.get(channelId)?.last_message_id;
-    if (known) return known;
+    const lastReadId = this.readStates.get(channelId)?.last_message_id;
+    if (lastReadId) return lastReadId;
     const channel = this.channels.get(channelId);
     const joined = channel?.guild_id ? this.member(channel.guild_id, this.me?.id)?.joined_at : null;
-    return joined ? idAt(Date.parse(joined)) : "0";
+    return joined ? lowestIdAt(Date.parse(joined)) : "0";
   }
 
   isUnread(channelId) {
@@ -163,7 +163,7 @@ export class State extends EventTarget {
   // Messages
 
   /** Return the message log of a channel and mark it as most recent; the oldest logs are dropped. */
-  open(channelId) {
+  openLog(channelId) {
     const log = this.logs.get(channelId) ?? new MessageLog(channelId);
     this.logs.delete(channelId);
     this.logs.set(channelId, log);
@@ -174,10 +174,10 @@ export class State extends EventTarget {
     return log;
   }
 
-  /** Return the ids of other users typing in a channel. */
+  /** Return the IDs of other users typing in a channel. */
   typingIn(channelId, now = Date.now()) {
-    const found = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
-    return found.map(([id]) => id).filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== 2);
+    const typingUsers = [...(this.typing.get(channelId) ?? [])].filter(([, until]) => until > now);
+    return typingUsers.map(([id]) => id).filter(id => id !== this.me?.id && this.relationships.get(id)?.type !== 2);
   }
 
   // Voice

@@ -3,10 +3,10 @@
 import { h, icon } from "./dom.js";
 
 /** Return a button with an icon and an accessible label. */
-export function iconButton(name, label, press, more = {}) {
+export function iconButton(name, label, onClick, attributes = {}) {
   return h(
     "button",
-    { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: press, ...more },
+    { type: "button", class: "icon-button", "aria-label": label, title: label, onclick: onClick, ...attributes },
     icon(name),
   );
 }
@@ -14,7 +14,7 @@ export function iconButton(name, label, press, more = {}) {
 let fieldCount = 0;
 
 /** Return a labeled form field that can show an error. */
-export function field(label, input, hint) {
+export function formField(label, input, hint) {
   const id = `field-${(fieldCount += 1)}`;
   input.id = id;
   const error = h("p", { class: "error", hidden: true, role: "alert" });

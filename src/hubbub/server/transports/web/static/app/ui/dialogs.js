@@ -10,9 +10,9 @@ let dialogCount = 0;
  *
  * @param {string} title
  * @param {(close: () => void) => any} build returns the content
- * @param {{wide?: boolean, closed?: () => void}} [options]
+ * @param {{wide?: boolean, onClose?: () => void}} [options]
  */
-export function openDialog(title, build, { wide = false, closed } = {}) {
+export function openDialog(title, build, { wide = false, onClose } = {}) {
   const before = document.activeElement;
   const id = `dialog-${(dialogCount += 1)}`;
   const close = () => box.close();
@@ -24,7 +24,7 @@ export function openDialog(title, build, { wide = false, closed } = {}) {
   box.append(h("div", { class: "window-body" }, build(close)));
   box.addEventListener("close", () => {
     box.remove();
-    closed?.();
+    onClose?.();
     if (before instanceof HTMLElement && before.isConnected) before.focus();
   });
   // A click on the backdrop closes the dialog.
@@ -61,7 +61,7 @@ export function confirmAction(title, text, label) {
           ),
         ),
       ],
-      { closed: () => resolve(answer) },
+      { onClose: () => resolve(answer) },
     );
   });
 }

@@ -20,7 +20,7 @@ export function isSafeUrl(value) {
 }
 
 /**
- * Create an element: `h("button", {class: "quiet", onclick: press, disabled: !ready}, "Send")`.
+ * Create an element: `h("button", {class: "quiet", onclick: save, disabled: !ready}, "Send")`.
  *
  * `on<event>` takes a function, `style` and `dataset` take objects, and `true` sets an attribute without a value. `false`,
  * `null` and `undefined` are skipped. `ref` is called with the element.
@@ -51,7 +51,7 @@ export function h(tag, attributes, ...children) {
 }
 
 /** Replace the children of a node. */
-export function replace(node, ...children) {
+export function setChildren(node, ...children) {
   node.replaceChildren();
   append(node, children);
   return node;
@@ -76,7 +76,7 @@ function append(node, children) {
  */
 export function reconcile(node, entries) {
   const before = new Map([...node.children].map(child => [/** @type {any} */ (child).dataset.key, child]));
-  let at = node.firstElementChild;
+  let next = node.firstElementChild;
   for (const { key, stamp, build } of entries) {
     let child = before.get(key);
     before.delete(key);
@@ -85,16 +85,16 @@ export function reconcile(node, entries) {
       const built = /** @type {any} */ (build());
       built.dataset.key = key;
       built.dataset.stamp = stamp;
-      if (child === undefined) node.insertBefore(built, at);
+      if (child === undefined) node.insertBefore(built, next);
       else {
-        if (child === at) at = at.nextElementSibling;
+        if (child === next) next = next.nextElementSibling;
         child.replaceWith(built);
-        if (built.nextElementSibling !== at) node.insertBefore(built, at);
+        if (built.nextElementSibling !== next) node.insertBefore(built, next);
         if (focused !== null) refocus(built, focused);
       }
       child = built;
-    } else if (child === at) at = at.nextElementSibling;
-    else node.insertBefore(child, at);
+    } else if (child === next) next = next.nextElementSibling;
+    else node.insertBefore(child, next);
   }
   for (const child of before.values()) child.remove();
 }

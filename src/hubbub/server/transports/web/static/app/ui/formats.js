@@ -1,7 +1,7 @@
 /** Numbers as text for the user. */
 
 /** Format a size in bytes. */
-export function bytes(count) {
+export function formatBytes(count) {
   if (count < 1000) return `${count} B`;
   if (count < 1_000_000) return `${Math.round(count / 1000)} kB`;
   return `${(count / 1_000_000).toFixed(1)} MB`;

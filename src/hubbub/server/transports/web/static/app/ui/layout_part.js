@@ -1,7 +1,5 @@
 /** The base class of the custom elements of the client. */
 
-import { watch } from "../state/context.js";
-
 /**
  * A custom element that renders part of the state. Set `context` before adding it to the page.
  *
@@ -15,7 +13,7 @@ export class LayoutPart extends HTMLElement {
   #end = null;
 
   connectedCallback() {
-    this.#end = watch(
+    this.#end = watchChanges(
       this.context.state,
       /** @type {any} */ (this.constructor).kinds,
       () => this.isConnected && this.draw(),
@@ -39,4 +37,20 @@ export function createPart(tag, context, attributes = {}) {
   const element = document.createElement(tag);
   Object.assign(element, { context }, attributes);
   return /** @type {any} */ (element);
+}
+
+/** Call `react` after changes of the given kinds, once for several. Return a function that stops it. */
+function watchChanges(state, kinds, react) {
+  let waiting = false;
+  const watchedKinds = new Set([...kinds, "ready"]);
+  const listener = ({ detail }) => {
+    if (waiting || !watchedKinds.has(detail.kind)) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      react();
+    });
+  };
+  state.addEventListener("change", listener);
+  return () => state.removeEventListener("change", listener);
 }

@@ -1,6 +1,6 @@
 /** Modules that are loaded on first use, to keep the start fast. */
 
-import { notice } from "./notices.js";
+import { showNotice } from "./notices.js";
 
 /**
  * Load a module: `(await loadModule(() => import("../components/modal.js")))?.openModal(...)`. Resolve to null if it fails.
@@ -13,7 +13,7 @@ export async function loadModule(load) {
   } catch (error) {
     console.error(error);
     // The server was probably updated while this page was open.
-    notice("Part of this page failed to load. Reload the page.", "problem");
+    showNotice("Part of this page failed to load. Reload the page.", "problem");
     return null;
   }
 }

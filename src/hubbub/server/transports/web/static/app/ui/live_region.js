@@ -1,12 +1,12 @@
 /** The live region that announces new messages to screen readers. */
 
 import { h } from "./dom.js";
-import { notice } from "./notices.js";
+import { showNotice } from "./notices.js";
 
 let region = null;
 
 /** Create the region. It must exist before its content: screen readers ignore regions inserted together with text. */
-export function liveRegion() {
+export function createLiveRegion() {
   region = h("div", { class: "visually-hidden", role: "log", "aria-live": "polite", "aria-label": "New messages" });
   return region;
 }
@@ -14,7 +14,7 @@ export function liveRegion() {
 /** Announce a text to screen readers, or to everyone as a notice if `visible` is set. */
 export function announce(text, visible = false) {
   if (visible) {
-    notice(text);
+    showNotice(text);
     return;
   }
   if (region === null) return;

@@ -22,7 +22,7 @@ function container() {
  * @param {string} text
  * @param {"problem" | "done" | "plain"} [kind]
  */
-export function notice(text, kind = "plain") {
+export function showNotice(text, kind = "plain") {
   const on = container();
   const box = h(
     "div",
@@ -45,11 +45,11 @@ export function showError(error, before = "") {
   if (error?.name === "AbortError") return;
   if (error?.name !== "ApiError") console.error(error);
   const sentence = error?.name === "ApiError" ? error.sentence : "Something went wrong. Reload the page and try again.";
-  notice(before ? `${before} ${sentence}` : sentence, "problem");
+  showNotice(before ? `${before} ${sentence}` : sentence, "problem");
 }
 
 /** Run an action and show a notice if it fails. Return whether it succeeded. */
-export async function attempt(action, before = "") {
+export async function runAndReport(action, before = "") {
   try {
     await action();
     return true;

@@ -1,6 +1,6 @@
 /** A select with single or multiple choice, and a search field for long lists. */
 
-import { h, replace } from "./dom.js";
+import { h, setChildren } from "./dom.js";
 
 /**
  * An option of a picker.
@@ -16,12 +16,12 @@ let count = 0;
  * @param {{
  *   label: string, placeholder?: string, min?: number, max?: number, disabled?: boolean, values?: Choice[],
  *   choices?: Choice[], find?: (query: string) => Choice[]|Promise<Choice[]>,
- *   change?: (values: Choice[]) => void, commit?: (values: Choice[]) => void
- * }} options `choices` is a fixed list, `find` searches for choices; `change` is called after every change, `commit` when the
+ *   onChange?: (values: Choice[]) => void, onCommit?: (values: Choice[]) => void
+ * }} options `choices` is a fixed list, `find` searches for choices; `onChange` is called after every change, `onCommit` when the
  *   selection is complete
  * @returns {{node: HTMLElement, button: HTMLButtonElement, values: Choice[], set: (values: Choice[]) => void}}
  */
-export function picker(options) {
+export function createPicker(options) {
   const { label, placeholder = "Choose", min = 1, max = 1, choices, find } = options;
   const id = `picker-${(count += 1)}`;
   const searchable = Boolean(find) || (choices?.length ?? 0) > SEARCHED_FROM;
@@ -73,7 +73,7 @@ export function picker(options) {
       })
     : null;
   const hint = h("p", { class: "picker-hint", "aria-live": "polite" });
-  const popup = h("div", { class: "picker-popup", popover: "auto", ontoggle: toggled }, field, list, hint);
+  const popup = h("div", { class: "picker-popup", popover: "auto", ontoggle: onToggle }, field, list, hint);
   const node = h("div", { class: "picker" }, button, popup);
   control.node = node;
   control.button = button;
@@ -82,7 +82,7 @@ export function picker(options) {
 
   function set(values) {
     control.values = [...values];
-    replace(display, ...renderValues());
+    setChildren(display, ...renderValues());
     // The accessible name contains the label and the selected values.
     button.setAttribute(
       "aria-label",
@@ -115,20 +115,20 @@ export function picker(options) {
     (field ?? list).focus();
   }
 
-  function toggled({ newState }) {
+  function onToggle({ newState }) {
     const opened = newState === "open";
     button.setAttribute("aria-expanded", String(opened));
     const listen = opened ? window.addEventListener : window.removeEventListener;
     listen.call(window, "resize", position);
-    listen.call(window, "scroll", scrolled, true);
+    listen.call(window, "scroll", onScroll, true);
     if (opened) return;
     clearTimeout(timer);
-    if (max === 1 || same(before, control.values)) return;
-    if (control.values.length >= min) options.commit?.(control.values);
+    if (max === 1 || haveSameValues(before, control.values)) return;
+    if (control.values.length >= min) options.onCommit?.(control.values);
     else set(before);
   }
 
-  function scrolled({ target }) {
+  function onScroll({ target }) {
     if (!popup.contains(target)) position();
   }
 
@@ -162,28 +162,28 @@ export function picker(options) {
     const text = query.toLowerCase();
     const matches = ({ label: name, description }) =>
       name.toLowerCase().includes(text) || (description ?? "").toLowerCase().includes(text);
-    let found;
+    let results;
     try {
-      found = find ? await find(query) : choices.filter(matches);
+      results = find ? await find(query) : choices.filter(matches);
     } catch {
-      found = [];
+      results = [];
     }
     // Ignore the result of an older search.
     if (currentRequest !== requestId) return;
-    shown = found;
+    shown = results;
     active = Math.max(
       0,
-      shown.findIndex(choice => chosen(choice)),
+      shown.findIndex(choice => isChosen(choice)),
     );
     draw();
   }
 
-  function chosen(choice) {
+  function isChosen(choice) {
     return control.values.some(({ value }) => value === choice.value);
   }
 
   function draw() {
-    replace(
+    setChildren(
       list,
       ...shown.map((choice, index) =>
         h(
@@ -192,7 +192,7 @@ export function picker(options) {
             id: `${id}-${index}`,
             role: "option",
             class: index === active ? "picker-option active" : "picker-option",
-            "aria-selected": String(chosen(choice)),
+            "aria-selected": String(isChosen(choice)),
             onclick: () => choose(index),
             onmousemove: () => point(index),
           },
@@ -220,11 +220,11 @@ export function picker(options) {
   function point(index) {
     list.children[active]?.classList.remove("active");
     active = index;
-    const at = list.children[active];
-    at?.classList.add("active");
-    at?.scrollIntoView({ block: "nearest" });
+    const option = list.children[active];
+    option?.classList.add("active");
+    option?.scrollIntoView({ block: "nearest" });
     for (const owner of [list, field]) {
-      if (at) owner?.setAttribute("aria-activedescendant", at.id);
+      if (option) owner?.setAttribute("aria-activedescendant", option.id);
       else owner?.removeAttribute("aria-activedescendant");
     }
   }
@@ -233,17 +233,17 @@ export function picker(options) {
     const choice = shown[index];
     if (!choice) return;
     if (max === 1) {
-      const again = chosen(choice);
+      const again = isChosen(choice);
       if (again && min > 0) return finish();
       set(again ? [] : [choice]);
-      options.change?.(control.values);
+      options.onChange?.(control.values);
       finish();
-      options.commit?.(control.values);
+      options.onCommit?.(control.values);
       return;
     }
-    if (chosen(choice)) set(control.values.filter(({ value }) => value !== choice.value));
+    if (isChosen(choice)) set(control.values.filter(({ value }) => value !== choice.value));
     else if (control.values.length < max) set([...control.values, choice]);
-    options.change?.(control.values);
+    options.onChange?.(control.values);
     active = index;
     draw();
   }
@@ -279,6 +279,6 @@ export function picker(options) {
   }
 }
 
-function same(one, other) {
+function haveSameValues(one, other) {
   return one.length === other.length && one.every(choice => other.some(({ value }) => value === choice.value));
 }

@@ -14,9 +14,9 @@ export function closePopup() {
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {HTMLElement} node
- * @param {{focus?: HTMLElement | null, closed?: () => void}} [options]
+ * @param {{focus?: HTMLElement | null, onClose?: () => void}} [options]
  */
-export function openPopup(anchor, node, { focus, closed } = {}) {
+export function openPopup(anchor, node, { focus, onClose } = {}) {
   closePopup();
   const before = document.activeElement;
   node.classList.add("popup");
@@ -34,7 +34,7 @@ export function openPopup(anchor, node, { focus, closed } = {}) {
     document.removeEventListener("keydown", onKeydown, true);
     const inside = node.contains(document.activeElement);
     node.remove();
-    closed?.();
+    onClose?.();
     if (inside && before instanceof HTMLElement && before.isConnected) before.focus();
   };
   const outside = event => {
@@ -69,7 +69,7 @@ function position(anchor, node) {
  *
  * @param {Element | {x: number, y: number}} anchor
  * @param {string} label
- * @param {({label: string, icon?: string, danger?: boolean, press: () => void} | null | false)[]} items
+ * @param {({label: string, icon?: string, danger?: boolean, onClick: () => void} | null | false)[]} items
  */
 export function openMenu(anchor, label, items) {
   const buttons = items.filter(Boolean).map(item =>
@@ -82,7 +82,7 @@ export function openMenu(anchor, label, items) {
         class: item.danger ? "danger" : null,
         onclick: () => {
           closePopup();
-          item.press();
+          item.onClick();
         },
       },
       item.icon ? icon(item.icon) : null,
@@ -91,8 +91,8 @@ export function openMenu(anchor, label, items) {
   );
   const menu = h("div", { class: "menu", role: "menu", "aria-label": label }, buttons);
   menu.addEventListener("keydown", event => {
-    const at = buttons.indexOf(/** @type {any} */ (document.activeElement));
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    const index = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
     if (event.key === "Tab") closePopup();
     if (to === undefined) return;
     event.preventDefault();

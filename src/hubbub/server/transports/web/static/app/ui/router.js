@@ -31,12 +31,12 @@ export class Router extends EventTarget {
 
   /** @returns {Route} */
   get route() {
-    const found = ROUTE_PATTERN.exec(location.pathname);
-    const guild = found?.[1];
+    const match = ROUTE_PATTERN.exec(location.pathname);
+    const guild = match?.[1];
     return {
       guildId: guild && guild !== "@me" ? guild : null,
-      channelId: found?.[2] ?? null,
-      messageId: found?.[3] ?? null,
+      channelId: match?.[2] ?? null,
+      messageId: match?.[3] ?? null,
     };
   }
 
@@ -57,7 +57,7 @@ export class Router extends EventTarget {
 }
 
 /** Return the path of a channel or message. */
-export function pathOf(channel, messageId) {
+export function channelPath(channel, messageId) {
   const path = `/app/channels/${channel.guild_id ?? "@me"}/${channel.id}`;
   return messageId ? `${path}/${messageId}` : path;
 }

@@ -1,6 +1,6 @@
 /** A text field with suggestions, fetched with a debounce. Outdated results are ignored. */
 
-import { h, replace } from "./dom.js";
+import { h, setChildren } from "./dom.js";
 
 const DEBOUNCE_MS = 200;
 let count = 0;
@@ -10,7 +10,7 @@ let count = 0;
  *   maxlength?: number}} options
  * @returns {{node: HTMLElement, input: HTMLInputElement, value: () => any}} `value` returns the selected value, or the text
  */
-export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode }) {
+export function createSuggestField({ label, id, fetchSuggestions, maxlength, inputmode }) {
   const list = h("ul", { class: "picker-list", role: "listbox", id: `suggest-${(count += 1)}`, "aria-label": label });
   const status = h("p", { class: "picker-hint", role: "status", hidden: true });
   const popup = h("div", { class: "picker-popup", popover: "manual" }, list, status);
@@ -52,33 +52,34 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
   async function update() {
     requestId += 1;
     const currentRequest = requestId;
-    let found = null;
+    let suggestions = null;
     try {
-      found = await fetchSuggestions(input.value);
+      suggestions = await fetchSuggestions(input.value);
     } catch {
       // The app may be slow or unavailable; the typed text can still be sent.
     }
     if (currentRequest !== requestId || document.activeElement !== input) return;
-    shown = found ?? [];
+    shown = suggestions ?? [];
     active = -1;
-    replace(
+    setChildren(
       list,
-      shown.map((suggestion, at) =>
+      shown.map((suggestion, index) =>
         h(
           "li",
           {
-            id: `${list.id}-${at}`,
+            id: `${list.id}-${index}`,
             role: "option",
             class: "picker-option",
             "aria-selected": "false",
-            onmousedown: event => pick(event, at),
-            onmousemove: () => point(at),
+            onmousedown: event => pick(event, index),
+            onmousemove: () => point(index),
           },
           suggestion.name,
         ),
       ),
     );
-    status.textContent = found === null ? "The app did not return suggestions." : shown.length ? "" : "No results.";
+    status.textContent =
+      suggestions === null ? "The app did not return suggestions." : shown.length ? "" : "No results.";
     status.hidden = !status.textContent;
     open();
   }
@@ -105,10 +106,10 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
     shown = [];
   }
 
-  function point(at) {
+  function point(index) {
     list.children[active]?.classList.remove("active");
     list.children[active]?.setAttribute("aria-selected", "false");
-    active = at;
+    active = index;
     const node = list.children[active];
     if (!node) return;
     node.classList.add("active");
@@ -117,9 +118,9 @@ export function suggestField({ label, id, fetchSuggestions, maxlength, inputmode
     input.setAttribute("aria-activedescendant", node.id);
   }
 
-  function pick(event, at) {
+  function pick(event, index) {
     event.preventDefault();
-    const { name, value } = shown[at];
+    const { name, value } = shown[index];
     input.value = name;
     chosen = { text: input.value, value };
     close();

@@ -25,7 +25,7 @@ const UNITS = [
 const DATE_MAX_MS = 8.64e15;
 
 /** Format a time relative to now. */
-export function relative(milliseconds, now = Date.now()) {
+export function relativeTime(milliseconds, now = Date.now()) {
   const seconds = Math.round((milliseconds - now) / 1000);
   for (const [unit, size] of UNITS) {
     if (Math.abs(seconds) >= size) return RELATIVE.format(Math.trunc(seconds / size), /** @type {any} */ (unit));
@@ -37,19 +37,19 @@ export function relative(milliseconds, now = Date.now()) {
 export function timeElement(milliseconds, style) {
   if (!(Math.abs(milliseconds) <= DATE_MAX_MS)) return h("span", { class: "timestamp" }, "invalid date");
   const date = new Date(milliseconds);
-  const text = style === "R" ? relative(milliseconds) : (STYLES[style] ?? STYLES.f).format(date);
+  const text = style === "R" ? relativeTime(milliseconds) : (STYLES[style] ?? STYLES.f).format(date);
   return h("time", { class: "timestamp", datetime: date.toISOString(), title: STYLES.F.format(date) }, text);
 }
 
 /** Return the time of a message, with the date if it is not today. */
-export function sentAt(timestamp) {
+export function sentTimeElement(timestamp) {
   const date = new Date(timestamp);
   const text = date.toDateString() === new Date().toDateString() ? STYLES.t.format(date) : STYLES.s.format(date);
   return h("time", { datetime: timestamp, title: STYLES.F.format(date) }, text);
 }
 
 /** Return the time of day. */
-export const hourOf = timestamp => STYLES.t.format(new Date(timestamp));
+export const formatTimeOfDay = timestamp => STYLES.t.format(new Date(timestamp));
 
 /** Return the day, for separators. */
-export const dayOf = timestamp => STYLES.D.format(new Date(timestamp));
+export const formatDay = timestamp => STYLES.D.format(new Date(timestamp));

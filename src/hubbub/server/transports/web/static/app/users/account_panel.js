@@ -2,7 +2,7 @@
 
 import { restorePresence, updatePresence } from "../network/own_presence.js";
 import { iconButton } from "../ui/controls.js";
-import { h, replace } from "../ui/dom.js";
+import { h, setChildren } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
 import { openMenu } from "../ui/popups.js";
 import { userAvatar } from "../content/avatars.js";
@@ -20,8 +20,8 @@ class AccountPanel extends LayoutPart {
   draw() {
     const { me, state } = this.context;
     if (!me) return;
-    const name = state.nameOf(me, null);
-    replace(
+    const name = state.displayName(me, null);
+    setChildren(
       this,
       h(
         "div",
@@ -33,7 +33,7 @@ class AccountPanel extends LayoutPart {
             class: "me-button",
             "aria-haspopup": "menu",
             "aria-label": `${name}, ${STATUS_LABELS[this.status]}: change status`,
-            onclick: event => this.#menu(event.currentTarget),
+            onclick: event => this.#openStatusMenu(event.currentTarget),
           },
           userAvatar(me, name, this.status === "invisible" ? "offline" : this.status),
           h(
@@ -43,12 +43,14 @@ class AccountPanel extends LayoutPart {
             h("span", { class: "soft small" }, STATUS_LABELS[this.status]),
           ),
         ),
-        iconButton("more", "Settings", event => this.#more(event.currentTarget), { "aria-haspopup": "menu" }),
+        iconButton("more", "Settings", event => this.#openSettingsMenu(event.currentTarget), {
+          "aria-haspopup": "menu",
+        }),
       ),
     );
   }
 
-  #menu(anchor) {
+  #openStatusMenu(anchor) {
     const choose = status => {
       this.status = status;
       updatePresence(this.context.gateway, { status });
@@ -57,18 +59,18 @@ class AccountPanel extends LayoutPart {
     openMenu(
       anchor,
       "Status",
-      Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, press: () => choose(status) })),
+      Object.entries(STATUS_LABELS).map(([status, label]) => ({ label, onClick: () => choose(status) })),
     );
   }
 
-  #more(anchor) {
+  #openSettingsMenu(anchor) {
     const open = path => () => location.assign(path);
     openMenu(anchor, "More", [
-      { label: "Account", press: open("/settings/account") },
-      { label: "Connected apps", press: open("/settings/apps") },
-      { label: "Subscriptions", press: open("/settings/subscriptions") },
-      { label: "Developers", press: open("/developers") },
-      { label: "Log out", icon: "leave", danger: true, press: () => logOut() },
+      { label: "Account", onClick: open("/settings/account") },
+      { label: "Connected apps", onClick: open("/settings/apps") },
+      { label: "Subscriptions", onClick: open("/settings/subscriptions") },
+      { label: "Developers", onClick: open("/developers") },
+      { label: "Log out", icon: "leave", danger: true, onClick: () => logOut() },
     ]);
   }
 }

@@ -1,10 +1,10 @@
 /** The friends view: friends, requests, blocked users, and a form that sends a friend request. */
 
 import { RelationshipType } from "../network/enums.js";
-import { field, iconButton } from "../ui/controls.js";
+import { formField, iconButton } from "../ui/controls.js";
 import { h, icon, reconcile } from "../ui/dom.js";
 import { LayoutPart } from "../ui/layout_part.js";
-import { notice } from "../ui/notices.js";
+import { showNotice } from "../ui/notices.js";
 import { userAvatar } from "../content/avatars.js";
 import { openProfile, relationshipButtons, openDirectMessage } from "./profile.js";
 
@@ -21,7 +21,7 @@ class Friends extends LayoutPart {
   static kinds = ["relationships", "presences", "guilds"];
 
   begin() {
-    const name = field(
+    const name = formField(
       "Add a friend by username",
       h("input", { type: "text", maxlength: "32", autocomplete: "off", autocapitalize: "off", spellcheck: "false" }),
     );
@@ -32,7 +32,7 @@ class Friends extends LayoutPart {
       if (!username) return;
       try {
         await this.context.api.request("POST", "/users/@me/relationships", { json: { username, discriminator: null } });
-        notice(`Friend request sent to ${username}.`, "done");
+        showNotice(`Friend request sent to ${username}.`, "done");
         name.input.value = "";
       } catch (error) {
         name.setError(error.sentence ?? "Something went wrong. Try again.");
@@ -75,21 +75,21 @@ class Friends extends LayoutPart {
     const sections = SECTIONS.map(([title, matches]) => [
       title,
       all.filter(relationship => matches(relationship, state)),
-    ]).filter(([, found]) => found.length);
-    const stamp = relationship =>
-      `${relationship.type} ${state.statusOf(relationship.id)} ${relationship.user?.global_name} ${relationship.nickname} ${relationship.user?.avatar}`;
-    const entries = sections.map(([title, found]) => ({
+    ]).filter(([, relationships]) => relationships.length);
+    const stamp = ({ id, type, nickname, user }) =>
+      `${id} ${type} ${state.statusOf(id)} ${user?.global_name} ${nickname} ${user?.avatar}`;
+    const entries = sections.map(([title, relationships]) => ({
       key: title,
-      stamp: found.map(relationship => `${relationship.id} ${stamp(relationship)}`).join(),
+      stamp: relationships.map(stamp).join(),
       build: () =>
         h(
           "section",
           { "aria-label": title },
-          h("h3", null, `${title} · ${found.length}`),
+          h("h3", null, `${title} · ${relationships.length}`),
           h(
             "ul",
             { class: "people" },
-            found.map(relationship => this.#person(relationship)),
+            relationships.map(relationship => this.#person(relationship)),
           ),
         ),
     }));
@@ -117,7 +117,7 @@ class Friends extends LayoutPart {
     const { context } = this;
     const user = relationship.user ??
       context.state.user(relationship.id) ?? { id: relationship.id, username: "Unknown user" };
-    const name = context.state.nameOf(user, null);
+    const name = context.state.displayName(user, null);
     return h(
       "li",
       null,

@@ -45,7 +45,7 @@ class Members extends LayoutPart {
 
   #entry(user) {
     const { guildId, state, me } = this.context;
-    const name = state.nameOf(user, guildId),
+    const name = state.displayName(user, guildId),
       status = user.id === me.id ? "online" : state.statusOf(user.id);
     const activity = state.presences.get(user.id)?.activities?.[0];
     const doing = activity ? ((activity.type === 4 ? activity.state : activity.name) ?? "") : "";
@@ -93,11 +93,11 @@ function byRole(guild, state) {
     ["offline", ["Offline", []]],
   ]);
   for (const member of state.members.get(guild.id)?.values() ?? []) {
-    const here = member.user.id === state.me.id || state.statusOf(member.user.id) !== "offline";
-    const role = here ? hoisted.find(role => member.roles.includes(role.id)) : undefined;
-    groups.get(role?.id ?? (here ? "online" : "offline"))[1].push(state.user(member.user.id) ?? member.user);
+    const isOnline = member.user.id === state.me.id || state.statusOf(member.user.id) !== "offline";
+    const role = isOnline ? hoisted.find(role => member.roles.includes(role.id)) : undefined;
+    groups.get(role?.id ?? (isOnline ? "online" : "offline"))[1].push(state.user(member.user.id) ?? member.user);
   }
-  const sortKey = user => state.nameOf(user, guild.id).toLocaleLowerCase();
+  const sortKey = user => state.displayName(user, guild.id).toLocaleLowerCase();
   for (const [, people] of groups.values()) people.sort((a, b) => sortKey(a).localeCompare(sortKey(b)));
   return [...groups.values()];
 }

@@ -4,20 +4,20 @@ import { RelationshipType } from "../network/enums.js";
 import { confirmAction, openDialog } from "../ui/dialogs.js";
 import { h } from "../ui/dom.js";
 import { loadModule } from "../ui/lazy_modules.js";
-import { notice, attempt } from "../ui/notices.js";
-import { pathOf } from "../ui/router.js";
-import { userAvatar, statusMark } from "../content/avatars.js";
+import { showNotice, runAndReport } from "../ui/notices.js";
+import { channelPath } from "../ui/router.js";
+import { userAvatar, statusIndicator } from "../content/avatars.js";
 
 const { FRIEND, BLOCKED, PENDING_INCOMING, PENDING_OUTGOING } = RelationshipType;
 
 /** Send or accept a friend request. */
 export function addFriend({ api }, userId) {
-  return attempt(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: 1 } }));
+  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${userId}`, { json: { type: 1 } }));
 }
 
 /** Remove a relationship: a friend, a request or a block. */
 export function removeRelationship({ api }, userId) {
-  return attempt(() => api.request("DELETE", `/users/@me/relationships/${userId}`));
+  return runAndReport(() => api.request("DELETE", `/users/@me/relationships/${userId}`));
 }
 
 /** Block a user after confirmation. */
@@ -30,32 +30,32 @@ export async function blockUser({ api }, user, name) {
     ))
   )
     return false;
-  return attempt(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
+  return runAndReport(() => api.request("PUT", `/users/@me/relationships/${user.id}`, { json: { type: 2 } }));
 }
 
 /** Open the conversation with a user. */
 export function openDirectMessage(context, userId) {
-  return attempt(async () => {
+  return runAndReport(async () => {
     const channel = await context.api.request("POST", "/users/@me/channels", { json: { recipient_id: userId } });
     if (!context.state.channels.has(channel.id)) context.state.apply("CHANNEL_CREATE", channel);
-    context.go(pathOf(channel));
+    context.go(channelPath(channel));
   });
 }
 
 /** Return the buttons for the current relationship with a user. */
-export function relationshipButtons(context, user, done = () => {}) {
+export function relationshipButtons(context, user, onDone = () => {}) {
   const { state } = context;
   const type = state.relationships.get(user.id)?.type;
-  const name = state.nameOf(user, null);
-  const button = (label, press, kind = "quiet") =>
+  const name = state.displayName(user, null);
+  const button = (label, onClick, kind = "quiet") =>
     h(
       "button",
       {
         type: "button",
         class: `button small ${kind}`,
         onclick: async () => {
-          await press();
-          done();
+          await onClick();
+          onDone();
         },
       },
       label,
@@ -78,7 +78,7 @@ export function relationshipButtons(context, user, done = () => {}) {
     ];
   if (type === PENDING_OUTGOING) return [button("Cancel request", () => removeRelationship(context, user.id))];
   const sendRequest = async () =>
-    (await addFriend(context, user.id)) && notice(`Friend request sent to ${name}.`, "done");
+    (await addFriend(context, user.id)) && showNotice(`Friend request sent to ${name}.`, "done");
   return [
     user.bot ? null : button("Add friend", sendRequest),
     button("Block", () => blockUser(context, user, name), "danger"),
@@ -90,11 +90,11 @@ export async function openProfile(context, userId) {
   const { state, api, guildId, me } = context;
   let user = state.user(userId);
   if (user === undefined) {
-    const found = await attempt(async () => {
+    const isLoaded = await runAndReport(async () => {
       user = await api.request("GET", `/users/${userId}`);
       state.storeUser(user);
     });
-    if (!found) return;
+    if (!isLoaded) return;
   }
   const member = state.member(guildId, userId);
   const status = state.statusOf(userId),
@@ -102,11 +102,11 @@ export async function openProfile(context, userId) {
   const roles = (state.guilds.get(guildId)?.roles ?? [])
     .filter(role => member?.roles.includes(role.id))
     .sort((a, b) => b.position - a.position);
-  openDialog(state.nameOf(user, guildId), close => [
+  openDialog(state.displayName(user, guildId), close => [
     h(
       "div",
       { class: "person" },
-      userAvatar(user, state.nameOf(user, guildId)),
+      userAvatar(user, state.displayName(user, guildId)),
       h(
         "div",
         { class: "tight" },
@@ -119,7 +119,7 @@ export async function openProfile(context, userId) {
         h(
           "p",
           { class: "small" },
-          statusMark(userId === me.id ? "online" : status),
+          statusIndicator(userId === me.id ? "online" : status),
           " ",
           userId === me.id ? "You" : status === "offline" ? "Offline" : "Online",
         ),
@@ -154,17 +154,17 @@ export async function openProfile(context, userId) {
           ),
           relationshipButtons(context, user, close),
         ),
-    userCommands(context, user, close),
+    userCommandButtons(context, user, close),
   ]);
 }
 
 /** Return buttons for the user commands of apps. */
-function userCommands(context, user, close) {
+function userCommandButtons(context, user, close) {
   const container = h("div", { class: "row" });
   if (context.channelId === null) return container;
   loadModule(() => import("../commands/context_menu.js"))
     .then(async module => {
-      const entries = (await module?.userCommands?.(context, user)) ?? [];
+      const entries = (await module?.fetchUserCommands?.(context, user)) ?? [];
       container.append(
         ...entries.map(entry =>
           h(
@@ -174,10 +174,10 @@ function userCommands(context, user, close) {
               class: "button small quiet",
               onclick: () => {
                 close();
-                entry.press ? entry.press() : module.runCommand(entry, context, user);
+                entry.run();
               },
             },
-            entry.name ?? entry.label,
+            entry.label,
           ),
         ),
       );
