@@ -14,17 +14,19 @@ OUT_MS: Final = {
     version: int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1000
     for version, day in releases.RELEASES.items()
 }
+"""Release times in Unix milliseconds, by version."""
 
 
 @handles(wire.LIST_SOCIAL_SDK_RELEASES)
 def list_social_sdk_releases(call: Call) -> wire.Releases:
     """List SDK releases, newest first."""
-    out = [version for version, at_ms in OUT_MS.items() if at_ms <= call.now]
+    released = [version for version, released_ms in OUT_MS.items() if released_ms <= call.now]
     return wire.Releases(
         releases=[
-            wire.Release(version=version, release_date_time=timestamp(OUT_MS[version])) for version in reversed(out)
+            wire.Release(version=version, release_date_time=timestamp(OUT_MS[version]))
+            for version in reversed(released)
         ],
-        latest_version=max(out, key=releases.version_tuple, default=None),
+        latest_version=max(released, key=releases.version_tuple, default=None),
     )
 
 
@@ -33,10 +35,10 @@ def get_social_sdk_release(call: Call, version: str) -> wire.ReleaseDetails:
     """Get an SDK release.
 
     `artifacts` is always empty: the SDK is installed as a Python package."""
-    at_ms = OUT_MS.get(version)
-    if at_ms is None or at_ms > call.now:
+    released_ms = OUT_MS.get(version)
+    if released_ms is None or released_ms > call.now:
         raise errors.UNKNOWN_BUILD()
-    return wire.ReleaseDetails(version=version, release_date_time=timestamp(at_ms), artifacts=[])
+    return wire.ReleaseDetails(version=version, release_date_time=timestamp(released_ms), artifacts=[])
 
 
 SLICE = Slice(name="releases", modules=(sys.modules[__name__],))

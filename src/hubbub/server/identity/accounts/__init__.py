@@ -11,7 +11,7 @@ from hubbub.server.identity.accounts.store import AccountBanRow, find_ban
 
 
 def is_banned(call: Call, user_id: int) -> bool:
-    """Return whether an operator banned the account."""
+    """Return whether the account has a ban that has not ended."""
     return find_ban(call.tx, user_id, call.now) is not None
 
 

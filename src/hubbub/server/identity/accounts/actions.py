@@ -18,6 +18,7 @@ from hubbub.server.identity.accounts.store import AccountBanRow
 from hubbub.server.identity.users import UserRow
 
 USER_AGENT_MAX = 256
+"""Maximum stored length of a User-Agent header, in characters."""
 
 
 def create(
@@ -28,13 +29,16 @@ def create(
     email: str | None | UnsetType = UNSET,
     global_name: str | None | UnsetType = UNSET,
 ) -> UserRow:
-    """Create a user with a unique username, or raise the form errors that reject it."""
+    """Create a user with a unique username, or raise form errors if the username or email address is rejected.
+
+    Without `user_id`, a new ID is generated. For `email` and `global_name`, UNSET and None both mean that the user has
+    none."""
     name = users.require_username(username).lower()
     form = errors.FormErrors()
     if users.find_by_username(call.tx, name) is not None:
         form.add("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
-    address = email.lower() if isinstance(email, str) else None
-    if address is not None and store.is_registered(call.tx, address):
+    email_address = email.lower() if isinstance(email, str) else None
+    if email_address is not None and store.is_registered(call.tx, email_address):
         form.add("email", "EMAIL_ALREADY_REGISTERED", "Email is already registered.")
     form.raise_if_any()
     row = UserRow(
@@ -42,7 +46,7 @@ def create(
         username=name,
         discriminator="0",
         global_name=users.clean_name(global_name) if isinstance(global_name, str) else None,
-        email=address,
+        email=email_address,
     )
     users.insert(call.tx, row)
     return row
@@ -60,16 +64,18 @@ def sign_in(call: Call, user_id: UserId) -> str:
     """Issue a user token and record the IP address and user agent that requested it."""
     token_id = call.new_id(Snowflake)
     token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids, token_id=token_id)
-    agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
-    store.insert_sign_in(call.tx, token_id, user_id, call.ip, agent)
+    user_agent = call.headers.get("User-Agent", "")[:USER_AGENT_MAX]
+    store.insert_sign_in(call.tx, token_id, user_id, call.ip, user_agent)
     return token
 
 
 def sign_out(call: Call, user_id: UserId, *, token_id: int | None = None, except_id: int | None = None) -> int:
-    """Revoke one of a user's own tokens, all but one, or all. Return the number of revoked tokens."""
-    ended = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
+    """Revoke user tokens: the one with `token_id`, all except `except_id`, or all if both are None.
+
+    Return the number of revoked tokens."""
+    revoked_count = auth.revoke(call.tx, user_id, kind="user", token_id=token_id, except_id=except_id)
     store.delete_ended_sign_ins(call.tx, user_id)
-    return ended
+    return revoked_count
 
 
 def issue_mfa_ticket(call: Call, user_id: UserId) -> str:
@@ -89,7 +95,9 @@ def change_password(call: Call, user_id: UserId, password_hash: str) -> None:
 
 
 def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str | None = None) -> None:
-    """Ban an account until `ends_ms`, or permanently if None. Revokes every user token and raises `AccountBanned`."""
+    """Ban an account until `ends_ms` (Unix milliseconds), or permanently if `ends_ms` is None.
+
+    Revokes every user token of the account and raises `AccountBanned`."""
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.UNKNOWN_USER()
@@ -101,7 +109,7 @@ def ban(call: Call, user_id: UserId, *, ends_ms: int | None = None, reason: str 
 
 
 def unban(call: Call, user_id: UserId) -> bool:
-    """Lift the ban of an account. Return False if the account was not banned."""
+    """Lift the ban of an account and raise `AccountUnbanned`. Return False if the account was not banned."""
     if store.find_ban(call.tx, user_id, call.now) is None:
         return False
     store.delete_ban(call.tx, user_id)
@@ -116,7 +124,7 @@ def require_not_banned(call: Call, user_id: UserId) -> None:
 
 
 def delete(call: Call, user_id: UserId) -> None:
-    """Delete an account: revoke its authorizations, delete its credentials and raise the deletion signal."""
+    """Delete an account: revoke its authorizations, delete its credentials and raise `UserDeleted`."""
     users.ports.check_deletion(call, user_id)
     oauth2.deauthorize_all(call, user_id)
     store.delete_credentials(call.tx, user_id)
@@ -140,20 +148,22 @@ def consume_code(call: Call, user_id: UserId, code: str) -> bool:
 
 
 def enable_totp(call: Call, row: UserRow, secret: str, step: int) -> list[str]:
-    """Enable the second factor and return the new backup codes."""
+    """Enable the second factor and return the new backup codes.
+
+    `step` is the time step of the code that confirmed the secret; its code cannot be used again."""
     codes = [totp.new_backup_code() for _ in range(wire.BACKUP_CODE_COUNT)]
     store.set_authenticator(call.tx, row.id, secret, step)
     store.set_backup_codes(call.tx, row.id, [hash_token(totp.normalize_code(code)) for code in codes])
-    _set_mfa(call, row, enabled=True)
+    _set_mfa_enabled(call, row, enabled=True)
     return codes
 
 
 def disable_totp(call: Call, row: UserRow) -> None:
     """Disable the second factor."""
     store.delete_authenticator(call.tx, row.id)
-    _set_mfa(call, row, enabled=False)
+    _set_mfa_enabled(call, row, enabled=False)
 
 
-def _set_mfa(call: Call, row: UserRow, *, enabled: bool) -> None:
+def _set_mfa_enabled(call: Call, row: UserRow, *, enabled: bool) -> None:
     users.set_mfa_enabled(call.tx, row.id, enabled)
     users.publish(call, row._replace(mfa_enabled=int(enabled)))

@@ -1,4 +1,4 @@
-"""Handlers for registration, login, sessions, passwords, second factors and account deletion."""
+"""HTTP handlers for registration, login, sessions, passwords, second factors and account deletion."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -43,19 +43,22 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
     If the account has an authenticator, the response contains an MFA ticket instead of a token."""
     login = body.login.strip().lower()
 
-    def begin(call: Call) -> tuple[UserId, str] | None:
+    def start_login(call: Call) -> tuple[UserId, str] | None:
         throttle.record_attempt(call, throttle.for_username(login), throttle.for_ip(call.ip))
         return store.find_login(call.tx, login)
 
-    known = await operation.write(begin)
-    if not await operation.run_in_thread(passwords.verify, known[1] if known else None, body.password) or known is None:
+    credentials = await operation.write(start_login)
+    if (
+        not await operation.run_in_thread(passwords.verify, credentials[1] if credentials else None, body.password)
+        or credentials is None
+    ):
         form = errors.FormErrors()
         for field in ("login", "password"):
             form.add(field, "INVALID_LOGIN", "Login or password is invalid.")
         raise form.error()
-    user_id = known[0]
+    user_id = credentials[0]
 
-    def finish(call: Call) -> wire.LoginResult:
+    def complete_login(call: Call) -> wire.LoginResult:
         throttle.record_success(call, throttle.for_username(login), throttle.for_ip(call.ip))
         actions.require_not_banned(call, user_id)
         if store.find_authenticator(call.tx, user_id) is not None:
@@ -64,33 +67,33 @@ async def auth_login(operation: AsyncOperation, body: wire.Login) -> wire.LoginR
             )
         return wire.LoginResult(user_id=user_id, token=actions.sign_in(call, user_id))
 
-    return await operation.write(finish)
+    return await operation.write(complete_login)
 
 
 @handles(wire.AUTH_LOGIN_WITH_TOTP)
 async def auth_login_with_totp(operation: AsyncOperation, body: wire.LoginWithCode) -> wire.SessionToken:
     """Complete a login with an MFA code."""
-    ticket = hash_token(body.ticket)
+    ticket_hash = hash_token(body.ticket)
 
-    def begin(call: Call) -> UserId:
-        user_id = store.find_ticket(call.tx, ticket, call.now)
+    def start_login(call: Call) -> UserId:
+        user_id = store.find_ticket(call.tx, ticket_hash, call.now)
         if user_id is None:
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.record_attempt(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
         return user_id
 
-    user_id = await operation.write(begin)
+    user_id = await operation.write(start_login)
 
-    def finish(call: Call) -> wire.SessionToken:
+    def complete_login(call: Call) -> wire.SessionToken:
         if not actions.consume_code(call, user_id, body.code):
-            raise _wrong_code()
-        if not store.delete_ticket(call.tx, ticket):
+            raise _invalid_code_error()
+        if not store.delete_ticket(call.tx, ticket_hash):
             raise errors.invalid("ticket", "MFA_INVALID_TICKET", "Log in again.")
         throttle.record_success(call, throttle.for_mfa(user_id), throttle.for_ip(call.ip))
         actions.require_not_banned(call, user_id)
         return wire.SessionToken(user_id=user_id, token=actions.sign_in(call, user_id))
 
-    return await operation.write(finish)
+    return await operation.write(complete_login)
 
 
 @handles(wire.AUTH_LOGOUT)
@@ -144,13 +147,15 @@ async def change_password(operation: AsyncOperation, body: wire.ChangePassword) 
 
 
 async def _require_password(operation: AsyncOperation, password: str) -> UserId:
-    """Return the caller's ID if the password is theirs: a stolen token alone must not be enough."""
+    """Return the caller's user ID, or raise a form error if the password is wrong.
 
-    def begin(call: Call) -> tuple[UserId, str | None]:
+    Handlers call it for actions that a stolen token alone must not allow."""
+
+    def start_verification(call: Call) -> tuple[UserId, str | None]:
         throttle.record_attempt(call, throttle.for_user(call.user_id), throttle.for_ip(call.ip))
         return call.user_id, store.find_password_hash(call.tx, call.user_id)
 
-    user_id, stored_hash = await operation.write(begin)
+    user_id, stored_hash = await operation.write(start_verification)
     if not await operation.run_in_thread(passwords.verify, stored_hash, password):
         raise errors.invalid("password", "PASSWORD_DOES_NOT_MATCH", "Password does not match.")
     await operation.write(
@@ -166,19 +171,19 @@ async def _require_password(operation: AsyncOperation, password: str) -> UserId:
 async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.BackupCodes:
     """Enable two-factor authentication.
 
-    Returns the backup codes. Every later login requires a code."""
+    The response contains the backup codes. Every later login requires a code."""
     secret = totp.clean_secret(body.secret)
     if secret is None:
         raise errors.invalid("secret", *errors.regex())
     await _require_password(operation, body.password)
 
     def enable(call: Call) -> wire.BackupCodes:
-        row = _me(call)
+        row = _require_own_user(call)
         if row.mfa_enabled:
             raise errors.invalid("secret", "MFA_ALREADY_ENABLED", "This account already has an authenticator.")
         step = totp.find_step(secret, body.code, call.now)
         if step is None:
-            raise _wrong_code()
+            raise _invalid_code_error()
         return wire.BackupCodes(backup_codes=actions.enable_totp(call, row, secret, step))
 
     return await operation.write(enable)
@@ -188,15 +193,15 @@ async def enable_totp(operation: AsyncOperation, body: wire.EnableTotp) -> wire.
 async def disable_totp(operation: AsyncOperation, body: wire.DisableTotp) -> None:
     """Disable two-factor authentication.
 
-    Requires the password and a current code."""
+    The request must contain the password and a current code."""
     user_id = await _require_password(operation, body.password)
     await operation.write(lambda call: throttle.record_attempt(call, throttle.for_mfa(user_id)))
 
     def disable(call: Call) -> None:
         if not actions.consume_code(call, user_id, body.code):
-            raise _wrong_code()
+            raise _invalid_code_error()
         throttle.record_success(call, throttle.for_mfa(user_id))
-        actions.disable_totp(call, _me(call))
+        actions.disable_totp(call, _require_own_user(call))
 
     await operation.write(disable)
 
@@ -215,7 +220,7 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
             if body.code is UNSET:
                 raise errors.invalid("code", *errors.required())
             if not actions.consume_code(call, user_id, body.code):
-                raise _wrong_code()
+                raise _invalid_code_error()
         throttle.record_success(call, throttle.for_mfa(user_id))
         actions.delete(call, user_id)
 
@@ -225,7 +230,7 @@ async def delete_account(operation: AsyncOperation, body: wire.DeleteAccount) ->
 @handles(wire.HARVEST)
 def harvest(call: Call) -> wire.Harvest:
     """Get the stored data of the current user, except their messages."""
-    row = _me(call)
+    row = _require_own_user(call)
     records: dict[str, Any] = {}
     for sections in users.ports.export_data(call, row.id):
         records |= sections
@@ -238,11 +243,12 @@ def harvest(call: Call) -> wire.Harvest:
 
 
 async def with_mfa(operation: AsyncOperation, code: str | UnsetType, step: Callable[[Call], T]) -> T:
-    """Run `step` in a write after verifying the caller's MFA code, if they have an authenticator.
+    """Run `step` in a write transaction, after verifying the MFA code if the caller has an authenticator.
 
-    Use it for actions that a token alone must not allow. Each code is accepted once."""
+    Use it for actions that a token alone must not allow. Raises TWO_FACTOR_REQUIRED if the code is missing. Each code is
+    accepted once."""
 
-    def begin(call: Call) -> bool:
+    def start_verification(call: Call) -> bool:
         if store.find_authenticator(call.tx, call.user_id) is None:
             return False
         if not isinstance(code, str) or not code.strip():
@@ -250,25 +256,25 @@ async def with_mfa(operation: AsyncOperation, code: str | UnsetType, step: Calla
         throttle.record_attempt(call, throttle.for_mfa(call.user_id))
         return True
 
-    code_required = await operation.write(begin)
+    code_required = await operation.write(start_verification)
 
-    def finish(call: Call) -> T:
+    def verify_and_run(call: Call) -> T:
         if code_required:
             assert isinstance(code, str)
             if not actions.consume_code(call, call.user_id, code):
-                raise _wrong_code()
+                raise _invalid_code_error()
             throttle.record_success(call, throttle.for_mfa(call.user_id))
         return step(call)
 
-    return await operation.write(finish)
+    return await operation.write(verify_and_run)
 
 
-def _me(call: Call) -> UserRow:
+def _require_own_user(call: Call) -> UserRow:
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
     return row
 
 
-def _wrong_code() -> errors.ApiError:
+def _invalid_code_error() -> errors.ApiError:
     return errors.invalid("code", "MFA_INVALID_CODE", "Invalid two-factor code.")

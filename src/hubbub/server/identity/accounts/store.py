@@ -27,7 +27,9 @@ class AuthenticatorRow(NamedTuple):
     """The authenticator of a user."""
 
     secret: str
+    """Secret shared with the user's authenticator app, in base32."""
     last_step: int
+    """Time step of the last used code. Codes of this step and earlier ones are rejected."""
 
 
 class AccountBanRow(NamedTuple):
@@ -35,6 +37,7 @@ class AccountBanRow(NamedTuple):
 
     user_id: UserId
     reason: str | None
+    """Reason given by the operator, or None."""
     created_ms: int
     ends_ms: int | None
     """End of the ban in Unix milliseconds. None means permanent."""
@@ -46,7 +49,9 @@ class SignInRow(NamedTuple):
     token_id: int
     created_ms: int
     ip: str | None
+    """IP address of the client; None if the token was issued without a sign-in."""
     user_agent: str | None
+    """User-Agent header of the client; None if the token was issued without a sign-in."""
 
 
 # Passwords
@@ -58,7 +63,7 @@ def is_registered(tx: Tx, email: str) -> bool:
 
 
 def find_login(tx: Tx, login: str) -> tuple[UserId, str] | None:
-    """Return the user with this username or email address and their password hash, or None."""
+    """Return the ID and password hash of the user with this username or email address, or None. Bots are excluded."""
     row = tx.one(
         "SELECT a.user_id, a.password_hash FROM users u JOIN accounts a ON a.user_id = u.id "
         "WHERE u.bot = 0 AND (u.username = ? OR u.email = ?)",
@@ -69,7 +74,7 @@ def find_login(tx: Tx, login: str) -> tuple[UserId, str] | None:
 
 
 def find_password_hash(tx: Tx, user_id: int) -> str | None:
-    """Return the password hash of a user, or None."""
+    """Return the password hash of a user, or None if the user has no password."""
     password_hash: str | None = tx.value("SELECT password_hash FROM accounts WHERE user_id = ?", user_id)
     return password_hash
 
@@ -163,7 +168,9 @@ def find_failures(tx: Tx, key: str, now: int) -> tuple[int, int]:
 
 
 def count_failure(tx: Tx, key: str, now: int, ends_ms: int) -> None:
-    """Count one failure. Expired windows are deleted first, so an expired counter restarts at 1."""
+    """Count one failure. A new counter has a window that ends at `ends_ms`.
+
+    Expired windows are deleted first, so an expired counter restarts at 1."""
     tx.run("DELETE FROM sign_in_failures WHERE ends_ms <= ?", now)
     tx.run(
         "INSERT INTO sign_in_failures (key, failures, ends_ms) VALUES (?, 1, ?) "
@@ -174,12 +181,12 @@ def count_failure(tx: Tx, key: str, now: int, ends_ms: int) -> None:
 
 
 def decrement_failures(tx: Tx, key: str) -> None:
-    """Subtract one failure."""
+    """Subtract one failure from a counter, unless it is 0."""
     tx.run("UPDATE sign_in_failures SET failures = failures - 1 WHERE key = ? AND failures > 0", key)
 
 
 def delete_failures(tx: Tx, key: str) -> None:
-    """Reset the counter."""
+    """Delete a counter, which resets it to 0."""
     tx.run("DELETE FROM sign_in_failures WHERE key = ?", key)
 
 
@@ -192,7 +199,7 @@ def find_authenticator(tx: Tx, user_id: int) -> AuthenticatorRow | None:
 
 
 def set_authenticator(tx: Tx, user_id: int, secret: str, step: int) -> None:
-    """Insert an authenticator."""
+    """Insert the authenticator of a user. `step` is the time step of the code that confirmed the secret."""
     tx.run("INSERT INTO authenticators (user_id, secret, last_step) VALUES (?, ?, ?)", user_id, secret, step)
 
 
@@ -210,28 +217,28 @@ def delete_authenticator(tx: Tx, user_id: int) -> None:
 
 
 def set_backup_codes(tx: Tx, user_id: int, hashes: Sequence[bytes]) -> None:
-    """Replace the backup codes of a user."""
+    """Replace the backup codes of a user by codes with these hashes."""
     tx.run("DELETE FROM backup_codes WHERE user_id = ?", user_id)
     tx.run_many("INSERT INTO backup_codes (user_id, hash) VALUES (?, ?)", [(user_id, digest) for digest in hashes])
 
 
 def consume_backup_code(tx: Tx, user_id: int, digest: bytes) -> bool:
-    """Delete a backup code. Return False if no such code exists."""
+    """Delete the backup code with this hash. Return False if the user has no such code."""
     return bool(tx.run("DELETE FROM backup_codes WHERE user_id = ? AND hash = ?", user_id, digest))
 
 
 def insert_ticket(tx: Tx, digest: bytes, user_id: int, expires_ms: int, now: int) -> None:
-    """Insert an MFA ticket and delete expired ones."""
+    """Insert an MFA ticket, given by its hash, and delete expired tickets."""
     tx.run("DELETE FROM mfa_tickets WHERE expires_ms <= ?", now)
     tx.run("INSERT INTO mfa_tickets (hash, user_id, expires_ms) VALUES (?, ?, ?)", digest, user_id, expires_ms)
 
 
 def find_ticket(tx: Tx, digest: bytes, now: int) -> UserId | None:
-    """Return the user of an unexpired ticket, or None."""
+    """Return the user ID of the unexpired MFA ticket with this hash, or None."""
     user_id = tx.value("SELECT user_id FROM mfa_tickets WHERE hash = ? AND expires_ms > ?", digest, now)
     return None if user_id is None else UserId(user_id)
 
 
 def delete_ticket(tx: Tx, digest: bytes) -> bool:
-    """Delete a ticket. Return False if it was already used."""
+    """Delete the MFA ticket with this hash. Return False if it was already deleted."""
     return bool(tx.run("DELETE FROM mfa_tickets WHERE hash = ?", digest))

@@ -12,6 +12,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.accounts import store
 
 WINDOW_MS: Final = 15 * 60_000
+"""Time after its first failure at which a counter expires, in milliseconds."""
 USER_FAILURES_MAX: Final = 10
 """Failures per username or user in one window."""
 IP_FAILURES_MAX: Final = 100
@@ -22,31 +23,33 @@ class FailureCounter(NamedTuple):
     """A failure counter and its limit."""
 
     key: str
+    """Kind and hash of the counted username, user ID or IP address."""
     failures_max: int
+    """Number of failures in one window from which on attempts are rejected."""
 
 
 def for_username(login: str) -> FailureCounter:
     """Return the counter of failed logins with one username, from any client."""
-    return FailureCounter(_key("name", login), USER_FAILURES_MAX)
+    return FailureCounter(_counter_key("name", login), USER_FAILURES_MAX)
 
 
 def for_user(user_id: int) -> FailureCounter:
     """Return the counter of wrong passwords sent by a signed-in user."""
-    return FailureCounter(_key("person", str(int(user_id))), USER_FAILURES_MAX)
+    return FailureCounter(_counter_key("person", str(int(user_id))), USER_FAILURES_MAX)
 
 
 def for_mfa(user_id: int) -> FailureCounter:
     """Return the counter of a user's wrong MFA codes. A right password does not reset it."""
-    return FailureCounter(_key("codes", str(int(user_id))), USER_FAILURES_MAX)
+    return FailureCounter(_counter_key("codes", str(int(user_id))), USER_FAILURES_MAX)
 
 
 def for_ip(ip: str) -> FailureCounter:
     """Return the counter of failures from one IP address."""
-    return FailureCounter(_key("address", ip), IP_FAILURES_MAX)
+    return FailureCounter(_counter_key("address", ip), IP_FAILURES_MAX)
 
 
 def record_attempt(call: Call, *counters: FailureCounter) -> None:
-    """Count an attempt. Raises RATE_LIMITED if a counter has reached its limit."""
+    """Count an attempt as a failure in each counter. Raises RATE_LIMITED if a counter has reached its limit."""
     for counter in counters:
         failures, ends_ms = store.find_failures(call.tx, counter.key, call.now)
         if failures >= counter.failures_max:
@@ -64,5 +67,5 @@ def record_success(call: Call, *counters: FailureCounter) -> None:
             store.delete_failures(call.tx, counter.key)
 
 
-def _key(kind: str, value: str) -> str:
+def _counter_key(kind: str, value: str) -> str:
     return f"{kind}:{hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"

@@ -14,38 +14,39 @@ DRIFT_STEPS: Final = 1
 """Accepted clock drift in steps, both ways (RFC 6238 5.2)."""
 
 SECRET_BYTES_MIN: Final = 16
+"""Minimum length of a decoded secret, in bytes."""
 
 
 def clean_secret(text: str) -> str | None:
     """Return a secret in its stored form, or None if it is not base32 or is too short."""
     secret = re.sub(r"[\s=-]", "", text).upper()
     try:
-        return secret if len(_decode(secret)) >= SECRET_BYTES_MIN else None
+        return secret if len(_decode_secret(secret)) >= SECRET_BYTES_MIN else None
     except (binascii.Error, ValueError):
         return None
 
 
 def code_at(secret: str, step: int) -> str:
-    """Return the code of one time step."""
-    digest = hmac.digest(_decode(secret), step.to_bytes(8, "big"), hashlib.sha1)
+    """Return the code of a secret for one time step."""
+    digest = hmac.digest(_decode_secret(secret), step.to_bytes(8, "big"), hashlib.sha1)
     offset = digest[-1] & 0x0F
     number = int.from_bytes(digest[offset : offset + 4], "big") & 0x7FFFFFFF
     return f"{number % 10**TOTP_DIGITS:0{TOTP_DIGITS}d}"
 
 
 def find_step(secret: str, code: str, now_ms: int) -> int | None:
-    """Return the time step near `now_ms` whose code this is, or None."""
-    given = normalize_code(code).encode()
-    now = now_ms // 1000 // TOTP_STEP_SECONDS
-    found = None
-    for step in range(now - DRIFT_STEPS, now + DRIFT_STEPS + 1):
-        if hmac.compare_digest(code_at(secret, step).encode(), given):
-            found = step
-    return found
+    """Return the time step near `now_ms` (Unix milliseconds) that has this code, or None."""
+    normalized = normalize_code(code).encode()
+    current_step = now_ms // 1000 // TOTP_STEP_SECONDS
+    matching_step = None
+    for step in range(current_step - DRIFT_STEPS, current_step + DRIFT_STEPS + 1):
+        if hmac.compare_digest(code_at(secret, step).encode(), normalized):
+            matching_step = step
+    return matching_step
 
 
 def new_backup_code() -> str:
-    """Return a random 60-bit code in groups of four characters."""
+    """Return a random backup code of 60 bits, in groups of four characters."""
     text = base64.b32encode(secrets.token_bytes(10)).decode().lower()[:12]
     return f"{text[:4]}-{text[4:8]}-{text[8:]}"
 
@@ -55,5 +56,5 @@ def normalize_code(code: str) -> str:
     return re.sub(r"[\s-]", "", code).lower()
 
 
-def _decode(secret: str) -> bytes:
+def _decode_secret(secret: str) -> bytes:
     return base64.b32decode(secret + "=" * (-len(secret) % 8))

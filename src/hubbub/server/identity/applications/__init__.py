@@ -59,6 +59,7 @@ from hubbub.server.identity.applications.views import ApplicationSettings, appli
 
 
 def _ready(call: Call) -> dict[str, Any]:
+    """Return the READY fields: the application of an OAuth2 token, or of a bot."""
     if call.actor.kind == "bearer":
         row = find(call.tx, call.actor.application_id or 0)
         return {"application": partial_application(row, call.now, with_name=True)} if row is not None else {}

@@ -21,7 +21,7 @@ from hubbub.server.identity.applications.store import ApplicationRow
 from hubbub.server.identity.applications.views import ApplicationSettings
 from hubbub.server.identity.users import UserRow
 
-# Default of Application.integration_types_config: both installation contexts, with these scopes.
+# Default of `Application.integration_types_config`: installation in a guild ("0") and for a user ("1").
 DEFAULT_INTEGRATION_TYPES = {
     "0": IntegrationTypeConfiguration(
         oauth2_install_params=InstallParams(scopes=["applications.commands", "bot"], permissions=Permissions(0))
@@ -38,6 +38,7 @@ class CreatedApplication(msgspec.Struct, frozen=True):
     row: ApplicationRow
     client_secret: str
     bot_token: str | None
+    """Token of the bot, or None if the application has no bot."""
 
 
 def create(
@@ -51,7 +52,9 @@ def create(
     redirect_uris: list[str] | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> CreatedApplication:
-    """Create an application and, unless `bot` is False, a bot user with the same ID."""
+    """Create an application and, unless `bot` is False, a bot user with the same ID.
+
+    Without `application_id`, a new ID is generated. `entropy` generates the signing key, the secret and the token."""
     application_id = application_id or call.new_id(ApplicationId)
     signing_key = Ed25519PrivateKey.from_private_bytes(entropy(32))
     client_secret = entropy(24).hex()
@@ -78,23 +81,23 @@ def create(
         signing_key=signing_key.private_bytes_raw(),
         client_secret_hash=hashlib.sha256(client_secret.encode()).digest(),
     )
-    token = None
+    bot_token = None
     if row.bot_id is not None:
-        users.insert(call.tx, _bot_user(row.bot_id, name))
-        token = reset_bot_token(call, row, entropy=entropy)
-    return CreatedApplication(row, client_secret, token)
+        users.insert(call.tx, _bot_user_row(row.bot_id, name))
+        bot_token = reset_bot_token(call, row, entropy=entropy)
+    return CreatedApplication(row, client_secret, bot_token)
 
 
 def add_bot(call: Call, row: ApplicationRow) -> str:
     """Create the bot user of an application that has none. Return the bot's token."""
     row = row._replace(bot_id=UserId(row.id))
-    users.insert(call.tx, _bot_user(UserId(row.id), row.name))
+    users.insert(call.tx, _bot_user_row(UserId(row.id), row.name))
     store.update(call.tx, row)
     return reset_bot_token(call, row)
 
 
 def reset_client_secret(call: Call, row: ApplicationRow) -> str:
-    """Replace the client secret, which invalidates the old one, and return it."""
+    """Replace the client secret, which invalidates the old one, and return the new one."""
     client_secret = secrets.token_hex(24)
     store.set_client_secret(call.tx, row.id, hashlib.sha256(client_secret.encode()).digest())
     return client_secret
@@ -117,7 +120,7 @@ def delete(call: Call, row: ApplicationRow) -> None:
     store.delete(call.tx, row.id)
 
 
-def _bot_user(bot_id: UserId, name: str) -> UserRow:
+def _bot_user_row(bot_id: UserId, name: str) -> UserRow:
     # Bots have a four-digit discriminator because their usernames need not be unique.
     discriminator = f"{int.from_bytes(hashlib.sha256(str(int(bot_id)).encode()).digest()[:4], 'big') % 9999 + 1:04d}"
     return UserRow(
@@ -130,7 +133,7 @@ def _bot_user(bot_id: UserId, name: str) -> UserRow:
 
 
 def reset_bot_token(call: Call, row: ApplicationRow, *, entropy: Entropy = secrets.token_bytes) -> str:
-    """Replace the bot token. The old token is revoked and its gateway sessions end."""
+    """Replace the bot token and return the new one. The old token is revoked and its gateway sessions end."""
     assert row.bot_id is not None
     auth.revoke(call.tx, row.bot_id, kind="bot")
     return auth.issue(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import InteractionType
+from hubbub.protocol.enums import InteractionCallbackType, InteractionType
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.applications import UpdateApplication
@@ -22,49 +22,54 @@ from hubbub.server.identity.applications.store import ApplicationRow, find_signi
 
 
 class EndpointSigner(msgspec.Struct, frozen=True):
-    """The parts of an application that a ping needs."""
+    """The application, key and time of a signed ping."""
 
     application_id: ApplicationId
     key: bytes
+    """Private Ed25519 key of the application."""
     now: int
+    """Time of the ping in Unix milliseconds."""
 
 
 async def require_verified_endpoints(
     operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: UpdateApplication
 ) -> None:
-    """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail."""
-    named = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
-    if not named:
+    """Ping every endpoint URL in the request body. Raises form errors for the URLs that fail.
+
+    `find` returns the application, and raises if the caller may not manage it."""
+    urls = {name: url for name in ENDPOINT_CHECKS if isinstance(url := getattr(body, name), str) and url}
+    if not urls:
         return
 
     def load(call: Call) -> EndpointSigner:
         row = find(call)
-        for name, url in named.items():
+        for name, url in urls.items():
             rules.require_url(name, url)
-        return _signer(call, row.id)
+        return _load_signer(call, row.id)
 
     signer = await operation.read(load)
     form = errors.FormErrors()
-    for name, url in named.items():
+    for name, url in urls.items():
         if not await ENDPOINT_CHECKS[name](operation.outbound, url, signer):
-            form.add(name, *_unverified(name))
+            form.add(name, *_unverified_url_error(name))
     form.raise_if_any()
 
 
 async def require_event_endpoint(operation: AsyncOperation, name: str, url: str, find: Callable[[Call], int]) -> None:
     """Raise a form error at `name` unless the URL accepts signed events of the application that `find` returns."""
-    signer = await operation.read(lambda call: _signer(call, find(call)))
+    signer = await operation.read(lambda call: _load_signer(call, find(call)))
     if not await accepts_events(operation.outbound, url, signer):
-        raise errors.invalid(name, *_unverified(name))
+        raise errors.invalid(name, *_unverified_url_error(name))
 
 
-def _signer(call: Call, application_id: int) -> EndpointSigner:
+def _load_signer(call: Call, application_id: int) -> EndpointSigner:
     key = find_signing_key(call.tx, application_id)
     assert key is not None
     return EndpointSigner(ApplicationId(application_id), key, call.now)
 
 
-def _unverified(name: str) -> tuple[str, str]:
+def _unverified_url_error(name: str) -> tuple[str, str]:
+    """Return the code and message of the form error for the URL of a setting."""
     label = name.removesuffix("_url").replace("_", " ")
     return f"APPLICATION_{name.upper()}_INVALID", f"The specified {label} url could not be verified."
 
@@ -84,7 +89,7 @@ async def accepts_interactions(outside: OutboundClient, url: str, signer: Endpoi
 
 
 def interactions_ping(application_id: int, now: int) -> bytes:
-    """Build a PING interaction."""
+    """Build the JSON of a PING interaction."""
     return codec.encode(
         {
             "version": 1,
@@ -103,7 +108,10 @@ def interactions_ping(application_id: int, now: int) -> bytes:
 
 def _is_pong(response: OutboundResponse) -> bool:
     try:
-        return response.status == 200 and codec.decode(response.body, dict[str, Any]).get("type") == 1
+        return (
+            response.status == 200
+            and codec.decode(response.body, dict[str, Any]).get("type") == InteractionCallbackType.PONG
+        )
     except msgspec.DecodeError:
         return False
 
@@ -112,4 +120,4 @@ ENDPOINT_CHECKS: dict[str, Callable[[OutboundClient, str, EndpointSigner], Await
     "event_webhooks_url": accepts_events,
     "interactions_endpoint_url": accepts_interactions,
 }
-"""Checks by the name of the setting."""
+"""Functions that verify a URL, by the name of the application setting that contains it."""

@@ -1,4 +1,4 @@
-"""Ports of the applications slice."""
+"""Ports of the applications slice: decisions that slices of higher tiers make."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.ports import port
@@ -6,4 +6,4 @@ from hubbub.server.core.ports import port
 
 @port
 def check_deletion(call: Call, application_id: int) -> None:
-    """Raise if an application may not be deleted yet."""
+    """Raise an error if an application may not be deleted yet."""

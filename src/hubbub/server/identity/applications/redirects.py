@@ -1,4 +1,4 @@
-"""Validation of OAuth2 redirect URIs."""
+"""Validation of the OAuth2 redirect URIs that applications register."""
 
 import re
 from typing import Final
@@ -22,7 +22,7 @@ INVALID_REDIRECT: Final = (
 
 
 def standard_redirect(application_id: int) -> str:
-    """Return the redirect URI that every application has: a custom scheme for mobile devices."""
+    """Return the redirect URI that every application has. Its custom scheme is for mobile devices."""
     return f"{REDIRECT_SCHEME_PREFIX}-{int(application_id)}:{REDIRECT_CALLBACK_PATH}"
 
 
@@ -30,13 +30,13 @@ def is_valid_redirect(uri: str) -> bool:
     """Return whether a redirect URI can be registered.
 
     It must be absolute, without fragment or credentials, and its scheme must not be one that a browser executes. A
-    custom scheme has exactly the form `S:/authorize/callback`."""
+    URI with a custom scheme S has exactly the form `S:/authorize/callback`."""
     if _PRINTABLE.fullmatch(uri) is None or "\\" in uri or "#" in uri:
         return False
     try:
         parts = urlsplit(uri)
         host = parts.hostname
-        _ = parts.port
+        _ = parts.port  # Raises ValueError for an invalid port.
     except ValueError:
         return False
     if parts.scheme in ("http", "https"):
@@ -53,8 +53,8 @@ def require_redirects(uris: list[str], application_id: int) -> list[str]:
         form.add("redirect_uris", *errors.max_length(REDIRECT_URIS_MAX))
     for index, uri in enumerate(uris):
         # Custom schemes with the platform's prefix belong to the application whose ID they contain.
-        foreign = uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-") and uri != standard_redirect(application_id)
-        if foreign or not is_valid_redirect(uri):
+        is_reserved = uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-") and uri != standard_redirect(application_id)
+        if is_reserved or not is_valid_redirect(uri):
             form.add(("redirect_uris", index), *INVALID_REDIRECT)
         elif uri in uris[:index]:
             form.add(("redirect_uris", index), *errors.duplicate())

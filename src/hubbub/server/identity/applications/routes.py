@@ -1,4 +1,4 @@
-"""Handlers for applications."""
+"""HTTP handlers for applications."""
 
 from collections.abc import Callable
 from typing import Any
@@ -26,22 +26,22 @@ from hubbub.server.identity.applications.store import ApplicationRow
 @handles(wire.GET_MY_APPLICATION)
 def get_my_application(call: Call) -> wire.Application:
     """Get the current application."""
-    return views.application(call.tx, _require_current(call), call.now)
+    return views.application(call.tx, _require_current_application(call), call.now)
 
 
 @handles(wire.GET_MY_OAUTH2_APPLICATION)
 def get_my_oauth2_application(call: Call) -> wire.Application:
-    """Get the current application with an OAuth2 route.
+    """Get the current OAuth2 application.
 
     Client libraries use this route at login."""
-    return views.application(call.tx, _require_current(call), call.now)
+    return views.application(call.tx, _require_current_application(call), call.now)
 
 
 @handles(wire.GET_APPLICATION)
 def get_application(call: Call, application_id: ApplicationId) -> wire.Application:
     """Get an application.
 
-    Requires the application's bot or its owner."""
+    The caller must be the application's bot or its owner."""
     row = rules.require_manager(call, application_id)
     return views.application(call.tx, row, call.now, owned=call.actor.kind == "user")
 
@@ -58,7 +58,7 @@ def get_application_rpc(call: Call, application_id: ApplicationId) -> wire.RpcAp
 @handles(wire.UPDATE_MY_APPLICATION)
 async def update_my_application(operation: AsyncOperation, body: wire.UpdateApplication) -> wire.Application:
     """Update the current application."""
-    return await _update(operation, _require_current, body)
+    return await _verify_and_update(operation, _require_current_application, body)
 
 
 @handles(wire.UPDATE_APPLICATION)
@@ -67,24 +67,27 @@ async def update_application(
 ) -> wire.Application:
     """Update an application.
 
-    Requires the application's bot or its owner."""
-    return await _update(operation, lambda call: rules.require_manager(call, application_id), body)
+    The caller must be the application's bot or its owner."""
+    return await _verify_and_update(operation, lambda call: rules.require_manager(call, application_id), body)
 
 
-def _require_current(call: Call) -> ApplicationRow:
+def _require_current_application(call: Call) -> ApplicationRow:
     row = store.find_by_bot(call.tx, call.user_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
     return row
 
 
-_URLS = (
+# Settings that are URLs, and that a bot may change.
+_URL_FIELDS = (
     "custom_install_url",
     "interactions_endpoint_url",
     "role_connections_verification_url",
     "event_webhooks_url",
 )
-_OWNER_URLS = ("terms_of_service_url", "privacy_policy_url")
+# Settings that are URLs, and that only the owner may change.
+_OWNER_URL_FIELDS = ("terms_of_service_url", "privacy_policy_url")
+# Settings that are copied from the request body; null resets a setting to its default.
 _DIRECT_FIELDS = (
     "install_params",
     "event_webhooks_types",
@@ -94,17 +97,18 @@ _DIRECT_FIELDS = (
 )
 
 
-async def _update(
+async def _verify_and_update(
     operation: AsyncOperation, find: Callable[[Call], ApplicationRow], body: wire.UpdateApplication
 ) -> wire.Application:
+    """Verify the endpoint URLs of the request body, then update the application that `find` returns."""
     await endpoints.require_verified_endpoints(operation, find, body)
-    return await operation.write(lambda call: _change(call, find(call), body))
+    return await operation.write(lambda call: _apply_changes(call, find(call), body))
 
 
-def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
+def _apply_changes(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wire.Application:
     settings = views.settings(row)
     defaults = views.ApplicationSettings()
-    for name in _URLS:
+    for name in _URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))
     for name in _DIRECT_FIELDS:
@@ -113,13 +117,15 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     rules.require_event_webhooks(settings, body)
     if isinstance(body.install_params, wire.InstallParams):
         rules.require_install_params(body.install_params)
-    owned = call.actor.kind == "user"
-    if owned and isinstance(body, wire.ManageApplication):
-        row = _manage(call, row, settings, body)
+    is_owner = call.actor.kind == "user"
+    if is_owner and isinstance(body, wire.ManageApplication):
+        row = _apply_owner_changes(call, row, settings, body)
     row = row._replace(settings=codec.encode(settings).decode())
     if body.description is not UNSET:
-        text = body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
-        row = row._replace(description=text or "")
+        description = (
+            body.description.default if isinstance(body.description, wire.LocalizedDescription) else body.description
+        )
+        row = row._replace(description=description or "")
     if body.icon is not UNSET:
         row = row._replace(icon=body.icon.hash if body.icon else None)
     if body.cover_image is not UNSET:
@@ -127,28 +133,28 @@ def _change(call: Call, row: ApplicationRow, body: wire.UpdateApplication) -> wi
     if body.tags is not UNSET:
         row = row._replace(tags=codec.encode(body.tags or []).decode())
     if body.integration_types_config is not UNSET:
-        wanted = body.integration_types_config or {}
-        rules.require_contexts(wanted)
-        supported: dict[str, Any] = {key: value or {} for key, value in wanted.items()}
-        row = row._replace(integration_types_config=codec.encode(supported).decode())
+        configurations = body.integration_types_config or {}
+        rules.require_contexts(configurations)
+        stored_configurations: dict[str, Any] = {key: value or {} for key, value in configurations.items()}
+        row = row._replace(integration_types_config=codec.encode(stored_configurations).decode())
     if body.flags is not UNSET and body.flags is not None:
-        before = row.flags
+        previous_flags = row.flags
         row = row._replace(flags=rules.allowed_flags(call, row, body.flags))
-        if row.flags & ~before:
+        if row.flags & ~previous_flags:
             call.notify(IntentsEnabled(ApplicationId(row.id)))
     actions.change(call, row)
     if body.event_webhooks_url is not UNSET or body.event_webhooks_status is not UNSET:
         call.notify(EventWebhooksChanged(ApplicationId(row.id)))
     if body.interactions_endpoint_url is not UNSET:
         call.notify(InteractionsEndpointChanged(ApplicationId(row.id)))
-    return views.application(call.tx, row, call.now, owned=owned)
+    return views.application(call.tx, row, call.now, owned=is_owner)
 
 
-def _manage(
+def _apply_owner_changes(
     call: Call, row: ApplicationRow, settings: views.ApplicationSettings, body: wire.ManageApplication
 ) -> ApplicationRow:
-    """Apply the changes that require the owner's user token."""
-    for name in _OWNER_URLS:
+    """Apply the changes that require the owner's user token: modify `settings` and return the changed row."""
+    for name in _OWNER_URL_FIELDS:
         if (value := getattr(body, name)) is not UNSET:
             setattr(settings, name, rules.require_url(name, value))
     if body.name is not UNSET:
@@ -165,9 +171,9 @@ def _manage(
     if body.channel_obfuscation is not UNSET:
         row = row._replace(obfuscates_channels=int(body.channel_obfuscation))
     if body.public_client is not UNSET:
-        public = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
+        public_flag = ApplicationFlags.PUBLIC_OAUTH2_CLIENT
         rules.require_family_client_type(call, row, body.public_client)
-        row = row._replace(flags=row.flags | public if body.public_client else row.flags & ~public)
+        row = row._replace(flags=row.flags | public_flag if body.public_client else row.flags & ~public_flag)
     if body.activities is not UNSET and body.activities is not bool(row.flags & ApplicationFlags.EMBEDDED):
         row = row._replace(flags=row.flags ^ ApplicationFlags.EMBEDDED)
         call.notify(ActivitiesToggled(row))

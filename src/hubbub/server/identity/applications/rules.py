@@ -33,7 +33,9 @@ class ApplicationSize(NamedTuple):
 
     counted: Literal["users", "guilds"]
     current: int
+    """Number of users or guilds."""
     free_below: int
+    """Number from which on privileged intents require a review."""
 
     @property
     def is_free(self) -> bool:
@@ -51,19 +53,22 @@ def measure_size(call: Call, row: ApplicationRow) -> ApplicationSize:
 
 
 def require_manager(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application for its own token or its owner's, or raise 20012."""
+    """Return the application if the caller is its bot or its owner, or raise NOT_AUTHORIZED_ON_APPLICATION."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
     # Any user may hold a bearer token of the application; only the owner's bearer token manages it.
-    own = call.actor.application_id == row.id or call.actor.kind == "user"
-    if not own or (call.actor.kind != "bot" and call.user_id != row.owner_id):
+    is_accepted_token = call.actor.application_id == row.id or call.actor.kind == "user"
+    if not is_accepted_token or (call.actor.kind != "bot" and call.user_id != row.owner_id):
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     return row
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application for any of its own tokens or its owner's user token, or raise 20012."""
+    """Return the application if the caller has one of its tokens or is its owner.
+
+    Otherwise raise NOT_AUTHORIZED_ON_APPLICATION. Tokens of an application include those of the users who authorized
+    it."""
     row = store.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -73,11 +78,11 @@ def require_own(call: Call, application_id: int) -> ApplicationRow:
 
 
 def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
-    """Return the flags after an edit.
+    """Return the flags after an edit that requested the flags `wanted`.
 
-    Only the three limited intent bits change, and they can be set only below the free limit."""
-    bits = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
-    if bits & ~row.flags:
+    Only the three bits of limited intents change. Setting one raises a form error unless `ApplicationSize.is_free`."""
+    flags = row.flags & ~ApplicationFlags.EDITABLE | wanted & ApplicationFlags.EDITABLE
+    if flags & ~row.flags:
         size = measure_size(call, row)
         if not size.is_free:
             raise errors.invalid(
@@ -85,14 +90,16 @@ def allowed_flags(call: Call, row: ApplicationRow, wanted: int) -> int:
                 "APPLICATION_INTENTS_NEED_REVIEW",
                 f"Privileged intents require a review from {size.free_below} {size.counted} on.",
             )
-    return bits
+    return flags
 
 
 def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplication) -> None:
-    """Validate the webhook event settings of a request body, and disable events if no URL is set."""
+    """Validate the webhook event settings of a request body, and disable events if no URL is set.
+
+    `settings` already contains the changes of `body`; its status is modified."""
     form = FormErrors()
-    for index, kind in enumerate(body.event_webhooks_types or ()):
-        if kind in (body.event_webhooks_types or ())[:index]:
+    for index, event_type in enumerate(body.event_webhooks_types or ()):
+        if event_type in (body.event_webhooks_types or ())[:index]:
             form.add(("event_webhooks_types", index), *errors.duplicate())
     enabled = EventWebhooksStatus.ENABLED
     if not settings.event_webhooks_url:
@@ -106,7 +113,7 @@ def require_event_webhooks(settings: ApplicationSettings, body: UpdateApplicatio
 def require_install_params(params: InstallParams) -> None:
     """Reject install parameters with scopes that are not for installation (spec/http.md#3.1)."""
     form = FormErrors()
-    _check_scopes(form, ("install_params",), params, INSTALL_SCOPES)
+    _check_install_scopes(form, ("install_params",), params, INSTALL_SCOPES)
     form.raise_if_any()
 
 
@@ -118,14 +125,18 @@ def require_contexts(found: Mapping[str, IntegrationTypeConfiguration | None]) -
         if key not in CONTEXT_SCOPES:
             form.add(path, *errors.choices(list(CONTEXT_SCOPES)))
         elif value is not None and isinstance(value.oauth2_install_params, InstallParams):
-            _check_scopes(form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXT_SCOPES[key])
+            _check_install_scopes(
+                form, (*path, "oauth2_install_params"), value.oauth2_install_params, CONTEXT_SCOPES[key]
+            )
     form.raise_if_any()
 
 
-def _check_scopes(form: FormErrors, path: tuple[str, ...], params: InstallParams, allowed: Collection[str]) -> None:
-    for number, scope in enumerate(params.scopes):
+def _check_install_scopes(
+    form: FormErrors, path: tuple[str, ...], params: InstallParams, allowed: Collection[str]
+) -> None:
+    for index, scope in enumerate(params.scopes):
         if ALIASES.get(scope, scope) not in allowed:
-            form.add((*path, "scopes", number), *errors.bad_enum(scope))
+            form.add((*path, "scopes", index), *errors.bad_enum(scope))
 
 
 def require_family_client_type(call: Call, row: ApplicationRow, public: bool) -> None:
@@ -139,9 +150,9 @@ def require_family_client_type(call: Call, row: ApplicationRow, public: bool) ->
 
 
 def require_origins(origins: list[str]) -> list[str]:
-    """Validate origins: scheme, host and optional port, as browsers send them.
+    """Return the origins if all are valid, or raise a form error for each invalid one.
 
-    Raises a form error for each invalid one."""
+    An origin has a scheme, a host and an optional port, as browsers send it."""
     form = errors.FormErrors()
     for index, origin in enumerate(origins):
         try:
@@ -149,7 +160,7 @@ def require_origins(origins: list[str]) -> list[str]:
             is_origin = (
                 f"{parts.scheme}://{parts.netloc}" == origin and bool(parts.hostname) and "@" not in parts.netloc
             )
-            _ = parts.port
+            _ = parts.port  # Raises ValueError for an invalid port.
         except ValueError:
             is_origin, parts = False, None
         if not is_origin or parts is None or parts.scheme not in ("http", "https"):
@@ -165,7 +176,7 @@ def require_origins(origins: list[str]) -> list[str]:
 
 
 def require_url(path: str, text: str | None) -> str | None:
-    """Return an http or https URL, None for an empty text, or raise a form error."""
+    """Return `text` if it is an http or https URL, or None if it is empty; otherwise raise a form error at `path`."""
     if not text:
         return None
     try:

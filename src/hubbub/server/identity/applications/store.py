@@ -26,25 +26,36 @@ class ApplicationRow(NamedTuple):
     name: str
     description: str
     icon: str | None
+    """Hash of the icon, or None."""
     cover_image: str | None
+    """Hash of the cover image, or None."""
     owner_id: UserId
     bot_id: UserId | None
+    """User ID of the bot, or None if the application has no bot."""
     flags: int
+    """Bits of `ApplicationFlags`."""
     bot_public: int
+    """Whether users other than the owner may install the application."""
     bot_require_code_grant: int
+    """Whether the bot joins a guild only when the authorization code is exchanged."""
     verify_key: str
+    """Public Ed25519 key of the application, in hexadecimal."""
     redirect_uris: str
+    """JSON of a list of registered redirect URIs."""
     tags: str
+    """JSON of a list of strings."""
     integration_types_config: str
+    """JSON of `IntegrationTypeConfiguration` objects, by installation context."""
     settings: str
     """JSON of `ApplicationSettings`."""
     parent_id: ApplicationId | None = None
-    """The publisher's application, which shares its players with all of its games."""
+    """ID of the publisher's application, which shares its players with all of its games, or None."""
     obfuscates_channels: int = 0
+    """Whether hidden channels are obfuscated for the bot."""
 
     @property
     def family_id(self) -> ApplicationId:
-        """The head of the family. Accounts, identities and game friends belong to it."""
+        """ID of the head of the family. Accounts, identities and game friends belong to the head."""
         return self.parent_id or self.id
 
 
@@ -57,11 +68,13 @@ def find(tx: Tx, application_id: int) -> ApplicationRow | None:
 
 
 def find_many(tx: Tx, application_ids: Iterable[int]) -> dict[int, ApplicationRow]:
-    """Return the existing applications among these IDs, by ID."""
-    wanted = list(dict.fromkeys(application_ids))
-    if not wanted:
+    """Return the applications that exist, by ID."""
+    unique_ids = list(dict.fromkeys(application_ids))
+    if not unique_ids:
         return {}
-    rows = tx.fetch(ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id IN ({placeholders(wanted)})", *wanted)
+    rows = tx.fetch(
+        ApplicationRow, f"SELECT {COLUMNS} FROM applications WHERE id IN ({placeholders(unique_ids)})", *unique_ids
+    )
     return {row.id: row for row in rows}
 
 
@@ -71,16 +84,16 @@ def find_by_bot(tx: Tx, bot_id: int) -> ApplicationRow | None:
 
 
 def family_id(tx: Tx, application_id: int) -> ApplicationId:
-    """Return the head of an application's family: its parent, or itself."""
-    parent = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
-    return ApplicationId(parent or application_id)
+    """Return the ID of the head of an application's family: its publisher, or the application itself."""
+    parent_id = tx.value("SELECT parent_id FROM applications WHERE id = ?", application_id)
+    return ApplicationId(parent_id or application_id)
 
 
 def family(tx: Tx, application_id: int) -> list[ApplicationId]:
-    """List the IDs of a family, its head first."""
-    head = family_id(tx, application_id)
-    rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head)
-    return [head, *(ApplicationId(row[0]) for row in rows)]
+    """List the IDs of all applications in the family of an application, the head first."""
+    head_id = family_id(tx, application_id)
+    rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", head_id)
+    return [head_id, *(ApplicationId(row[0]) for row in rows)]
 
 
 def list_of_owner(tx: Tx, owner_id: int) -> list[ApplicationRow]:
@@ -105,7 +118,7 @@ def update(tx: Tx, row: ApplicationRow) -> None:
 
 
 def ids_of_guild(tx: Tx, guild_id: int, limit: int) -> list[ApplicationId]:
-    """List the applications whose bots are in a guild, in the order the bots joined."""
+    """List the IDs of at most `limit` applications whose bots are in a guild, in the order in which the bots joined."""
     rows = tx.all(
         "SELECT a.id FROM applications a JOIN members m ON m.user_id = a.bot_id WHERE m.guild_id = ? "
         "ORDER BY m.joined_ms, a.id LIMIT ?",
@@ -163,7 +176,9 @@ def is_owner(tx: Tx, user_id: int) -> bool:
 # Testers
 
 INVITED = 1
+"""State of a tester who has not accepted the invitation yet."""
 ACCEPTED = 2
+"""State of a tester who accepted the invitation."""
 
 
 class TesterRow(NamedTuple):
@@ -172,20 +187,21 @@ class TesterRow(NamedTuple):
     application_id: int
     user_id: int
     state: int
+    """INVITED or ACCEPTED."""
     created_ms: int
 
 
-_TESTER = ", ".join(TesterRow._fields)
+_TESTER_COLUMNS = ", ".join(TesterRow._fields)
 
 
 def find_tester(tx: Tx, application_id: int, user_id: int) -> TesterRow | None:
     """Return a tester or an invitation, or None."""
-    sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? AND user_id = ?"
+    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE application_id = ? AND user_id = ?"
     return tx.find(TesterRow, sql, application_id, user_id)
 
 
 def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
-    """Return whether a user accepted to test an application.
+    """Return whether a user accepted the invitation to test an application.
 
     Limits of unapproved applications do not apply to testers."""
     row = find_tester(tx, application_id, user_id)
@@ -194,20 +210,20 @@ def is_tester(tx: Tx, application_id: int, user_id: int) -> bool:
 
 def list_testers(tx: Tx, application_id: int) -> list[TesterRow]:
     """List the testers and invitations of an application, oldest first."""
-    sql = f"SELECT {_TESTER} FROM application_testers WHERE application_id = ? ORDER BY created_ms, user_id"
+    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE application_id = ? ORDER BY created_ms, user_id"
     return tx.fetch(TesterRow, sql, application_id)
 
 
 def list_tested(tx: Tx, user_id: int) -> list[TesterRow]:
     """List the applications a user tests or is invited to test, oldest first."""
-    sql = f"SELECT {_TESTER} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
+    sql = f"SELECT {_TESTER_COLUMNS} FROM application_testers WHERE user_id = ? ORDER BY created_ms, application_id"
     return tx.fetch(TesterRow, sql, user_id)
 
 
 def save_tester(tx: Tx, row: TesterRow) -> None:
     """Insert a tester or update the state of the invitation."""
     tx.run(
-        f"INSERT INTO application_testers ({_TESTER}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO application_testers ({_TESTER_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, user_id) DO UPDATE SET state = excluded.state",
         *row,
     )
@@ -221,7 +237,7 @@ def delete_tester(tx: Tx, application_id: int, user_id: int) -> bool:
 
 
 def delete_tester_of_all(tx: Tx, user_id: int) -> None:
-    """Delete a user from every application's testers."""
+    """Delete a user from the testers of every application."""
     tx.run("DELETE FROM application_testers WHERE user_id = ?", user_id)
 
 
@@ -236,18 +252,18 @@ def add_flag(tx: Tx, application_id: int, flag: int) -> None:
 
 
 def children(tx: Tx, parent_id: int) -> list[ApplicationId]:
-    """List the games of a publisher."""
+    """List the IDs of the games of a publisher."""
     rows = tx.all("SELECT id FROM applications WHERE parent_id = ? ORDER BY id", parent_id)
     return [ApplicationId(row[0]) for row in rows]
 
 
 def find_signing_key(tx: Tx, application_id: int) -> bytes | None:
-    """Return an application's private key, or None if the application was deleted."""
+    """Return the private Ed25519 key of an application, or None if the application was deleted."""
     key = tx.value("SELECT signing_key FROM applications WHERE id = ?", application_id)
     return None if key is None else bytes(key)
 
 
 def client_secret_hash(tx: Tx, application_id: int) -> bytes | None:
-    """Return the SHA-256 hash of an application's secret, or None."""
-    stored = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)
-    return None if stored is None else bytes(stored)
+    """Return the SHA-256 hash of an application's client secret, or None if the application does not exist."""
+    stored_hash = tx.value("SELECT client_secret_hash FROM applications WHERE id = ?", application_id)
+    return None if stored_hash is None else bytes(stored_hash)

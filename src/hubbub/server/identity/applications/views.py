@@ -16,6 +16,7 @@ from hubbub.server.identity.applications import store
 from hubbub.server.identity.applications.store import ApplicationRow
 
 INITIAL_ACTIVITY_TYPES: Final = (ActivityType.PLAYING,)
+"""Activity types that SET_ACTIVITY accepted before 25 July 2024."""
 ACTIVITY_TYPES: Final = (ActivityType.PLAYING, ActivityType.LISTENING, ActivityType.WATCHING, ActivityType.COMPETING)
 """Activity types that SET_ACTIVITY accepts."""
 
@@ -33,12 +34,13 @@ class ApplicationSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
     privacy_policy_url: str | None = None
     event_webhooks_url: str | None = None
     event_webhooks_status: int = 1
+    """Value of `EventWebhooksStatus`; 1 is DISABLED."""
     event_webhooks_types: list[str] = []
     explicit_content_filter: int = 0
     max_participants: int | None = None
     rpc_origins: list[str] = []
     social_layer_terms_ms: int | None = None
-    """Unix milliseconds at which the owner accepted the social layer terms."""
+    """Unix milliseconds at which the owner accepted the social layer terms, or None."""
 
 
 class HasSettings(Protocol):
@@ -49,7 +51,7 @@ class HasSettings(Protocol):
 
 
 def settings(row: HasSettings) -> ApplicationSettings:
-    """Decode the stored settings."""
+    """Decode the stored settings of an application."""
     return codec.decode(row.settings, ApplicationSettings)
 
 
@@ -103,7 +105,7 @@ def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
     """Build the application for the local agent."""
     flags, flags_new = wire.wire_flags(row.flags, now)
     # spec/dated-changes.md#3: before 25 July 2024 SET_ACTIVITY accepted only PLAYING.
-    types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.is_active(now) else INITIAL_ACTIVITY_TYPES
+    activity_types = ACTIVITY_TYPES if changes.SET_ACTIVITY_TYPES.is_active(now) else INITIAL_ACTIVITY_TYPES
     return wire.RpcApplication(
         id=ApplicationId(row.id),
         name=row.name,
@@ -112,7 +114,7 @@ def rpc_application(row: ApplicationRow, now: int) -> wire.RpcApplication:
         flags=flags,
         flags_new=flags_new,
         rpc_origins=settings(row).rpc_origins,
-        activity_types=[int(each) for each in types],
+        activity_types=[int(activity_type) for activity_type in activity_types],
     )
 
 

@@ -1,4 +1,4 @@
-"""Add and remove connections. No event is published (decisions/0025)."""
+"""Add, update and remove connections. No event is published (decisions/0025)."""
 
 from typing import Any
 
@@ -26,11 +26,12 @@ def add(
 ) -> ConnectionRow:
     """Add or update a connection of a user.
 
-    `publisher_scheme` is `new` or `legacy`. If None, an existing connection keeps its scheme."""
-    before = store.find(call.tx, user_id, type, id)
+    `type` and `id` name the account on the other service. `publisher_scheme` is `new` or `legacy`. If it is None, an
+    existing connection keeps its scheme, and the date decides about a new one."""
+    existing = store.find(call.tx, user_id, type, id)
     if publisher_scheme is None:
-        if before is not None:
-            publisher_scheme = before.publisher_scheme
+        if existing is not None:
+            publisher_scheme = existing.publisher_scheme
         else:
             publisher_scheme = SCHEME_NEW if changes.PUBLISHER_SCHEME.is_active(call.now) else SCHEME_LEGACY
     row = ConnectionRow(
@@ -45,7 +46,7 @@ def add(
         visibility=visibility,
         revoked=int(revoked),
         publisher_scheme=publisher_scheme,
-        created_ms=call.now if before is None else before.created_ms,
+        created_ms=call.now if existing is None else existing.created_ms,
     )
     store.put(call.tx, row)
     return row

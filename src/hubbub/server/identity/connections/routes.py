@@ -1,4 +1,4 @@
-"""Handlers for connections."""
+"""HTTP handlers for connections."""
 
 from msgspec import UNSET
 
@@ -13,9 +13,9 @@ from hubbub.server.identity.connections.store import ConnectionRow
 @handles(wire.LIST_MY_CONNECTIONS)
 def list_my_connections(call: Call) -> list[wire.Connection]:
     """List the connections of the current user."""
-    hidden = call.config.publisher_connection_types
+    publisher_types = call.config.publisher_connection_types
     rows = store.list_of_user(call.tx, call.user_id)
-    return [_connection(row) for row in rows if rules.is_listed(row, hidden, call.now)]
+    return [_connection_view(row) for row in rows if rules.is_listed(row, publisher_types, call.now)]
 
 
 @handles(wire.SET_MY_CONNECTION)
@@ -25,24 +25,24 @@ def set_my_connection(
     """Create or update a connection of the current user.
 
     The platform does not verify the account."""
-    before = store.find(call.tx, call.user_id, connection_type, connection_id)
-    if before is None:
+    stored = store.find(call.tx, call.user_id, connection_type, connection_id)
+    if stored is None:
         rules.require_connectable(call, connection_type, connection_id)
-        before = ConnectionRow(call.user_id, connection_type, connection_id)
+        stored = ConnectionRow(call.user_id, connection_type, connection_id)
     row = actions.add(
         call,
         call.user_id,
         connection_type,
         connection_id,
-        name=before.name if body.name is UNSET else body.name,
-        verified=bool(before.verified),
-        revoked=bool(before.revoked),
-        visibility=before.visibility if body.visibility is UNSET else body.visibility,
-        show_activity=bool(before.show_activity) if body.show_activity is UNSET else body.show_activity,
-        friend_sync=bool(before.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
-        two_way_link=bool(before.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
+        name=stored.name if body.name is UNSET else body.name,
+        verified=bool(stored.verified),
+        revoked=bool(stored.revoked),
+        visibility=stored.visibility if body.visibility is UNSET else body.visibility,
+        show_activity=bool(stored.show_activity) if body.show_activity is UNSET else body.show_activity,
+        friend_sync=bool(stored.friend_sync) if body.friend_sync is UNSET else body.friend_sync,
+        two_way_link=bool(stored.two_way_link) if body.two_way_link is UNSET else body.two_way_link,
     )
-    return _connection(row)
+    return _connection_view(row)
 
 
 @handles(wire.DELETE_MY_CONNECTION)
@@ -52,7 +52,7 @@ def delete_my_connection(call: Call, connection_type: str, connection_id: str) -
         raise errors.UNKNOWN_ACCOUNT()
 
 
-def _connection(row: ConnectionRow) -> wire.Connection:
+def _connection_view(row: ConnectionRow) -> wire.Connection:
     return wire.Connection(
         id=row.id,
         name=row.name,

@@ -9,21 +9,22 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity.connections import store
 from hubbub.server.identity.connections.store import SCHEME_NEW, ConnectionRow
 
-_KNOWN = frozenset(str(kind) for kind in ConnectionType)
+_CONNECTION_TYPES = frozenset(str(connection_type) for connection_type in ConnectionType)
 
 
 def is_listed(row: ConnectionRow, publisher_types: Collection[str], now: int) -> bool:
-    """Return whether a connection is listed.
+    """Return whether the list of a user's connections contains this connection.
 
-    A publisher's new connections never are; its legacy connections are until the date in spec/dated-changes.md#2.7."""
+    A connection of a publisher's type is left out if it has the new scheme. With the legacy scheme, it is left out from
+    the date in spec/dated-changes.md#2.7 on."""
     if row.type not in publisher_types:
         return True
     return row.publisher_scheme != SCHEME_NEW and not changes.CONNECTIONS_PUBLISHER.is_active(now)
 
 
 def require_connectable(call: Call, type: str, id: str) -> None:
-    """Require a known provider, a valid account ID and fewer connections than the limit."""
-    if type not in _KNOWN and type not in call.config.publisher_connection_types:
+    """Raise an error for an unknown service, an invalid account ID, or a caller with too many connections."""
+    if type not in _CONNECTION_TYPES and type not in call.config.publisher_connection_types:
         raise errors.UNKNOWN_PROVIDER()
     if not 1 <= len(id) <= wire.CONNECTION_ID_MAX:
         raise errors.invalid("connection_id", *errors.bad_length(1, wire.CONNECTION_ID_MAX))

@@ -9,7 +9,9 @@ TABLES: Final = ("connections",)
 
 
 SCHEME_NEW: Final = "new"
+"""Publisher scheme of connections that are never listed."""
 SCHEME_LEGACY: Final = "legacy"
+"""Publisher scheme of connections that are listed until the date in spec/dated-changes.md#2.7."""
 
 
 class ConnectionRow(NamedTuple):
@@ -17,13 +19,17 @@ class ConnectionRow(NamedTuple):
 
     user_id: int
     type: str
+    """Name of the service: a `ConnectionType`, or a publisher connection type of the configuration."""
     id: str
+    """ID of the account on the service."""
     name: str | None = None
+    """Name of the account on the service, or None."""
     verified: int = 0
     friend_sync: int = 0
     show_activity: int = 0
     two_way_link: int = 0
     visibility: int = 0
+    """Value of `ConnectionVisibility`."""
     revoked: int = 0
     publisher_scheme: str = SCHEME_LEGACY
     """The publisher scheme under which the connection was created. Relevant only to publisher connection types."""
@@ -31,13 +37,13 @@ class ConnectionRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(ConnectionRow._fields)
-_KEY: Final = "user_id = ? AND type = ? AND id = ?"
+_KEY_CONDITION: Final = "user_id = ? AND type = ? AND id = ?"
 _ASSIGNMENTS: Final = ", ".join(f"{field} = excluded.{field}" for field in ConnectionRow._fields[3:])
 
 
 def find(tx: Tx, user_id: int, type: str, id: str) -> ConnectionRow | None:
     """Return a connection, or None."""
-    return tx.find(ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE {_KEY}", user_id, type, id)
+    return tx.find(ConnectionRow, f"SELECT {COLUMNS} FROM connections WHERE {_KEY_CONDITION}", user_id, type, id)
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[ConnectionRow]:
@@ -63,7 +69,7 @@ def put(tx: Tx, row: ConnectionRow) -> None:
 
 def delete(tx: Tx, user_id: int, type: str, id: str) -> bool:
     """Delete a connection. Return False if there was none."""
-    return bool(tx.run(f"DELETE FROM connections WHERE {_KEY}", user_id, type, id))
+    return bool(tx.run(f"DELETE FROM connections WHERE {_KEY_CONDITION}", user_id, type, id))
 
 
 def delete_of_user(tx: Tx, user_id: int) -> None:

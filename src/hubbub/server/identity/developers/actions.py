@@ -15,13 +15,13 @@ CHECK_SIZE_JOB = "developers.watch"
 DAY_MS = 86_400_000
 
 REACH_KEY = ("reach", "users")
-"""Kind and name of the row that records since when an application is large."""
+"""Kind and name of the approval row that stores the grace period of an application that has grown too large."""
 
 
 def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> ApprovalRow:
-    """Store an approval request. A rehearsal has no operator and approves it at once."""
-    before = store.find_approval(call.tx, row.id, body.kind, body.name)
-    requested = ApprovalRow(
+    """Store an approval request of an application. A rehearsal has no operator and approves it at once."""
+    previous = store.find_approval(call.tx, row.id, body.kind, body.name)
+    approval = ApprovalRow(
         application_id=row.id,
         kind=body.kind,
         name=body.name,
@@ -29,64 +29,67 @@ def request(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> Appr
         reason=body.reason,
         requested_ms=call.now,
         # While a renewal is pending, the current grant stays valid until its end.
-        ends_ms=before.ends_ms if before is not None else None,
+        ends_ms=previous.ends_ms if previous is not None else None,
     )
-    store.save_approval(call.tx, requested)
-    return approve(call, row, body.kind, body.name) if call.config.control else requested
+    store.save_approval(call.tx, approval)
+    return approve(call, row, body.kind, body.name) if call.config.control else approval
 
 
 def approve(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
     """Approve a request, or grant an approval without one. A privileged intent is granted for a year."""
-    before = store.find_approval(call.tx, row.id, kind, name)
+    previous = store.find_approval(call.tx, row.id, kind, name)
     ends_ms = None
     if kind == "scope":
         oauth2.approve_scopes(call, row.id, [name])
     else:
-        granted = wire.PRIVILEGED_INTENTS[name].granted_flag
+        granted_flag = wire.PRIVILEGED_INTENTS[name].granted_flag
         starts_ms = call.now
-        if before is not None and before.ends_ms is not None and row.flags & granted:
-            starts_ms = max(starts_ms, before.ends_ms)
-        applications.change(call, row._replace(flags=row.flags | granted))
+        # A renewal starts when the current grant ends.
+        if previous is not None and previous.ends_ms is not None and row.flags & granted_flag:
+            starts_ms = max(starts_ms, previous.ends_ms)
+        applications.change(call, row._replace(flags=row.flags | granted_flag))
         # spec/dated-changes.md#3: before 10 June 2026 grants did not expire.
         if changes.PRIVILEGED_INTENTS_BY_USERS.is_active(call.now):
             ends_ms = starts_ms + wire.INTENT_GRANT_DAYS * DAY_MS
             call.tx.enqueue(
                 EXPIRE_GRANT_JOB, [int(row.id), name], due_ms=ends_ms, key=f"{EXPIRE_GRANT_JOB}:{int(row.id)}:{name}"
             )
-    return _decide(call, row, kind, name, before, "approved", ends_ms)
+    return _save_decision(call, row, kind, name, previous, "approved", ends_ms)
 
 
 def deny(call: Call, row: ApplicationRow, kind: str, name: str) -> ApprovalRow:
     """Deny a request. A grant that was to be renewed stays valid until its end."""
-    before = store.find_approval(call.tx, row.id, kind, name)
-    return _decide(call, row, kind, name, before, "denied", before.ends_ms if before is not None else None)
+    previous = store.find_approval(call.tx, row.id, kind, name)
+    return _save_decision(call, row, kind, name, previous, "denied", previous.ends_ms if previous is not None else None)
 
 
-def _decide(
+def _save_decision(
     call: Call,
     row: ApplicationRow,
     kind: str,
     name: str,
-    before: ApprovalRow | None,
+    previous: ApprovalRow | None,
     state: str,
     ends_ms: int | None,
 ) -> ApprovalRow:
-    decided = ApprovalRow(
+    approval = ApprovalRow(
         application_id=row.id,
         kind=kind,
         name=name,
         state=state,
-        reason=before.reason if before is not None else "",
-        requested_ms=before.requested_ms if before is not None else call.now,
+        reason=previous.reason if previous is not None else "",
+        requested_ms=previous.requested_ms if previous is not None else call.now,
         decided_ms=call.now,
         ends_ms=ends_ms,
     )
-    store.save_approval(call.tx, decided)
-    return decided
+    store.save_approval(call.tx, approval)
+    return approval
 
 
 def delete(call: Call, row: ApplicationRow) -> None:
-    """Delete an application. Its players are deleted first, so that no replacement is created for linked accounts."""
+    """Delete an application.
+
+    Its players are deleted first, so that no provisional account is created for the identities of linked accounts."""
     if row.parent_id is None:
         identities.delete_players(call, row)
     applications.delete(call, row)
@@ -111,33 +114,37 @@ def expire_grant(call: Call, application_id: int, name: str) -> None:
 
 
 def schedule_size_check(call: Call, application_id: ApplicationId) -> None:
-    """Schedule the daily check of an application that toggled intents itself and may grow too large."""
+    """Schedule the next daily check of an application that toggled intents itself and may grow too large."""
     key = f"{CHECK_SIZE_JOB}:{int(application_id)}"
     jobs.enqueue_once(call.tx, CHECK_SIZE_JOB, int(application_id), due_ms=call.now + DAY_MS, key=key)
 
 
 def check_size(call: Call, application_id: int) -> None:
-    """Start, cancel or end the grace period in which a grown application must request a review."""
+    """Start, cancel or end the grace period in which an application that has grown too large must request a review.
+
+    When the grace period ends, the application loses the intents for which it requested no review."""
     row = applications.find(call.tx, application_id)
-    limited = [] if row is None else rules.limited_intents(row)
-    if row is None or not limited:
+    limited_intents = [] if row is None else rules.limited_intents(row)
+    if row is None or not limited_intents:
         store.delete_approval(call.tx, application_id, *REACH_KEY)
         return
-    since = store.find_approval(call.tx, row.id, *REACH_KEY)
+    grace_period = store.find_approval(call.tx, row.id, *REACH_KEY)
     if applications.measure_size(call, row).is_free:
-        if since is not None:
+        if grace_period is not None:
             store.delete_approval(call.tx, row.id, *REACH_KEY)
-    elif since is None:
+    elif grace_period is None:
         ends_ms = call.now + wire.INTENT_GRACE_DAYS * DAY_MS
         kind, name = REACH_KEY
         store.save_approval(call.tx, ApprovalRow(row.id, kind, name, "open", "", call.now, None, ends_ms))
-    elif since.ends_ms is not None and since.ends_ms <= call.now:
+    elif grace_period.ends_ms is not None and grace_period.ends_ms <= call.now:
         approvals = store.list_approvals(call.tx, row.id)
-        pending = {name for (kind, name), each in approvals.items() if kind == "intent" and each.state == "pending"}
+        pending_intents = {
+            name for (kind, name), approval in approvals.items() if kind == "intent" and approval.state == "pending"
+        }
         flags = row.flags
-        for name in limited:
+        for name in limited_intents:
             # An intent with a pending request stays until the operator decides.
-            if name not in pending:
+            if name not in pending_intents:
                 flags &= ~wire.PRIVILEGED_INTENTS[name].limited_flag
         if flags != row.flags:
             applications.change(call, row._replace(flags=flags))

@@ -6,13 +6,13 @@ from hubbub.server.identity.developers import actions
 
 
 def expire_grant(call: Call, job: Job) -> None:
-    """Expire a grant that was not renewed."""
+    """Expire the grant of an intent, unless it was renewed."""
     application_id, name = job.decode(tuple[int, str])
     actions.expire_grant(call, application_id, name)
 
 
 def check_size(call: Call, job: Job) -> None:
-    """Check the size of an application."""
+    """Check whether an application has grown too large for free intents."""
     actions.check_size(call, job.decode(int))
 
 

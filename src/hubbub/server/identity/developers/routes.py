@@ -1,4 +1,4 @@
-"""Handlers for developers' applications, approvals, testers and rich presence assets."""
+"""HTTP handlers for developers' applications, approvals, testers and rich presence assets."""
 
 import secrets
 
@@ -31,7 +31,7 @@ def list_applications(call: Call) -> list[PublicApplication]:
 def create_application(call: Call, body: wire.CreateApplication) -> Application:
     """Create an application.
 
-    It has no bot and no known client secret until the owner requests them."""
+    The application has no bot, and its client secret is not known, until the owner requests them."""
     name = users.require_username(body.name, "name")
     if len(applications.list_of_owner(call.tx, call.user_id)) >= wire.APPLICATIONS_MAX:
         raise errors.APPLICATION_LIMIT()
@@ -43,7 +43,7 @@ def create_application(call: Call, body: wire.CreateApplication) -> Application:
 async def delete_application(operation: AsyncOperation, application_id: ApplicationId, body: wire.Confirmation) -> None:
     """Delete an application and everything that belongs to it.
 
-    Requires an MFA code if the owner has two-factor authentication."""
+    The request must contain an MFA code if the owner has two-factor authentication."""
     await _require_owner(operation, application_id)
     await accounts.with_mfa(
         operation,
@@ -68,7 +68,7 @@ async def reset_bot_token(
     """Reset a bot token.
 
     The old token is revoked and its gateway sessions end."""
-    await _require_owner(operation, application_id, bot=True)
+    await _require_owner(operation, application_id, with_bot=True)
 
     def reset(call: Call) -> str:
         return applications.reset_bot_token(call, applications.require_manager(call, application_id))
@@ -89,12 +89,14 @@ async def reset_client_secret(
     return Response(200, wire.ClientSecret(secret=await accounts.with_mfa(operation, body.code, reset)), NO_STORE)
 
 
-async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, bot: bool = False) -> None:
-    """Reject other callers before a code is requested and consumed."""
+async def _require_owner(operation: AsyncOperation, application_id: ApplicationId, *, with_bot: bool = False) -> None:
+    """Reject callers who may not manage the application, before an MFA code is requested and consumed.
+
+    With `with_bot`, reject an application without a bot as well."""
 
     def check(call: Call) -> None:
         row = applications.require_manager(call, application_id)
-        if bot and row.bot_id is None:
+        if with_bot and row.bot_id is None:
             raise errors.APPLICATION_HAS_NO_BOT()
 
     await operation.read(check)
@@ -156,7 +158,7 @@ def delete_application_tester(call: Call, application_id: ApplicationId, user_id
 def create_test_user(call: Call, application_id: ApplicationId, body: wire.InviteTester) -> Response:
     """Create a test user.
 
-    Available only in a rehearsal."""
+    This route exists only in a rehearsal."""
     row = applications.require_manager(call, application_id)
     if not call.config.control:
         raise errors.NOT_FOUND()
@@ -170,6 +172,7 @@ def create_test_user(call: Call, application_id: ApplicationId, body: wire.Invit
 
 
 def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> wire.Tester:
+    """Store a tester with the state INVITED or ACCEPTED, unless the application has too many testers."""
     if len(applications.list_testers(call.tx, application_id)) >= wire.APPLICATION_TESTERS_MAX:
         raise errors.invalid(
             "username", "TESTER_LIMIT", f"An application can have at most {wire.APPLICATION_TESTERS_MAX} testers."
@@ -182,10 +185,15 @@ def _save_tester(call: Call, application_id: int, user_id: int, state: int) -> w
 @handles(wire.LIST_MY_TESTER_INVITATIONS)
 def list_my_tester_invitations(call: Call) -> list[wire.TesterInvitation]:
     """List the applications that the current user tests or is invited to test."""
-    rows = {row.application_id: row for row in applications.list_tested(call.tx, call.user_id)}
-    tested = oauth2.public_applications(call.tx, list(applications.find_many(call.tx, rows).values()), call.now)
+    testers_by_application = {row.application_id: row for row in applications.list_tested(call.tx, call.user_id)}
+    tested_applications = oauth2.public_applications(
+        call.tx, list(applications.find_many(call.tx, testers_by_application).values()), call.now
+    )
     return [
-        wire.TesterInvitation(application=each, state=1 if rows[each.id].state == INVITED else 2) for each in tested
+        wire.TesterInvitation(
+            application=application, state=1 if testers_by_application[application.id].state == INVITED else 2
+        )
+        for application in tested_applications
     ]
 
 

@@ -10,7 +10,7 @@ from hubbub.server.identity.applications import ApplicationRow
 from hubbub.server.identity.developers import store
 
 RENEWAL_WINDOW_MS = wire.INTENT_GRACE_DAYS * 86_400_000
-"""Time before its end during which a grant can be renewed, in milliseconds."""
+"""Time before the end of a grant during which the grant can be renewed, in milliseconds."""
 
 
 def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestApproval) -> None:
@@ -20,9 +20,9 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
         if rule is None:
             raise errors.invalid("name", *errors.bad_enum(body.name))
         if not missing_approvals([body.name], row.flags, ()):
-            raise _not_needed()
+            raise _approval_not_needed_error()
         if body.name in oauth2.approved_scopes(call.tx, row.id):
-            raise _granted()
+            raise _already_approved_error()
         return
     intent = wire.PRIVILEGED_INTENTS.get(body.name)
     if intent is None:
@@ -32,13 +32,13 @@ def require_requestable(call: Call, row: ApplicationRow, body: wire.RequestAppro
     if row.flags & intent.granted_flag:
         grant = store.find_approval(call.tx, row.id, "intent", body.name)
         if grant is None or grant.ends_ms is None or grant.ends_ms - call.now > RENEWAL_WINDOW_MS:
-            raise _granted()
+            raise _already_approved_error()
     elif applications.measure_size(call, row).is_free:
-        raise _not_needed()
+        raise _approval_not_needed_error()
 
 
 def limited_intents(row: ApplicationRow) -> list[str]:
-    """Return the privileged intents that an application enabled itself without a grant."""
+    """Return the names of the privileged intents that an application enabled itself, without a grant."""
     return [
         name
         for name, intent in wire.PRIVILEGED_INTENTS.items()
@@ -46,9 +46,9 @@ def limited_intents(row: ApplicationRow) -> list[str]:
     ]
 
 
-def _not_needed() -> errors.ApiError:
+def _approval_not_needed_error() -> errors.ApiError:
     return errors.invalid("name", "APPROVAL_NOT_NEEDED", "The application does not need approval for this.")
 
 
-def _granted() -> errors.ApiError:
+def _already_approved_error() -> errors.ApiError:
     return errors.invalid("name", "APPROVAL_GRANTED", "The application is already approved for this.")

@@ -14,17 +14,23 @@ TABLES: Final = (
 
 
 class ApprovalRow(NamedTuple):
-    """An approval request and its outcome."""
+    """An approval request and its outcome, or the grace period of an application that has grown too large."""
 
     application_id: int
     kind: str
-    """`scope`, `intent`, or `reach`, which records since when an application is large."""
+    """`scope`, `intent`, or `reach` for a grace period."""
     name: str
+    """Name of the scope or intent; `users` for a grace period."""
     state: str
+    """`pending`, `approved`, `denied` or `lapsed`; `open` for a grace period."""
     reason: str
+    """Reason that the application gave for the request; may be empty."""
     requested_ms: int
+    """Unix milliseconds of the request, or of the start of a grace period."""
     decided_ms: int | None = None
+    """Unix milliseconds of the decision; None if there is none yet."""
     ends_ms: int | None = None
+    """Unix milliseconds at which the grant or grace period ends; None if it has no end."""
 
 
 class AssetRow(NamedTuple):
@@ -35,10 +41,11 @@ class AssetRow(NamedTuple):
     name: str
     type: int
     image: str
+    """Hash of the image."""
 
 
-_APPROVAL = ", ".join(ApprovalRow._fields)
-_ASSET = ", ".join(AssetRow._fields)
+_APPROVAL_COLUMNS = ", ".join(ApprovalRow._fields)
+_ASSET_COLUMNS = ", ".join(AssetRow._fields)
 
 
 # Approvals
@@ -46,27 +53,30 @@ _ASSET = ", ".join(AssetRow._fields)
 
 def find_approval(tx: Tx, application_id: int, kind: str, name: str) -> ApprovalRow | None:
     """Return an approval request, or None."""
-    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?"
+    sql = f"SELECT {_APPROVAL_COLUMNS} FROM application_approvals WHERE application_id = ? AND kind = ? AND name = ?"
     return tx.find(ApprovalRow, sql, application_id, kind, name)
 
 
 def list_approvals(tx: Tx, application_id: int) -> dict[tuple[str, str], ApprovalRow]:
     """Return the approval requests of an application, by kind and name."""
-    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE application_id = ?"
+    sql = f"SELECT {_APPROVAL_COLUMNS} FROM application_approvals WHERE application_id = ?"
     return {(row.kind, row.name): row for row in tx.fetch(ApprovalRow, sql, application_id)}
 
 
 def list_pending(tx: Tx) -> list[ApprovalRow]:
-    """List the pending requests, oldest first."""
-    sql = f"SELECT {_APPROVAL} FROM application_approvals WHERE state = 'pending' ORDER BY requested_ms, application_id, name"
-    return tx.fetch(ApprovalRow, sql)
+    """List the pending approval requests of all applications, oldest first."""
+    return tx.fetch(
+        ApprovalRow,
+        f"SELECT {_APPROVAL_COLUMNS} FROM application_approvals WHERE state = 'pending' "
+        "ORDER BY requested_ms, application_id, name",
+    )
 
 
 def save_approval(tx: Tx, row: ApprovalRow) -> None:
     """Insert or update an approval request."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in ApprovalRow._fields[3:])
     tx.run(
-        f"INSERT INTO application_approvals ({_APPROVAL}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO application_approvals ({_APPROVAL_COLUMNS}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (application_id, kind, name) DO UPDATE SET {assignments}",
         *row,
     )
@@ -87,12 +97,12 @@ def delete_approval(tx: Tx, application_id: int, kind: str, name: str) -> None:
 
 def list_assets(tx: Tx, application_id: int) -> list[AssetRow]:
     """List the assets of an application, by name."""
-    sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? ORDER BY name"
+    sql = f"SELECT {_ASSET_COLUMNS} FROM application_assets WHERE application_id = ? ORDER BY name"
     return tx.fetch(AssetRow, sql, application_id)
 
 
 def find_asset_by_name(tx: Tx, application_id: int, name: str) -> AssetRow | None:
-    sql = f"SELECT {_ASSET} FROM application_assets WHERE application_id = ? AND name = ?"
+    sql = f"SELECT {_ASSET_COLUMNS} FROM application_assets WHERE application_id = ? AND name = ?"
     return tx.find(AssetRow, sql, application_id, name)
 
 
@@ -102,7 +112,7 @@ def count_assets(tx: Tx, application_id: int) -> int:
 
 
 def insert_asset(tx: Tx, row: AssetRow) -> None:
-    tx.run(f"INSERT INTO application_assets ({_ASSET}) VALUES ({placeholders(row)})", *row)
+    tx.run(f"INSERT INTO application_assets ({_ASSET_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_asset(tx: Tx, application_id: int, asset_id: int) -> bool:

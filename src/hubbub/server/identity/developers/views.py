@@ -19,25 +19,26 @@ from hubbub.server.identity.developers.store import ApprovalRow, AssetRow
 
 
 def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
-    """Build the approvals of an application, requested or not."""
+    """Build the approvals that an application has or could request."""
     requests = store.list_approvals(call.tx, row.id)
-    approved = oauth2.approved_scopes(call.tx, row.id)
+    approved_scopes = oauth2.approved_scopes(call.tx, row.id)
     size = applications.measure_size(call, row)
-    since = requests.get(REACH_KEY)
+    grace_period = requests.get(REACH_KEY)
     reach = wire.ApplicationReach(
         counted=size.counted,
         count=size.current,
         free_below=size.free_below,
         free=size.is_free,
-        lapses_at=_timestamp(since.ends_ms) if since is not None and not size.is_free else None,
+        lapses_at=_timestamp(grace_period.ends_ms) if grace_period is not None and not size.is_free else None,
     )
     return wire.Approvals(
         reach=reach,
         intents=[
-            _intent(row, name, requests.get(("intent", name)), free=size.is_free) for name in wire.PRIVILEGED_INTENTS
+            _intent_approval(row, name, requests.get(("intent", name)), is_free=size.is_free)
+            for name in wire.PRIVILEGED_INTENTS
         ],
         scopes=[
-            _scope(row, name, requests.get(("scope", name)), approved)
+            _scope_approval(row, name, requests.get(("scope", name)), approved_scopes)
             for name, rule in SCOPES.items()
             if rule.requires_approval
         ],
@@ -45,19 +46,23 @@ def approvals(call: Call, row: ApplicationRow) -> wire.Approvals:
 
 
 def approval(call: Call, row: ApplicationRow, kind: str, name: str) -> wire.Approval:
-    """Build one approval."""
-    listed = approvals(call, row)
-    return next(each for each in (*listed.intents, *listed.scopes) if (each.kind, each.name) == (kind, name))
+    """Build the approval of one scope or intent."""
+    all_approvals = approvals(call, row)
+    return next(
+        candidate
+        for candidate in (*all_approvals.intents, *all_approvals.scopes)
+        if (candidate.kind, candidate.name) == (kind, name)
+    )
 
 
-def _intent(row: ApplicationRow, name: str, request: ApprovalRow | None, *, free: bool) -> wire.Approval:
+def _intent_approval(row: ApplicationRow, name: str, request: ApprovalRow | None, *, is_free: bool) -> wire.Approval:
     intent = wire.PRIVILEGED_INTENTS[name]
     state = "none" if request is None else request.state
     if row.flags & intent.granted_flag and state not in ("pending", "denied"):
         state = "approved"
-    elif free and state != "pending":
+    elif is_free and state != "pending":
         state = "open"
-    return _approval(
+    return _approval_view(
         "intent",
         name,
         intent.description,
@@ -67,17 +72,19 @@ def _intent(row: ApplicationRow, name: str, request: ApprovalRow | None, *, free
     )
 
 
-def _scope(row: ApplicationRow, name: str, request: ApprovalRow | None, approved: set[str]) -> wire.Approval:
-    if name in approved:
+def _scope_approval(
+    row: ApplicationRow, name: str, request: ApprovalRow | None, approved_scopes: set[str]
+) -> wire.Approval:
+    if name in approved_scopes:
         state = "approved"
     elif not missing_approvals([name], row.flags, ()):
         state = "open"
     else:
         state = "none" if request is None else request.state
-    return _approval("scope", name, SCOPES[name].description, state, request)
+    return _approval_view("scope", name, SCOPES[name].description, state, request)
 
 
-def _approval(
+def _approval_view(
     kind: wire.ApprovalKind,
     name: str,
     description: str,

@@ -39,11 +39,13 @@ class OAuth2SessionEnded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def session_began(call: Call, user_id: int, session_id: str) -> None:
-    """Record the start of an OAuth2 session and raise `OAuth2SessionStarted`."""
+    """Record the start of an OAuth2 session and raise `OAuth2SessionStarted`.
+
+    Do nothing if the caller's token does not belong to an application."""
     actor = call.actor
     if actor.application_id is None:
         return
-    first = not connected(call.tx, actor.application_id, (user_id,))
+    is_first = not connected(call.tx, actor.application_id, (user_id,))
     row = OAuth2SessionRow(
         session_id=session_id,
         user_id=user_id,
@@ -53,20 +55,20 @@ def session_began(call: Call, user_id: int, session_id: str) -> None:
         reads_messages=int(Scope.DM_CHANNELS_MESSAGES_READ in actor.scopes),
     )
     store.insert(call.tx, row)
-    call.notify(OAuth2SessionStarted(user_id=UserId(user_id), application_id=actor.application_id, is_first=first))
+    call.notify(OAuth2SessionStarted(user_id=UserId(user_id), application_id=actor.application_id, is_first=is_first))
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """Delete an ended OAuth2 session and raise `OAuth2SessionEnded`."""
-    found = store.delete(call.tx, session_id)
-    if found is not None:
-        application_id = ApplicationId(found)
-        last = not connected(call.tx, application_id, (user_id,))
-        call.notify(OAuth2SessionEnded(user_id=UserId(user_id), application_id=application_id, is_last=last))
+    """Delete an ended OAuth2 session and raise `OAuth2SessionEnded`. Do nothing if the session was not recorded."""
+    ended_application_id = store.delete(call.tx, session_id)
+    if ended_application_id is not None:
+        application_id = ApplicationId(ended_application_id)
+        is_last = not connected(call.tx, application_id, (user_id,))
+        call.notify(OAuth2SessionEnded(user_id=UserId(user_id), application_id=application_id, is_last=is_last))
 
 
 def reset(call: Call) -> None:
-    """End all recorded sessions when a single-process platform starts."""
+    """End all recorded sessions; a platform of a single process does this when it starts."""
     for user_id, session_id in store.all_sessions(call.tx):
         session_ended(call, user_id, session_id)
 

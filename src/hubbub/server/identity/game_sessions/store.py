@@ -17,31 +17,32 @@ class OAuth2SessionRow(NamedTuple):
     user_id: int
     application_id: int
     family_id: int
+    """ID of the head of the game's application family."""
     began_ms: int
     reads_messages: int
     """Whether the user authorized the game to read their direct messages."""
 
 
 def connected(tx: Tx, application_id: int, user_ids: Iterable[int]) -> set[int]:
-    """Return which of these users are connected to a game."""
-    wanted = list(user_ids)
-    found: set[int] = set()
-    for batch in batches(wanted):
+    """Return the IDs of those of the users who are connected to a game."""
+    user_id_list = list(user_ids)
+    connected_ids: set[int] = set()
+    for batch in batches(user_id_list):
         rows = tx.all(
             f"SELECT DISTINCT user_id FROM game_sessions WHERE user_id IN ({placeholders(batch)}) AND application_id = ?",
             *batch,
             application_id,
         )
-        found |= {row[0] for row in rows}
-    return found
+        connected_ids |= {row[0] for row in rows}
+    return connected_ids
 
 
 def is_playing(tx: Tx, user_id: int, family_id: int | None = None) -> bool:
-    """Return whether a user is connected to a game of a family, or to any game."""
+    """Return whether a user is connected to a game of a family, or to any game if `family_id` is None."""
     if family_id is None:
         return tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? LIMIT 1", user_id) is not None
-    found = tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1", user_id, family_id)
-    return found is not None
+    value = tx.value("SELECT 1 FROM game_sessions WHERE user_id = ? AND family_id = ? LIMIT 1", user_id, family_id)
+    return value is not None
 
 
 def insert(tx: Tx, row: OAuth2SessionRow) -> None:
@@ -61,17 +62,19 @@ def all_sessions(tx: Tx) -> list[tuple[int, str]]:
 
 
 def list_started_before(tx: Tx, before_ms: int) -> list[tuple[int, str]]:
-    """List the sessions that started before a time, as (user ID, session ID)."""
+    """List the sessions that started before `before_ms` (Unix milliseconds), as (user ID, session ID)."""
     rows = tx.all("SELECT user_id, session_id FROM game_sessions WHERE began_ms < ?", before_ms)
     return [(row[0], row[1]) for row in rows]
 
 
 def list_reading_applications(tx: Tx, user_ids: Iterable[int], family_id: int | None = None) -> list[int]:
-    """List the games, of one family or all, that any of these users is connected to and lets read their messages."""
-    wanted = list(user_ids)
+    """List the IDs of the games to which any of the users is connected and that may read the user's messages.
+
+    With `family_id`, only games of that family are listed."""
+    user_id_list = list(user_ids)
     rows = tx.all(
-        f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({placeholders(wanted)}) "
+        f"SELECT DISTINCT application_id, family_id FROM game_sessions WHERE user_id IN ({placeholders(user_id_list)}) "
         "AND reads_messages = 1 ORDER BY application_id",
-        *wanted,
+        *user_id_list,
     )
     return [row[0] for row in rows if family_id in (None, row[1])]

@@ -24,6 +24,7 @@ from hubbub.server.identity.identity_providers import VerifiedIdentity
 from hubbub.server.identity.users import UserRow
 
 USERNAME_TRIES_MAX: Final = 8
+"""Number of random usernames that are tried before USERNAME_GENERATION_FAILED is raised."""
 
 
 # Provisional accounts
@@ -32,13 +33,16 @@ USERNAME_TRIES_MAX: Final = 8
 def create_provisional(
     call: Call, family_id: int, global_name: str | None, *, restricted_by: UserId | None = None
 ) -> UserRow:
-    """Create a provisional account. It has no password and a generated username."""
+    """Create a provisional account. It has no password and a generated username.
+
+    `global_name` is cleaned and shortened. `restricted_by` is the banned account that the new account replaces, or
+    None."""
     flags = UserFlags.PROVISIONAL_ACCOUNT
     row = UserRow(
         id=call.new_id(UserId),
-        username=_free_username(call),
+        username=_generate_username(call),
         discriminator="0",
-        global_name=_display_name(global_name),
+        global_name=_clean_display_name(global_name),
         flags=flags,
         public_flags=flags,
     )
@@ -47,7 +51,7 @@ def create_provisional(
     return row
 
 
-def _free_username(call: Call) -> str:
+def _generate_username(call: Call) -> str:
     for _ in range(USERNAME_TRIES_MAX):
         name = "provisional_" + base64.b32encode(secrets.token_bytes(10)).decode().lower()
         if users.find_by_username(call.tx, name) is None:
@@ -55,23 +59,23 @@ def _free_username(call: Call) -> str:
     raise errors.USERNAME_GENERATION_FAILED()
 
 
-def _display_name(text: str | None) -> str | None:
+def _clean_display_name(text: str | None) -> str | None:
     return users.clean_name(text or "")[:GLOBAL_NAME_MAX].strip() or None
 
 
 def find_or_create(call: Call, application: ApplicationRow, verified: VerifiedIdentity) -> UserRow:
     """Return the provisional account of an identity, creating it if needed.
 
-    Raises if a full account has the identity."""
+    Raises ACCOUNT_NOT_PROVISIONAL if a full account has the identity."""
     identity = find_identity(call, application.family_id, verified)
     if identity is None:
         row = create_provisional(call, application.family_id, verified.name)
         add_identity(call, application.family_id, verified, row.id)
         return row
-    found = users.find(call.tx, identity.user_id)
-    if found is None or not rules.is_provisional(found):
+    user = users.find(call.tx, identity.user_id)
+    if user is None or not rules.is_provisional(user):
         raise not_provisional_error(identity)
-    return found
+    return user
 
 
 def not_provisional_error(identity: IdentityRow) -> errors.ApiError:
@@ -90,12 +94,14 @@ def find_identity(call: Call, family_id: int, verified: VerifiedIdentity) -> Ide
 
 
 def identity_of_token(call: Call, application: ApplicationRow, token: str) -> IdentityRow:
-    """Return the identity asserted by the application's server, from the account's access token (spec/sdk.md#8.5)."""
+    """Return the identity that the application's server asserted for the account of an access token (spec/sdk.md#8.5).
+
+    Raises `InvalidCredential` if the token is invalid, or if its account has no such identity."""
     access = oauth2.find_access(call.tx, token, call.now)
     if access is None or applications.family_id(call.tx, access.application_id) != application.family_id:
         raise identity_providers.InvalidCredential()
-    found = store.list_identities(call.tx, application.family_id, [access.user_id])
-    for row in found:
+    rows = store.list_identities(call.tx, application.family_id, [access.user_id])
+    for row in rows:
         if row.provider_type == PLATFORM_BOT:
             return row
     raise identity_providers.InvalidCredential()
@@ -120,8 +126,8 @@ def attach_identity(
     call: Call, application: ApplicationRow, verified: VerifiedIdentity, provisional_id: int
 ) -> UserRow:
     """Add a verified identity to an existing provisional account."""
-    row, owner = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
-    if row is None or owner is None or owner.family_id != application.family_id:
+    row, provisional = users.find(call.tx, provisional_id), store.find_provisional(call.tx, provisional_id)
+    if row is None or provisional is None or provisional.family_id != application.family_id:
         raise errors.UNKNOWN_USER()
     identity = find_identity(call, application.family_id, verified)
     if identity is None:
@@ -132,9 +138,9 @@ def attach_identity(
 
 
 def issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> wire.ProvisionalToken:
-    """Issue a token for a provisional account. The caller signs its ID token."""
-    granted = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
-    issued = oauth2.issue(call, application, row.id, granted, refresh=refresh)
+    """Issue a token for a provisional account. Its `id_token` is empty, because it is signed after the transaction."""
+    token_scopes = (*wire.PROVISIONAL_SCOPES, Scope.ACCOUNT_GLOBAL_NAME_UPDATE.value)
+    issued = oauth2.issue(call, application, row.id, token_scopes, refresh=refresh)
     return wire.ProvisionalToken(
         access_token=issued.access_token,
         id_token="",
@@ -150,7 +156,7 @@ def rename(call: Call, global_name: str | None) -> UserRow:
     row = users.find(call.tx, call.user_id)
     if row is None:
         raise errors.UNAUTHORIZED()
-    row = row._replace(global_name=_display_name(global_name))
+    row = row._replace(global_name=_clean_display_name(global_name))
     users.change(call, row)
     return row
 
@@ -181,7 +187,7 @@ def publish_profile(call: Call, profile: wire.UserApplicationProfiles, user_ids:
 
 
 def link(call: Call, application: ApplicationRow, user_id: UserId, identity: IdentityRow) -> None:
-    """Link a full account with an identity by merging the provisional account that has it, now."""
+    """Link a full account with an identity by merging the provisional account that has the identity."""
     if identity.user_id == user_id:
         return
     user = users.find(call.tx, user_id)
@@ -209,7 +215,7 @@ def link(call: Call, application: ApplicationRow, user_id: UserId, identity: Ide
 
 
 def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified: VerifiedIdentity) -> None:
-    """Link a full account with a new identity; there is nothing to merge."""
+    """Link a full account with an identity that no account has, so that there is nothing to merge."""
     user = users.find(call.tx, user_id)
     if user is None or rules.is_provisional(user):
         raise errors.MERGE_DESTINATION_PROVISIONAL()
@@ -225,7 +231,7 @@ def link_new(call: Call, application: ApplicationRow, user_id: UserId, verified:
 def unmerge(call: Call, family_id: int, user_id: UserId) -> None:
     """Unlink a full account from a family: revoke its tokens and move its identities to a new provisional account."""
     oauth2.deauthorize(call, user_id, family_id)
-    # A listener of the deauthorization already did this, unless the account had no authorization.
+    # A listener of `ApplicationDeauthorized` has already detached the account, unless it had no authorization.
     detach(call, family_id, user_id)
 
 
@@ -237,13 +243,13 @@ def detach(call: Call, family_id: int, user_id: UserId) -> None:
     if not store.list_identities(call.tx, family_id, [user_id]):
         return
     user = users.find(call.tx, user_id)
-    restricted = accounts.find_ban(call.tx, user_id, call.now) is not None
+    is_banned = accounts.find_ban(call.tx, user_id, call.now) is not None
     name = None if user is None else user.global_name
-    row = create_provisional(call, family_id, name, restricted_by=user_id if restricted else None)
+    row = create_provisional(call, family_id, name, restricted_by=user_id if is_banned else None)
     store.move_identities(call.tx, family_id, user_id, row.id)
     call.notify(
         AccountUnmerged(
-            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=restricted
+            family_id=ApplicationId(family_id), user_id=user_id, provisional_id=row.id, restricted=is_banned
         )
     )
     _raise_profile_changed(call, family_id, user_id)
@@ -295,7 +301,7 @@ def delete_players(call: Call, row: ApplicationRow) -> None:
 def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> wire.ChildToken:
     """Issue a child token for a publisher's token. It expires, and is revoked, together with its parent."""
     scopes = frozenset(parent.scopes.split())
-    token = auth.issue(
+    access_token = auth.issue(
         call.tx,
         kind="bearer",
         user_id=parent.user_id,
@@ -308,5 +314,5 @@ def issue_child(call: Call, child: ApplicationRow, parent: oauth2.AccessRow) -> 
     )
     remaining_ms = 0 if parent.expires_ms is None else parent.expires_ms - call.now
     return wire.ChildToken(
-        access_token=token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
+        access_token=access_token, expires_in=remaining_ms // 1000, scope=" ".join(oauth2.granted_scopes(scopes))
     )

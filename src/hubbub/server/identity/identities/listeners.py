@@ -23,21 +23,23 @@ def link_account(
         identity = actions.identity_of_token(call, application, credential.token)
         actions.link(call, application, user_id, identity)
         return
-    found = actions.find_identity(call, application.family_id, credential.verified)
-    if found is None:
+    existing_identity = actions.find_identity(call, application.family_id, credential.verified)
+    if existing_identity is None:
         actions.link_new(call, application, user_id, credential.verified)
     else:
-        actions.link(call, application, user_id, found)
+        actions.link(call, application, user_id, existing_identity)
 
 
 def unlink(call: Call, signal: ApplicationDeauthorized) -> None:
-    """Detach a user's identities when they deauthorize the head of a family. Tokens of its games are not links."""
+    """Detach a user's identities when the user deauthorizes the head of a family.
+
+    Deauthorizing another game of the family keeps the identities."""
     if applications.family_id(call.tx, signal.application_id) == signal.application_id:
         actions.detach(call, signal.application_id, signal.user_id)
 
 
 def ban(call: Call, signal: AccountBanned) -> None:
-    """Remove a banned account from every application."""
+    """Revoke the authorizations of a banned account and remove its identities."""
     oauth2.deauthorize_all(call, signal.user_id)
     # Families that know the account only by an identity have no authorization and raise no signal.
     actions.remove_identities(call, signal.user_id)

@@ -1,4 +1,4 @@
-"""Handlers for provisional accounts, identities, profiles and child tokens."""
+"""HTTP handlers for provisional accounts, identities, profiles and child tokens."""
 
 from typing import Any
 
@@ -21,8 +21,10 @@ from hubbub.server.identity.identity_providers import InvalidCredential, Verifie
 from hubbub.server.identity.users import UserRow
 
 NO_STORE = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+"""Headers that prevent caching of token responses."""
 
 Issued = tuple[wire.ProvisionalToken, dict[str, Any]]
+"""A token response, and the claims of its ID token, which is signed after the transaction."""
 
 
 # Provisional accounts
@@ -33,16 +35,16 @@ async def partner_sdk_token(operation: AsyncOperation, body: wire.ExternalCreden
     """Get a provisional account token.
 
     The external credential identifies the player; an account is created if there is none."""
-    verified = await _verify(operation, body)
+    verified = await _verify_credential(operation, body)
 
-    def enter(call: Call) -> Issued:
+    def issue_token(call: Call) -> Issued:
         application = rules.require_client(call, body.client_id, body.client_secret)
         row = actions.find_or_create(call, application, verified)
         # spec/sdk.md#8.1: with OIDC a client that has a secret also gets a refresh token.
         refresh = body.external_auth_type == "OIDC" and not oauth2.is_public(application)
-        return _issue(call, application, row, refresh=refresh)
+        return _issue_with_claims(call, application, row, refresh=refresh)
 
-    return await _signed_response(operation, await operation.write(enter))
+    return await _signed_response(operation, await operation.write(issue_token))
 
 
 @handles(wire.BOT_PARTNER_SDK_TOKEN)
@@ -51,7 +53,7 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotT
 
     The application's server identifies the player."""
 
-    def enter(call: Call) -> Issued:
+    def issue_token(call: Call) -> Issued:
         application = rules.require_bot_application(call)
         name = body.preferred_global_name if isinstance(body.preferred_global_name, str) else None
         verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id, name=name)
@@ -59,21 +61,22 @@ async def bot_partner_sdk_token(operation: AsyncOperation, body: wire.CreateBotT
             row = actions.attach_identity(call, application, verified, body.provisional_user_id)
         else:
             row = actions.find_or_create(call, application, verified)
-        return _issue(call, application, row)
+        return _issue_with_claims(call, application, row)
 
-    return await _signed_response(operation, await operation.write(enter))
+    return await _signed_response(operation, await operation.write(issue_token))
 
 
-async def _verify(operation: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
+async def _verify_credential(operation: AsyncOperation, body: wire.ExternalCredentials) -> VerifiedIdentity:
     """Verify the external credential, after the client has authenticated."""
     application = await operation.read(lambda call: rules.require_client(call, body.client_id, body.client_secret))
     if body.external_auth_type not in identity_providers.PROVIDERS:
-        # One of our own tokens would renew itself forever; the application's server uses the bot endpoint instead.
+        # The other type is an access token of this server, which could renew itself forever. The application's server uses
+        # the bot endpoint instead.
         raise errors.invalid("external_auth_type", *errors.choices(list(identity_providers.PROVIDERS)))
     return await identity_providers.verify(operation, application.id, body.external_auth_type, body.external_auth_token)
 
 
-def _issue(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
+def _issue_with_claims(call: Call, application: ApplicationRow, row: UserRow, *, refresh: bool = False) -> Issued:
     response = actions.issue(call, application, row, refresh=refresh)
     claims = oauth2.id_claims(
         call.config,
@@ -101,14 +104,14 @@ async def partner_sdk_unmerge_provisional_account(operation: AsyncOperation, bod
     """Unmerge a provisional account.
 
     Unlinks the full account that has the identity of the external credential."""
-    verified = await _verify(operation, body)
+    verified = await _verify_credential(operation, body)
 
-    def leave(call: Call) -> None:
+    def unmerge_account(call: Call) -> None:
         application = rules.require_client(call, body.client_id, body.client_secret)
-        identity = _require_known(actions.find_identity(call, application.family_id, verified))
-        _unmerge(call, identity)
+        identity = _require_identity(actions.find_identity(call, application.family_id, verified))
+        _unmerge_identity(call, identity)
 
-    await operation.write(leave)
+    await operation.write(unmerge_account)
 
 
 @handles(wire.BOT_PARTNER_SDK_UNMERGE_PROVISIONAL_ACCOUNT)
@@ -118,16 +121,16 @@ def bot_partner_sdk_unmerge_provisional_account(call: Call, body: wire.UnmergeBo
     Unlinks the full account that has the given identity."""
     application = rules.require_bot_application(call)
     verified = VerifiedIdentity(provider_type=PLATFORM_BOT, user_id=body.external_user_id)
-    _unmerge(call, _require_known(actions.find_identity(call, application.family_id, verified)))
+    _unmerge_identity(call, _require_identity(actions.find_identity(call, application.family_id, verified)))
 
 
-def _require_known(identity: IdentityRow | None) -> IdentityRow:
+def _require_identity(identity: IdentityRow | None) -> IdentityRow:
     if identity is None:
         raise errors.UNKNOWN_USER()
     return identity
 
 
-def _unmerge(call: Call, identity: IdentityRow) -> None:
+def _unmerge_identity(call: Call, identity: IdentityRow) -> None:
     if store.find_provisional(call.tx, identity.user_id) is not None:
         raise errors.ACCOUNT_IS_PROVISIONAL()
     actions.unmerge(call, identity.family_id, UserId(identity.user_id))
@@ -183,7 +186,7 @@ def get_user_identity_profile(
     call: Call, application_id: ApplicationId, user_id: UserId, external_user_id: str
 ) -> wire.IdentityProfile:
     """Get the identity profile of a player."""
-    return views.identity_profile(_identity(call, application_id, user_id, external_user_id))
+    return views.identity_profile(_require_player_identity(call, application_id, user_id, external_user_id))
 
 
 @handles(wire.UPDATE_USER_IDENTITY_PROFILE)
@@ -195,17 +198,17 @@ def update_user_identity_profile(
     body: wire.UpdateIdentityProfile,
 ) -> wire.IdentityProfile:
     """Update the identity profile of a player."""
-    row = _identity(call, application_id, user_id, external_user_id)
+    row = _require_player_identity(call, application_id, user_id, external_user_id)
     return views.identity_profile(actions.update_profile(call, row, body))
 
 
-def _identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
+def _require_player_identity(call: Call, application_id: int, user_id: int, external_user_id: str) -> IdentityRow:
     application = applications.require_manager(call, application_id)
-    found = store.list_identities(call.tx, application.family_id, [user_id])
-    matching = [row for row in found if row.provider_user_id == external_user_id]
+    rows = store.list_identities(call.tx, application.family_id, [user_id])
+    matching = [row for row in rows if row.provider_user_id == external_user_id]
     # Several providers may know the same ID; the application's own identities come first.
     matching.sort(key=lambda row: row.provider_type != PLATFORM_BOT)
-    return _require_known(matching[0] if matching else None)
+    return _require_identity(matching[0] if matching else None)
 
 
 @handles(wire.LIST_APPLICATION_IDENTITIES, writes=False)

@@ -20,7 +20,7 @@ DAY_MS: Final = 86_400_000
 
 
 def is_provisional(row: users.UserRow | None) -> bool:
-    """Return whether this is a provisional account."""
+    """Return whether a user is a provisional account; False for None."""
     return row is not None and bool(row.flags & UserFlags.PROVISIONAL_ACCOUNT)
 
 
@@ -31,7 +31,9 @@ def require_enabled(row: ApplicationRow) -> None:
 
 
 def require_client(call: Call, application_id: int, secret: str | None | UnsetType) -> ApplicationRow:
-    """Return the application if the client secret is right, or absent for a public client."""
+    """Return the application if the client secret is right, or absent for a public client.
+
+    Raises UNKNOWN_APPLICATION, PROVISIONAL_ACCOUNTS_NOT_ENABLED or INVALID_CLIENT_SECRET."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -46,9 +48,9 @@ def require_secret(call: Call, row: ApplicationRow, secret: str | None | UnsetTy
         if not oauth2.is_public(row):
             raise errors.INVALID_CLIENT_SECRET()
         return
-    stored = applications.client_secret_hash(call.tx, row.id)
+    stored_hash = applications.client_secret_hash(call.tx, row.id)
     digest = hashlib.sha256(secret.encode("utf-8", "surrogatepass")).digest()
-    if stored is None or not hmac.compare_digest(stored, digest):
+    if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
         raise errors.INVALID_CLIENT_SECRET()
 
 
@@ -68,7 +70,9 @@ def require_unrestricted(call: Call, row: ProvisionalRow) -> None:
 
 
 def is_restricted(call: Call, user_id: int) -> bool:
-    """Return whether a provisional account replaced a banned account. It stays inside its game."""
+    """Return whether an account is a provisional account that replaced an account which is still banned.
+
+    Messages of a restricted account stay within its game (spec/sdk.md#11.3)."""
     row = store.find_provisional(call.tx, user_id)
     return (
         row is not None
@@ -78,7 +82,9 @@ def is_restricted(call: Call, user_id: int) -> bool:
 
 
 def require_merge_allowance(call: Call, application: ApplicationRow, user_id: int) -> None:
-    """Reject a user who merged too often today. Testers of the application are exempt (spec/sdk.md#8.5)."""
+    """Raise RATE_LIMITED for a user who merged too often in the last 24 hours.
+
+    Testers of the application are exempt (spec/sdk.md#8.5)."""
     merges = store.merges_since(call.tx, user_id, call.now - DAY_MS)
     if len(merges) < wire.MERGES_PER_DAY_MAX or is_tester(call, application, user_id):
         return
@@ -107,5 +113,5 @@ def find_publisher_problem(call: Call, child: ApplicationRow, parent: Applicatio
 
 
 def is_publisher(flags: int) -> bool:
-    """Return whether the flags are those of a publisher, which only signs users in for its games."""
+    """Return whether application flags are those of a publisher, which only signs users in for its games."""
     return bool(flags & ApplicationFlags.PARENT)

@@ -23,12 +23,13 @@ class AccountUnmerged(msgspec.Struct, frozen=True, kw_only=True):
     Listeners copy the family's data of the user to the provisional account."""
 
     family_id: ApplicationId
+    """The head of the application family."""
     user_id: UserId
     """The full account."""
     provisional_id: UserId
     """The new provisional account."""
     restricted: bool
-    """Whether a ban caused it; then the account cannot be merged until the ban ends."""
+    """Whether the full account is banned; then the provisional account cannot be merged until the ban ends."""
 
 
 class ProfileChanged(msgspec.Struct, frozen=True):
@@ -43,3 +44,4 @@ class FamilyJoined(msgspec.Struct, frozen=True, kw_only=True):
     application_id: ApplicationId
     """The game, until now the head of its own family."""
     parent_id: ApplicationId
+    """The publisher."""

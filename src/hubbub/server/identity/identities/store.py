@@ -31,9 +31,12 @@ class IdentityRow(NamedTuple):
     provider_id: str
     """The issuer for provider types with several issuers, otherwise empty."""
     provider_user_id: str
+    """ID of the user at the provider."""
     user_id: UserId
     username: str | None
+    """Name of the player in the application, or None."""
     metadata: str
+    """JSON of an object with string values."""
     created_ms: int
 
 
@@ -43,22 +46,24 @@ class ProvisionalRow(NamedTuple):
     user_id: UserId
     family_id: int
     restricted_by: UserId | None
-    """The banned account that it replaced."""
+    """ID of the banned account that the provisional account replaced, or None."""
     created_ms: int
 
 
 class MergeRow(NamedTuple):
-    """A completed merge."""
+    """A completed merge of a provisional account into a full account."""
 
     id: int
     family_id: int
     user_id: int
+    """ID of the full account."""
     source_user_id: int
+    """ID of the provisional account, which was deleted."""
     created_ms: int
 
 
-_IDENTITY: Final = ", ".join(IdentityRow._fields)
-_PROVISIONAL: Final = ", ".join(ProvisionalRow._fields)
+_IDENTITY_COLUMNS: Final = ", ".join(IdentityRow._fields)
+_PROVISIONAL_COLUMNS: Final = ", ".join(ProvisionalRow._fields)
 
 
 # Identities
@@ -69,7 +74,7 @@ def find_identity(
 ) -> IdentityRow | None:
     return tx.find(
         IdentityRow,
-        f"SELECT {_IDENTITY} FROM external_identities "
+        f"SELECT {_IDENTITY_COLUMNS} FROM external_identities "
         "WHERE family_id = ? AND provider_type = ? AND provider_id = ? AND provider_user_id = ?",
         family_id,
         provider_type,
@@ -79,47 +84,47 @@ def find_identity(
 
 
 def insert_identity(tx: Tx, row: IdentityRow) -> None:
-    tx.run(f"INSERT INTO external_identities ({_IDENTITY}) VALUES ({placeholders(row)})", *row)
+    tx.run(f"INSERT INTO external_identities ({_IDENTITY_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def list_identities(tx: Tx, family_id: int, user_ids: Iterable[int]) -> list[IdentityRow]:
     """List the identities of users in one application family, oldest first."""
-    wanted = list(dict.fromkeys(user_ids))
-    found: list[IdentityRow] = []
-    for batch in batches(wanted):
-        found += tx.fetch(
+    unique_ids = list(dict.fromkeys(user_ids))
+    rows: list[IdentityRow] = []
+    for batch in batches(unique_ids):
+        rows += tx.fetch(
             IdentityRow,
-            f"SELECT {_IDENTITY} FROM external_identities WHERE family_id = ? AND user_id IN ({placeholders(batch)}) "
+            f"SELECT {_IDENTITY_COLUMNS} FROM external_identities WHERE family_id = ? AND user_id IN ({placeholders(batch)}) "
             "ORDER BY created_ms, provider_type, provider_id, provider_user_id",
             family_id,
             *batch,
         )
-    return found
+    return rows
 
 
 def list_families(tx: Tx, user_id: int) -> list[int]:
-    """List the families in which a user has an identity."""
+    """List the IDs of the application families in which a user has an identity."""
     return [row[0] for row in tx.all("SELECT DISTINCT family_id FROM external_identities WHERE user_id = ?", user_id)]
 
 
 def list_user_families(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """List (user ID, family ID) of these users' identities."""
-    wanted, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
-    for batch in batches(wanted):
+    """List the distinct (user ID, family ID) pairs of these users' identities."""
+    unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    for batch in batches(unique_ids):
         sql = f"SELECT DISTINCT user_id, family_id FROM external_identities WHERE user_id IN ({placeholders(batch)})"
-        found += [(row[0], row[1]) for row in tx.all(sql, *batch)]
-    return found
+        pairs += [(row[0], row[1]) for row in tx.all(sql, *batch)]
+    return pairs
 
 
 def move_identities(tx: Tx, family_id: int, user_id: int, to_id: int) -> int:
-    """Move a user's identities in a family to another account. Return the number of moved identities."""
+    """Move a user's identities in a family to the account `to_id`. Return the number of moved identities."""
     return tx.run(
         "UPDATE external_identities SET user_id = ? WHERE family_id = ? AND user_id = ?", to_id, family_id, user_id
     )
 
 
 def update_profile(tx: Tx, row: IdentityRow) -> None:
-    """Update the profile of an identity."""
+    """Update the username and metadata of an identity."""
     tx.run(
         "UPDATE external_identities SET username = ?, metadata = ? "
         "WHERE family_id = ? AND provider_type = ? AND provider_id = ? AND provider_user_id = ?",
@@ -143,18 +148,20 @@ def delete_user_identities(tx: Tx, user_id: int) -> None:
 
 def find_provisional(tx: Tx, user_id: int) -> ProvisionalRow | None:
     """Return a provisional account, or None if the account is not provisional."""
-    return tx.find(ProvisionalRow, f"SELECT {_PROVISIONAL} FROM provisional_accounts WHERE user_id = ?", user_id)
+    return tx.find(
+        ProvisionalRow, f"SELECT {_PROVISIONAL_COLUMNS} FROM provisional_accounts WHERE user_id = ?", user_id
+    )
 
 
 def list_provisional(tx: Tx, family_id: int) -> list[UserId]:
-    """List the provisional accounts of a family."""
+    """List the user IDs of the provisional accounts of a family."""
     rows = tx.all("SELECT user_id FROM provisional_accounts WHERE family_id = ? ORDER BY user_id", family_id)
     return [UserId(row[0]) for row in rows]
 
 
 def insert_provisional(tx: Tx, row: ProvisionalRow) -> None:
     """Insert a provisional account."""
-    tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL}) VALUES ({placeholders(row)})", *row)
+    tx.run(f"INSERT INTO provisional_accounts ({_PROVISIONAL_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def delete_provisional(tx: Tx, user_id: int) -> None:
@@ -175,7 +182,7 @@ def insert_merge(tx: Tx, row: MergeRow) -> None:
 
 
 def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
-    """List when a user merged accounts since a time, earliest first."""
+    """List the times of a user's merges after `since_ms`, earliest first. All times are in Unix milliseconds."""
     sql = "SELECT created_ms FROM merge_operations WHERE user_id = ? AND created_ms > ? ORDER BY created_ms"
     return [row[0] for row in tx.all(sql, user_id, since_ms)]
 
@@ -184,9 +191,9 @@ def merges_since(tx: Tx, user_id: int, since_ms: int) -> list[int]:
 
 
 def token_holders(tx: Tx, application_id: int) -> dict[UserId, list[int]]:
-    """Return the access token IDs of an application, by user ID."""
-    found: dict[UserId, list[int]] = {}
+    """Return the IDs of an application's access tokens, by user ID."""
+    token_ids_by_user: dict[UserId, list[int]] = {}
     sql = "SELECT user_id, id FROM tokens WHERE application_id = ? AND kind = 'bearer'"
     for user_id, token_id in tx.all(sql, application_id):
-        found.setdefault(UserId(user_id), []).append(token_id)
-    return found
+        token_ids_by_user.setdefault(UserId(user_id), []).append(token_id)
+    return token_ids_by_user

@@ -27,7 +27,7 @@ def identity_profile(row: IdentityRow) -> wire.IdentityProfile:
 
 
 def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplicationProfiles:
-    """Build the payload that tells players about a changed profile."""
+    """Build the event payload of a player's changed profile."""
     return wire.UserApplicationProfiles(
         user_id=UserId(user_id),
         application_id=ApplicationId(family_id),
@@ -36,10 +36,13 @@ def profile_change(tx: Tx, family_id: int, user_id: int) -> wire.UserApplication
 
 
 def profiles(tx: Tx, family_id: int, user_ids: Iterable[int]) -> dict[str, list[wire.UserApplicationProfile]]:
-    """Return the profiles of users in one application family, by user ID. Each user has at most one."""
-    found: dict[str, list[wire.UserApplicationProfile]] = {}
+    """Return the profiles of users in one application family, by user ID.
+
+    Each list contains one profile, which is that of the user's oldest identity. Users without an identity are left
+    out."""
+    profiles_by_user: dict[str, list[wire.UserApplicationProfile]] = {}
     for row in store.list_identities(tx, family_id, user_ids):
-        found.setdefault(
+        profiles_by_user.setdefault(
             str(int(row.user_id)),
             [
                 wire.UserApplicationProfile(
@@ -47,4 +50,4 @@ def profiles(tx: Tx, family_id: int, user_ids: Iterable[int]) -> dict[str, list[
                 )
             ],
         )
-    return found
+    return profiles_by_user

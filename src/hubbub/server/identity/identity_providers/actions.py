@@ -9,26 +9,26 @@ from hubbub.server.identity.identity_providers import store
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
 STRICT_LEVEL = 1
-"""Level of a configuration that was validated by the issuer rules."""
+"""Level of a configuration whose issuer URLs passed the strict validation."""
 
 
 class ProviderSettings(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The stored settings of a provider. Add fields with a default, never rename."""
+    """The stored settings of a provider, encoded as JSON. Add fields with a default, never rename."""
 
     clients: list[wire.ProviderClient]
     oidc_issuer_url: str | None = None
 
     def issuer_of(self, client: wire.ProviderClient) -> str:
-        """Return the issuer of a client's tokens."""
+        """Return the issuer of a client's tokens, or an empty string for providers without a configured issuer."""
         return client.oidc_issuer_url or self.oidc_issuer_url or ""
 
 
 def save_provider(
     call: Call, application_id: int, type: str, settings: ProviderSettings, *, strict: bool
 ) -> ProviderRow:
-    """Store a provider configuration. `strict` records that its issuers passed the rules."""
-    text = codec.encode(settings).decode()
-    row = ProviderRow(application_id, type, text, STRICT_LEVEL if strict else 0, call.now)
+    """Store a provider configuration. `strict` records that its issuer URLs passed the strict validation."""
+    settings_json = codec.encode(settings).decode()
+    row = ProviderRow(application_id, type, settings_json, STRICT_LEVEL if strict else 0, call.now)
     store.put(call.tx, row)
     return row
 

@@ -18,14 +18,14 @@ _CREDENTIAL_ERRORS: Final = frozenset(
 
 
 class InvalidCredential(ApiError):
-    """The provider rejected the ticket or token. 50025 has another status here than elsewhere (spec/sdk.md#8.5)."""
+    """Raised when an external credential is invalid. Its code is 50025, but its status is 403 (spec/sdk.md#8.5)."""
 
     def __init__(self) -> None:
         super().__init__(errors.INVALID_OAUTH2_ACCESS_TOKEN, extra={"message": "Invalid external_auth_token provided"})
 
     @property
     def status(self) -> int:
-        """403 instead of 401, because the caller itself is authenticated."""
+        """HTTP status: 403 instead of 401, because the caller itself is authenticated."""
         return 403
 
 

@@ -7,29 +7,32 @@ from urllib.parse import urlsplit
 from hubbub.server.core.config import Config
 
 BUILT_IN: Final = "built-in"
-"""The issuer of a rehearsal, whatever its URL is."""
+"""Name under which the issuer that a rehearsal contains is stored. Its URL depends on the server's own URL."""
 
 _FORBIDDEN_SUFFIXES: Final = frozenset({"local", "arpa", "internal", "localhost"})
 _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+", re.ASCII)
-_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+_HOST_LABEL: Final = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
+# The last label of an IPv4 address, in decimal or hexadecimal form.
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 
 def issuer_url(config: Config, issuer: str) -> str:
-    """Return the URL of an issuer. The built-in issuer's URL follows from the server's own."""
+    """Return the URL of a stored issuer. The URL of the built-in issuer is derived from the server's own URL."""
     if issuer == BUILT_IN and config.control:
         return f"{config.web_url}/control/issuers/oidc"
     return issuer
 
 
 def find_problem(url: str, *, strict: bool) -> str | None:
-    """Return why a URL cannot be an issuer, or None. Without `strict`, http and any host are allowed."""
+    """Return why a URL cannot be an issuer, as a message for the developer, or None.
+
+    Without `strict`, http and any host are allowed."""
     if _PRINTABLE.fullmatch(url) is None or "\\" in url:
         return "Not a well formed URL."
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        _ = parts.port
+        _ = parts.port  # Raises ValueError for an invalid port.
     except ValueError:
         return "Not a well formed URL."
     if parts.scheme not in (("https",) if strict else ("http", "https")) or not host:
@@ -38,10 +41,10 @@ def find_problem(url: str, *, strict: bool) -> str | None:
         return "The issuer must not contain credentials."
     if "?" in url or "#" in url:
         return "The issuer must not have a query or a fragment."
-    return _host_problem(host) if strict else None
+    return _find_host_problem(host) if strict else None
 
 
-def _host_problem(host: str) -> str | None:
+def _find_host_problem(host: str) -> str | None:
     labels = host.split(".")
     if ":" in host or _NUMBER.fullmatch(labels[-1]):
         # Browsers and many resolvers parse every name that ends in a number as an IP address.
@@ -50,6 +53,7 @@ def _host_problem(host: str) -> str | None:
         return "The host of the issuer must have at least two labels."
     if labels[-1] in _FORBIDDEN_SUFFIXES:
         return f"The host of the issuer must not end in .{labels[-1]}."
-    if len(host) > 253 or not all(_LABEL.fullmatch(label) for label in labels):
+    # A DNS name has at most 253 characters.
+    if len(host) > 253 or not all(_HOST_LABEL.fullmatch(label) for label in labels):
         return "Not a well formed host name."
     return None

@@ -17,11 +17,14 @@ from hubbub.server.core.outbound_http import UnreachableError
 SKEW_SECONDS: Final = 60
 """Accepted clock skew of the provider, in seconds."""
 KEYS_MAX: Final = 100
+"""Largest accepted number of keys in a provider's key set."""
 RSA_BITS_MIN: Final = 2048
+"""Smallest accepted RSA key, in bits."""
 RSA_BITS_MAX: Final = 16_384
 """Largest accepted RSA key, in bits."""
 
 _REGISTRY: Final = JWSRegistry(algorithms=list(wire.ALGORITHMS))
+# Key types by the first two letters of the algorithm.
 _KEY_TYPES: Final = {"RS": "RSA", "PS": "RSA", "ES": "EC"}
 
 
@@ -29,32 +32,33 @@ class ParsedToken(NamedTuple):
     """A parsed ID token that is not verified yet."""
 
     text: str
+    """The encoded token."""
     header: dict[str, Any]
     claims: dict[str, Any]
 
     @property
     def issuer(self) -> str:
         """The claimed issuer, or an empty string."""
-        return _text(self.claims.get("iss"))
+        return _string_or_empty(self.claims.get("iss"))
 
     @property
     def subject(self) -> str:
         """The claimed subject, or an empty string."""
-        return _text(self.claims.get("sub"))
+        return _string_or_empty(self.claims.get("sub"))
 
     @property
     def audience(self) -> list[str]:
-        """The claimed audiences."""
+        """The claimed audiences; empty if there are none."""
         audience = self.claims.get("aud")
-        return [each for each in (audience if isinstance(audience, list) else [audience]) if isinstance(each, str)]
+        return [value for value in (audience if isinstance(audience, list) else [audience]) if isinstance(value, str)]
 
 
 def parse(text: str) -> ParsedToken:
-    """Parse a token. Raises unless its form and algorithm can be verified."""
+    """Parse a token. Raises an error if it is malformed, or has no key ID or no supported algorithm."""
     parts = text.split(".")
     if len(parts) != 3:
         raise errors.INVALID_OIDC_TOKEN()
-    header, claims = _decode(parts[0]), _decode(parts[1])
+    header, claims = _decode_part(parts[0]), _decode_part(parts[1])
     if header.get("alg") not in wire.ALGORITHMS:
         # Also rejects `none` and symmetric algorithms (HS256 with a public key as its secret).
         raise errors.INVALID_OIDC_TOKEN()
@@ -64,12 +68,12 @@ def parse(text: str) -> ParsedToken:
 
 
 async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_url: str, now: int) -> None:
-    """Require a valid signature of the provider.
+    """Raise INVALID_OIDC_TOKEN unless the token is signed with one of the provider's keys at `keys_url`.
 
     An unknown key may be new, so the keys are fetched again, at a limited rate."""
-    key = _find_key(await _keys(operation, keys_url, now), token)
+    key = _find_key(await _fetch_keys(operation, keys_url, now), token)
     if key is None:
-        key = _find_key(await _keys(operation, keys_url, now, again=True), token)
+        key = _find_key(await _fetch_keys(operation, keys_url, now, refresh=True), token)
     if key is None:
         raise errors.INVALID_OIDC_TOKEN()
     try:
@@ -79,38 +83,38 @@ async def require_signature(operation: AsyncOperation, token: ParsedToken, keys_
 
 
 def require_current(token: ParsedToken, now: int) -> None:
-    """Require that the token is valid now."""
-    seconds = now // 1000
-    expires, issued = _time(token, "exp"), _time(token, "iat")
-    not_before = _time(token, "nbf") if "nbf" in token.claims else 0
-    if expires <= seconds:
+    """Raise an error unless the token is valid at `now` (Unix milliseconds) and has a subject."""
+    now_seconds = now // 1000
+    expires_at, issued_at = _require_time_claim(token, "exp"), _require_time_claim(token, "iat")
+    not_before = _require_time_claim(token, "nbf") if "nbf" in token.claims else 0
+    if expires_at <= now_seconds:
         raise errors.ID_TOKEN_EXPIRED()
-    if issued < seconds - wire.ID_TOKEN_AGE_SECONDS:
+    if issued_at < now_seconds - wire.ID_TOKEN_AGE_SECONDS:
         raise errors.ID_TOKEN_TOO_OLD()
-    if max(issued, not_before) > seconds + SKEW_SECONDS:
+    if max(issued_at, not_before) > now_seconds + SKEW_SECONDS:
         raise errors.INVALID_OIDC_TOKEN()
     if not token.subject or len(token.subject) > 1024:
         raise errors.INVALID_OIDC_TOKEN()
 
 
 def read_keys(data: bytes) -> KeySet:
-    """Parse a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
-    found = codec.decode(data, dict[str, Any]).get("keys")
-    if not isinstance(found, list) or len(found) > KEYS_MAX:
+    """Parse the JSON of a provider's key set. Unusable keys are skipped. Raises ValueError for invalid data."""
+    key_objects = codec.decode(data, dict[str, Any]).get("keys")
+    if not isinstance(key_objects, list) or len(key_objects) > KEYS_MAX:
         raise ValueError("no keys")
-    usable = [key for key in found if isinstance(key, dict) and _is_usable(key)]
-    imported = []
+    usable = [key for key in key_objects if isinstance(key, dict) and _is_usable(key)]
+    imported_keys = []
     for key in usable:
         try:
-            imported += KeySet.import_key_set({"keys": [key]}).keys
+            imported_keys += KeySet.import_key_set({"keys": [key]}).keys
         except (JoseError, ValueError, TypeError, KeyError):
             continue
-    return KeySet(imported)
+    return KeySet(imported_keys)
 
 
-async def _keys(operation: AsyncOperation, url: str, now: int, *, again: bool = False) -> KeySet:
+async def _fetch_keys(operation: AsyncOperation, url: str, now: int, *, refresh: bool = False) -> KeySet:
     try:
-        return await operation.outbound.cache.get(url, read_keys, now, refresh=again)
+        return await operation.outbound.cache.get(url, read_keys, now, refresh=refresh)
     except (UnreachableError, ValueError):
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
@@ -118,9 +122,9 @@ async def _keys(operation: AsyncOperation, url: str, now: int, *, again: bool = 
 def _find_key(keys: KeySet, token: ParsedToken) -> Any:
     algorithm = token.header["alg"]
     for key in keys.keys:
-        public = key.as_dict(private=False)
-        if public.get("kid") == token.header["kid"] and key.key_type == _KEY_TYPES[algorithm[:2]]:
-            if public.get("alg", algorithm) == algorithm and public.get("use", "sig") == "sig":
+        public_parameters = key.as_dict(private=False)
+        if public_parameters.get("kid") == token.header["kid"] and key.key_type == _KEY_TYPES[algorithm[:2]]:
+            if public_parameters.get("alg", algorithm) == algorithm and public_parameters.get("use", "sig") == "sig":
                 return key
     return None
 
@@ -129,25 +133,26 @@ def _is_usable(key: dict[str, Any]) -> bool:
     if not isinstance(key.get("kid"), str):
         return False
     if key.get("kty") == "RSA":
-        # RFC 7518 3.3 requires 2048 bits; huge keys make verification slow.
+        # RFC 7518 3.3 requires 2048 bits; huge keys make verification slow. A base64 character has 6 bits.
         return isinstance(key.get("n"), str) and RSA_BITS_MIN <= len(key["n"]) * 6 < RSA_BITS_MAX
     # A published symmetric key is not a secret.
     return key.get("kty") == "EC"
 
 
-def _decode(part: str) -> dict[str, Any]:
+def _decode_part(part: str) -> dict[str, Any]:
     try:
         return codec.decode(urlsafe_b64decode(part.encode("ascii")), dict[str, Any])
     except (ValueError, binascii.Error):
         raise errors.INVALID_OIDC_TOKEN() from None
 
 
-def _time(token: ParsedToken, name: str) -> float:
+def _require_time_claim(token: ParsedToken, name: str) -> float:
+    """Return a claim that is a time in Unix seconds, or raise INVALID_OIDC_TOKEN."""
     value = token.claims.get(name)
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1 << 53:
         raise errors.INVALID_OIDC_TOKEN()
     return value
 
 
-def _text(value: Any) -> str:
+def _string_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""

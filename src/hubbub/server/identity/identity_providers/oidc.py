@@ -20,24 +20,29 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 async def keys_url(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> str:
-    """Return the URL of an issuer's keys. Raises OIDC_DISCOVERY_UNREACHABLE if its discovery document is invalid."""
+    """Return the URL of an issuer's keys.
+
+    Raises OIDC_DISCOVERY_UNREACHABLE if the issuer's URL or discovery document is invalid, and OIDC_KEYS_UNREACHABLE if
+    the URL of the keys is. `strict` is explained at `issuers.find_problem`."""
     if issuers.find_problem(issuer, strict=strict) is not None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     url = f"{issuer.rstrip('/')}/.well-known/openid-configuration"
     try:
-        found = await operation.outbound.cache.get(url, _read, now)
+        discovery = await operation.outbound.cache.get(url, _read_discovery, now)
     except (UnreachableError, ValueError):
         raise errors.OIDC_DISCOVERY_UNREACHABLE() from None
-    if found.issuer != issuer or not set(wire.ALGORITHMS).intersection(found.id_token_signing_alg_values_supported):
+    if discovery.issuer != issuer or not set(wire.ALGORITHMS).intersection(
+        discovery.id_token_signing_alg_values_supported
+    ):
         raise errors.OIDC_DISCOVERY_UNREACHABLE()
     schemes = ("https://",) if strict else ("https://", "http://")
-    if not found.jwks_uri.startswith(schemes):
+    if not discovery.jwks_uri.startswith(schemes):
         raise errors.OIDC_KEYS_UNREACHABLE()
-    return found.jwks_uri
+    return discovery.jwks_uri
 
 
 async def require_issuer(operation: AsyncOperation, issuer: str, now: int, *, strict: bool) -> None:
-    """Require that an issuer and its keys can be fetched."""
+    """Raise an error unless the discovery document and the keys of an issuer can be fetched."""
     url = await keys_url(operation, issuer, now, strict=strict)
     try:
         await operation.outbound.cache.get(url, jwts.read_keys, now, refresh=True)
@@ -45,10 +50,10 @@ async def require_issuer(operation: AsyncOperation, issuer: str, now: int, *, st
         raise errors.OIDC_KEYS_UNREACHABLE() from None
 
 
-def _read(data: bytes) -> Discovery:
-    found = codec.decode(data, dict[str, Any])
-    algorithms = found.get("id_token_signing_alg_values_supported")
-    issuer, keys = found.get("issuer"), found.get("jwks_uri")
-    if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(keys, str):
+def _read_discovery(data: bytes) -> Discovery:
+    document = codec.decode(data, dict[str, Any])
+    algorithms = document.get("id_token_signing_alg_values_supported")
+    issuer, jwks_uri = document.get("issuer"), document.get("jwks_uri")
+    if not isinstance(algorithms, list) or not isinstance(issuer, str) or not isinstance(jwks_uri, str):
         raise ValueError("no discovery document")
-    return Discovery(issuer, keys, [each for each in algorithms if isinstance(each, str)])
+    return Discovery(issuer, jwks_uri, [algorithm for algorithm in algorithms if isinstance(algorithm, str)])

@@ -1,4 +1,4 @@
-"""Identity providers: one for each type of credential. A credential is verified to an external identity or rejected."""
+"""Verifiers of external credentials, one for each type. A verifier returns the external identity or raises an error."""
 
 import re
 from typing import Any, Final, Protocol
@@ -17,6 +17,7 @@ from hubbub.server.identity.identity_providers.credential_errors import InvalidC
 
 FORM_HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 NAME_CLAIMS: Final = ("preferred_username", "nickname", "name")
+"""Claims of an ID token that may contain the user's name, in order of preference."""
 
 
 class VerifiedIdentity(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,21 +25,22 @@ class VerifiedIdentity(msgspec.Struct, frozen=True, kw_only=True):
 
     provider_type: str
     provider_id: str = ""
-    """The issuer, for provider types with several issuers."""
+    """The issuer for provider types with several issuers, otherwise empty."""
     user_id: str
     """The user ID at the provider."""
     name: str | None = None
+    """The user's name at the provider, or None if it is unknown."""
 
 
 class ProviderQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """A credential to verify, with the provider's settings."""
+    """A credential to verify, with the application's settings of the provider."""
 
     settings: ProviderSettings
     credential: str
     config: Config
     now: int
     strict: bool
-    """Whether issuers must follow the rules."""
+    """Whether issuer URLs must pass the strict validation of `issuers.find_problem`."""
 
 
 class Provider(Protocol):
@@ -74,13 +76,13 @@ class Oidc:
         await jwts.require_signature(operation, token, keys_url, question.now)
         jwts.require_current(token, question.now)
         # Use the stored issuer, not the URL: the URL of the built-in issuer changes with the port.
-        stored = next(
+        stored_issuer = next(
             settings.issuer_of(client) for client in settings.clients if issuer_urls[client.id] == token.issuer
         )
         name = token.claims.get("preferred_username")
         return VerifiedIdentity(
             provider_type=self.type,
-            provider_id=stored,
+            provider_id=stored_issuer,
             user_id=token.subject,
             name=name if isinstance(name, str) and 1 <= len(name) <= 32 else None,
         )
@@ -90,30 +92,36 @@ class IdToken(msgspec.Struct, frozen=True, kw_only=True):
     """Verifies ID tokens of a provider with a single, known issuer."""
 
     type: str
+    """The provider type as applications configure it."""
     config_name: str
-    """Name of the provider's URL in the configuration, and in a rehearsal."""
+    """Name of the provider in the configuration, and in the URLs of a rehearsal."""
     default_url: str
     """URL of the provider unless the operator configured another."""
     keys: dict[str, str]
-    """Issuer paths below the URL, with the path of each issuer's keys."""
+    """Paths of the issuers' keys, by the paths of the issuers. All paths are relative to the provider's URL."""
     audience: str = "{}"
     """Format of the audience claim; `{}` is the client ID."""
     names: tuple[str, ...] = NAME_CLAIMS
+    """Claims that may contain the user's name, in order of preference."""
 
     async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Verify issuer, audience, signature and time."""
         token = jwts.parse(question.credential)
-        base = provider_url(question.config, self.config_name, self.default_url)
-        keys_by_issuer = {f"{base}{path}": f"{base}{keys}" for path, keys in self.keys.items()}
+        base_url = provider_url(question.config, self.config_name, self.default_url)
+        keys_by_issuer = {
+            f"{base_url}{issuer_path}": f"{base_url}{keys_path}" for issuer_path, keys_path in self.keys.items()
+        }
         keys_url = keys_by_issuer.get(token.issuer)
         if keys_url is None:
             raise errors.ID_TOKEN_ISSUER_MISMATCH()
-        expected = {self.audience.format(client.id) for client in question.settings.clients}
-        if expected.isdisjoint(token.audience):
+        expected_audiences = {self.audience.format(client.id) for client in question.settings.clients}
+        if expected_audiences.isdisjoint(token.audience):
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         await jwts.require_signature(operation, token, keys_url, question.now)
         jwts.require_current(token, question.now)
-        return VerifiedIdentity(provider_type=self.type, user_id=token.subject, name=_name(token.claims, self.names))
+        return VerifiedIdentity(
+            provider_type=self.type, user_id=token.subject, name=_find_name(token.claims, self.names)
+        )
 
 
 class Steam:
@@ -122,8 +130,8 @@ class Steam:
     type = "STEAM"
 
     async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
-        """Try each of the application's Steam app IDs."""
-        base = provider_url(question.config, "steam", "https://partner.steam-api.com")
+        """Verify the ticket with each of the application's Steam app IDs until one accepts it."""
+        base_url = provider_url(question.config, "steam", "https://partner.steam-api.com")
         key = question.config.identity.steam_key or ("rehearsal" if question.config.control else "")
         if not key:
             raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The operator has not configured a Steam Web API key")
@@ -131,27 +139,29 @@ class Steam:
             raise InvalidCredential()
         for client in question.settings.clients:
             query = {"key": key, "appid": client.id, "ticket": question.credential, "identity": REDIRECT_SCHEME_PREFIX}
-            response = await _request(
-                operation, "GET", f"{base}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
+            response = await _request_json(
+                operation, "GET", f"{base_url}/ISteamUserAuth/AuthenticateUserTicket/v1/?{urlencode(query)}"
             )
-            params = _inner(_inner(response, "response"), "params")
+            params = _get_object(_get_object(response, "response"), "params")
             steam_id = params.get("steamid")
             if params.get("result") == "OK" and isinstance(steam_id, str) and steam_id:
                 return VerifiedIdentity(
-                    provider_type=self.type, user_id=steam_id, name=await self._persona(operation, base, key, steam_id)
+                    provider_type=self.type,
+                    user_id=steam_id,
+                    name=await self._find_persona_name(operation, base_url, key, steam_id),
                 )
         raise InvalidCredential()
 
-    async def _persona(self, operation: AsyncOperation, base: str, key: str, steam_id: str) -> str | None:
+    async def _find_persona_name(self, operation: AsyncOperation, base_url: str, key: str, steam_id: str) -> str | None:
         query = urlencode({"key": key, "steamids": steam_id})
         try:
-            response = await _request(operation, "GET", f"{base}/ISteamUser/GetPlayerSummaries/v2/?{query}")
+            response = await _request_json(operation, "GET", f"{base_url}/ISteamUser/GetPlayerSummaries/v2/?{query}")
         except errors.ApiError:
             # The name is optional: without it the player can still sign in.
             return None
-        players = _inner(response, "response").get("players")
-        first = players[0] if isinstance(players, list) and players else None
-        return _name(first, ("personaname",)) if isinstance(first, dict) else None
+        players = _get_object(response, "response").get("players")
+        player = players[0] if isinstance(players, list) and players else None
+        return _find_name(player, ("personaname",)) if isinstance(player, dict) else None
 
 
 class EpicAccessToken:
@@ -161,16 +171,16 @@ class EpicAccessToken:
 
     async def verify(self, operation: AsyncOperation, question: ProviderQuery) -> VerifiedIdentity:
         """Look the token up, and check that it was issued to one of the application's clients."""
-        base = provider_url(question.config, "epic", EPIC_URL)
+        base_url = provider_url(question.config, "epic", EPIC_URL)
         body = urlencode({"token": question.credential}).encode()
-        token_info = await _request(operation, "POST", f"{base}/epic/oauth/v2/tokenInfo", body=body)
-        account = token_info.get("account_id")
-        if token_info.get("active") is not True or not isinstance(account, str) or not account:
+        token_info = await _request_json(operation, "POST", f"{base_url}/epic/oauth/v2/tokenInfo", body=body)
+        account_id = token_info.get("account_id")
+        if token_info.get("active") is not True or not isinstance(account_id, str) or not account_id:
             raise InvalidCredential()
         if token_info.get("client_id") not in [client.id for client in question.settings.clients]:
             raise errors.ID_TOKEN_AUDIENCE_MISMATCH()
         return VerifiedIdentity(
-            provider_type=self.type, user_id=account, name=_name(token_info, ("display_name", "dn"))
+            provider_type=self.type, user_id=account_id, name=_find_name(token_info, ("display_name", "dn"))
         )
 
 
@@ -210,18 +220,23 @@ PROVIDERS: Final[dict[str, Provider]] = {
         names=("online_id", *NAME_CLAIMS),
     ),
 }
-"""Providers by type of credential."""
+"""Verifiers by type of credential."""
 
 
 def provider_url(config: Config, word: str, usual: str) -> str:
-    """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default."""
+    """Return the URL of a provider: the configured one, the built-in one of a rehearsal, or the default.
+
+    `word` is the name of the provider in the configuration, and `usual` the default URL."""
     url: str | None = getattr(config.identity, f"{word}_url")
     if url is None:
         url = f"{config.web_url}/control/issuers/{word}" if config.control else usual
     return url.rstrip("/")
 
 
-async def _request(operation: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+async def _request_json(operation: AsyncOperation, method: str, url: str, *, body: bytes = b"") -> dict[str, Any]:
+    """Send a request to a provider and return the JSON object of its response.
+
+    Raises `InvalidCredential` if the provider rejects the credential."""
     try:
         response: OutboundResponse = await operation.outbound.request(method, url, headers=FORM_HEADERS, body=body)
         if response.status in (400, 401, 403, 404):
@@ -233,13 +248,14 @@ async def _request(operation: AsyncOperation, method: str, url: str, *, body: by
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message="The identity provider could not be reached") from None
 
 
-def _inner(document: dict[str, Any], key: str) -> dict[str, Any]:
-    """Return an object inside another, or an empty one."""
-    found = document.get(key)
-    return found if isinstance(found, dict) else {}
+def _get_object(document: dict[str, Any], key: str) -> dict[str, Any]:
+    """Return the object at a key of a JSON document, or an empty one."""
+    value = document.get(key)
+    return value if isinstance(value, dict) else {}
 
 
-def _name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:
+def _find_name(claims: dict[str, Any], names: tuple[str, ...]) -> str | None:
+    """Return the first of the named claims that is a text, or None."""
     for name in names:
         value = claims.get(name)
         if isinstance(value, str) and value.strip():

@@ -1,4 +1,4 @@
-"""Handlers for identity provider configurations."""
+"""HTTP handlers for identity provider configurations."""
 
 from typing import get_args
 
@@ -15,6 +15,7 @@ from hubbub.server.identity.identity_providers.actions import ProviderSettings
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
 TYPES = get_args(wire.ProviderType)
+"""Provider types that applications can configure."""
 
 
 @handles(wire.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS)
@@ -23,7 +24,7 @@ def list_external_identity_provider_configurations(
 ) -> list[wire.ProviderConfiguration]:
     """List the identity providers of an application."""
     applications.require_manager(call, application_id)
-    return [_configuration(call.config, row) for row in store.list_all(call.tx, application_id)]
+    return [_configuration_view(call.config, row) for row in store.list_all(call.tx, application_id)]
 
 
 @handles(wire.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION)
@@ -33,10 +34,10 @@ async def set_external_identity_provider_configuration(
     """Set an identity provider of an application.
 
     An OIDC issuer must be reachable and valid when it is saved."""
-    config, now = await operation.read(lambda call: _require(call, application_id, type))
+    config, now = await operation.read(lambda call: _require_manager_and_type(call, application_id, type))
     strict = not config.identity.any_issuer and changes.OIDC_STRICT_ISSUER.is_active(now)
     settings = ProviderSettings(clients=body.clients, oidc_issuer_url=body.oidc_issuer_url or None)
-    _require_distinct(settings)
+    _require_distinct_clients(settings)
     if type == "OIDC":
         for issuer in _require_issuers(settings, config, strict=strict):
             await oidc.require_issuer(operation, issuer, now, strict=strict)
@@ -46,9 +47,9 @@ async def set_external_identity_provider_configuration(
         )
 
     def save(call: Call) -> wire.ProviderConfiguration:
-        _require(call, application_id, type)
+        _require_manager_and_type(call, application_id, type)
         row = actions.save_provider(call, application_id, type, settings, strict=strict)
-        return _configuration(call.config, row)
+        return _configuration_view(call.config, row)
 
     return await operation.write(save)
 
@@ -58,41 +59,42 @@ def delete_external_identity_provider_configuration(call: Call, application_id: 
     """Delete an identity provider of an application.
 
     Existing identities of players are kept."""
-    _require(call, application_id, type)
+    _require_manager_and_type(call, application_id, type)
     if not store.delete(call.tx, application_id, type):
         raise errors.NOT_FOUND()
 
 
-def _require(call: Call, application_id: int, type: str) -> tuple[Config, int]:
+def _require_manager_and_type(call: Call, application_id: int, type: str) -> tuple[Config, int]:
+    """Return the configuration and the current time, or raise if the caller or the provider type is not allowed."""
     applications.require_manager(call, application_id)
     if type not in TYPES:
         raise errors.invalid("type", *errors.choices(list(TYPES)))
     return call.config, call.now
 
 
-def _require_distinct(settings: ProviderSettings) -> None:
-    seen: set[str] = set()
+def _require_distinct_clients(settings: ProviderSettings) -> None:
+    client_ids: set[str] = set()
     for index, client in enumerate(settings.clients):
-        if client.id in seen:
+        if client.id in client_ids:
             raise errors.invalid(("clients", index, "id"), "CLIENT_ID_REPEATED", "Each client can be listed only once.")
-        seen.add(client.id)
+        client_ids.add(client.id)
 
 
 def _require_issuers(settings: ProviderSettings, config: Config, *, strict: bool) -> list[str]:
     """Return the URLs of all issuers, each once, or raise form errors for invalid ones."""
     form = errors.FormErrors()
-    found: dict[str, None] = {}
+    issuer_urls: dict[str, None] = {}
     if settings.oidc_issuer_url:
-        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, found, strict=strict)
+        _check_issuer(form, ("oidc_issuer_url",), settings.oidc_issuer_url, config, issuer_urls, strict=strict)
     for index, client in enumerate(settings.clients):
         if client.oidc_issuer_url:
             path = ("clients", index, "oidc_issuer_url")
-            _check_issuer(form, path, client.oidc_issuer_url, config, found, strict=strict)
+            _check_issuer(form, path, client.oidc_issuer_url, config, issuer_urls, strict=strict)
         elif not settings.oidc_issuer_url:
             form.add("oidc_issuer_url", *errors.required())
             break
     form.raise_if_any()
-    return list(found)
+    return list(issuer_urls)
 
 
 def _check_issuer(
@@ -100,19 +102,20 @@ def _check_issuer(
     path: tuple[str | int, ...],
     url: str,
     config: Config,
-    found: dict[str, None],
+    issuer_urls: dict[str, None],
     *,
     strict: bool,
 ) -> None:
+    """Add the URL of a valid issuer to `issuer_urls`, or add a form error."""
     issuer_url = issuers.issuer_url(config, url)
     problem = issuers.find_problem(issuer_url, strict=strict)
     if problem is None:
-        found[issuer_url] = None
+        issuer_urls[issuer_url] = None
     else:
         form.add(path, "OIDC_ISSUER_INVALID", problem)
 
 
-def _configuration(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
+def _configuration_view(config: Config, row: ProviderRow) -> wire.ProviderConfiguration:
     settings = actions.settings(row)
     issuer = settings.oidc_issuer_url
     return wire.ProviderConfiguration(

@@ -13,10 +13,11 @@ class ProviderRow(NamedTuple):
 
     application_id: int
     type: str
+    """Value of `ProviderType`."""
     settings: str
     """JSON of `ProviderSettings`."""
     level: int
-    """How its issuers were validated when it was saved: 0 not at all, 1 by the rules."""
+    """Validation of the issuer URLs when the row was saved: 1 strict, 0 not strict."""
     changed_ms: int
 
 

@@ -11,29 +11,31 @@ from hubbub.server.identity.identity_providers.providers import PROVIDERS, Provi
 from hubbub.server.identity.identity_providers.store import ProviderRow
 
 
-class _Configuration(NamedTuple):
+class _LoadedConfiguration(NamedTuple):
     row: ProviderRow | None
     config: Config
     now: int
 
 
 async def verify(operation: AsyncOperation, application_id: int, auth_type: str, credential: str) -> VerifiedIdentity:
-    """Return the identity of a credential. Raises the error codes of spec/sdk.md#8.4."""
+    """Return the identity of a credential, verified with the provider that the application configured.
+
+    `auth_type` is a key of `PROVIDERS`. Raises the error codes of spec/sdk.md#8.4."""
     provider = PROVIDERS[auth_type]
 
-    def load(call: Call) -> _Configuration:
-        return _Configuration(store.find(call.tx, application_id, provider.type), call.config, call.now)
+    def load(call: Call) -> _LoadedConfiguration:
+        return _LoadedConfiguration(store.find(call.tx, application_id, provider.type), call.config, call.now)
 
-    configured = await operation.read(load)
-    if configured.row is None:
+    configuration = await operation.read(load)
+    if configuration.row is None:
         raise errors.OIDC_DISCOVERY_UNREACHABLE(message=f"The application has no {provider.type} provider")
-    # An issuer saved under looser rules keeps them until it is edited.
-    strict = configured.row.level >= actions.STRICT_LEVEL
-    question = ProviderQuery(
-        settings=actions.settings(configured.row),
+    # An issuer that was saved without strict validation is not validated strictly until it is edited.
+    strict = configuration.row.level >= actions.STRICT_LEVEL
+    query = ProviderQuery(
+        settings=actions.settings(configuration.row),
         credential=credential,
-        config=configured.config,
-        now=configured.now,
+        config=configuration.config,
+        now=configuration.now,
         strict=strict,
     )
-    return await provider.verify(operation, question)
+    return await provider.verify(operation, query)

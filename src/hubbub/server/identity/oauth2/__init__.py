@@ -28,7 +28,7 @@ from hubbub.server.identity.oauth2.store import (
     list_installations,
     upsert_installation,
 )
-from hubbub.server.identity.oauth2.store import approve_scopes as _approve
+from hubbub.server.identity.oauth2.store import approve_scopes as _insert_approved_scopes
 from hubbub.server.identity.oauth2.views import export_data, granted_scopes, id_claims, public_applications
 from hubbub.server.identity.users import UserDeleted
 
@@ -39,7 +39,7 @@ def approve_scopes(call: Call, application_id: int, scopes: Iterable[str]) -> No
     for scope in names:
         if scope not in SCOPES:
             raise ValueError(f"unknown scope: {scope}")
-    _approve(call.tx, application_id, names)
+    _insert_approved_scopes(call.tx, application_id, names)
 
 
 def _ready(call: Call) -> dict[str, Any]:

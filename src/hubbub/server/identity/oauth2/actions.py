@@ -5,7 +5,7 @@ import secrets
 from msgspec import UNSET
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.ids import ApplicationId, GuildId, Snowflake, UserId
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.scopes import expand_scopes, parse_scopes
@@ -35,17 +35,19 @@ def new_secret() -> str:
 
 
 def grant(call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision) -> str:
-    """Apply the user's consent; return the URL to redirect to."""
+    """Install and authorize the application after the user's consent; return the URL to redirect to.
+
+    The URL contains a code or a token if the request asked for one."""
     guild_id: GuildId | None = None
     permissions = request.permissions
-    if request.integration_type == 0:
+    if request.integration_type == ApplicationIntegrationType.GUILD_INSTALL:
         guild_id, permissions = _install_in_guild(call, request, query, body)
-    elif request.integration_type == 1:
+    elif request.integration_type == ApplicationIntegrationType.USER_INSTALL:
         install_for_user(call, request.application, request.scopes)
-    channel_id = _webhook_channel(call, request, query, body)
-    if request.response_type is not None or request.integration_type == 1:
+    channel_id = _require_webhook_channel(call, request, query, body)
+    if request.response_type is not None or request.integration_type == ApplicationIntegrationType.USER_INSTALL:
         authorize(call, request.application, call.user_id, request.scopes)
-    if not (request.integration_type == 0 and request.waits_for_code):
+    if not (request.integration_type == ApplicationIntegrationType.GUILD_INSTALL and request.waits_for_code):
         signal_authorized(call, request.application, request.scopes, request.integration_type, guild_id)
     if request.response_type is None:
         return authorized_page(call, request)
@@ -78,7 +80,7 @@ def deny(call: Call, request: AuthorizationRequest) -> str:
 
 
 def authorized_page(call: Call, request: AuthorizationRequest) -> str:
-    """Return the URL after an installation without a grant: the application's redirect URI, or our own page."""
+    """Return the URL after an installation without a grant: the application's redirect URI, or a page of this server."""
     return request.redirect_uri or f"{call.config.web_url}/oauth2/authorized"
 
 
@@ -90,6 +92,9 @@ def _response_fields(call: Call, request: AuthorizationRequest) -> dict[str, str
 def _install_in_guild(
     call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
 ) -> tuple[GuildId, int]:
+    """Install the application in the chosen guild, unless that waits for the code.
+
+    Return the guild and the permissions that the caller can grant."""
     guild_id = body.guild_id or query.guild_id
     if not isinstance(guild_id, GuildId):
         raise errors.invalid("guild_id", *errors.required())
@@ -100,13 +105,13 @@ def _install_in_guild(
     installation = InstallationRequest(
         application=request.application, guild_id=guild_id, scopes=request.scopes, permissions=permissions
     )
-    granted = ports.check_installation(call, installation)
+    granted_permissions = ports.check_installation(call, installation)
     if not request.waits_for_code:
         ports.install(call, installation)
-    return guild_id, granted
+    return guild_id, granted_permissions
 
 
-def _webhook_channel(
+def _require_webhook_channel(
     call: Call, request: AuthorizationRequest, query: wire.AuthorizeQuery, body: wire.AuthorizeDecision
 ) -> int | None:
     if Scope.WEBHOOK_INCOMING not in request.scopes:
@@ -142,16 +147,16 @@ def _issue_code(
 
 
 def authorize(call: Call, application: ApplicationRow, user_id: int, scopes: tuple[str, ...]) -> None:
-    """Store an authorization; its scopes are added to those granted before."""
-    known = store.find_authorization(call.tx, user_id, application.id)
-    granted = parse_scopes(f"{known.scopes if known is not None else ''} {' '.join(scopes)}")
+    """Store a user's authorization of an application; its scopes are added to those granted before."""
+    previous = store.find_authorization(call.tx, user_id, application.id)
+    granted_scopes = parse_scopes(f"{previous.scopes if previous is not None else ''} {' '.join(scopes)}")
     store.upsert_authorization(
         call.tx,
         AuthorizationRow(
-            id=known.id if known is not None else call.new_id(Snowflake),
+            id=previous.id if previous is not None else call.new_id(Snowflake),
             user_id=user_id,
             application_id=application.id,
-            scopes=" ".join(granted),
+            scopes=" ".join(granted_scopes),
             created_ms=call.now,
             changed_ms=call.now,
         ),
@@ -164,7 +169,7 @@ def install_for_user(call: Call, application: ApplicationRow, scopes: tuple[str,
         call.tx,
         InstallationRow(
             application_id=application.id,
-            integration_type=1,
+            integration_type=int(ApplicationIntegrationType.USER_INSTALL),
             target_id=call.user_id,
             user_id=call.user_id,
             scopes=" ".join(scopes),
@@ -180,7 +185,7 @@ def signal_authorized(
     integration_type: int | None = None,
     guild_id: int | None = None,
 ) -> None:
-    """Signal that the caller authorized an application."""
+    """Raise `ApplicationAuthorized` for the caller. Without an installation, the last two parameters are None."""
     call.notify(
         ApplicationAuthorized(
             application_id=ApplicationId(application.id),
@@ -205,9 +210,10 @@ def issue(
     granted: tuple[str, ...] | None = None,
     family_id: int | None = None,
 ) -> wire.TokenResult:
-    """Issue an access token and, if requested, its refresh token.
+    """Issue an access token and, with `refresh`, its refresh token.
 
-    `granted` are the scopes of the refresh token, if the access token has fewer."""
+    `granted` are the scopes of the refresh token, if the access token has fewer. `family_id` is the token family that
+    the tokens continue; None starts a new one."""
     family_id = call.new_id(Snowflake) if family_id is None else family_id
     auth.delete_expired(call.tx, user_id, call.now - store.USED_TOKEN_RETENTION_MS)
     access_token = auth.issue(
@@ -224,7 +230,7 @@ def issue(
     result = wire.TokenResult(access_token=access_token, scope=" ".join(scopes))
     if refresh:
         result.refresh_token = new_secret()
-        idle_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
+        idle_lifetime_ms = wire.REFRESH_IDLE_SECONDS * 1000 if clients.is_public(application) else None
         row = RefreshRow(
             hash=hash_token(result.refresh_token),
             family_id=family_id,
@@ -232,25 +238,27 @@ def issue(
             application_id=application.id,
             scopes=" ".join(granted or scopes),
             created_ms=call.now,
-            expires_ms=None if idle_ms is None else call.now + idle_ms,
+            expires_ms=None if idle_lifetime_ms is None else call.now + idle_lifetime_ms,
         )
         store.insert_refresh(call.tx, row)
     return result
 
 
 def rotate(call: Call, application: ApplicationRow, row: RefreshRow, scope: str | None) -> wire.TokenResult | None:
-    """Exchange a refresh token for a new token pair; return None if it was already used."""
+    """Exchange a refresh token for a new token pair; return None if it was already used.
+
+    `scope` limits the scopes of the access token, separated by spaces; None requests all granted scopes."""
     if not store.use_refresh(call.tx, row, call.now):
         return None
-    granted = parse_scopes(row.scopes)
-    scopes = granted if scope is None else parse_scopes(scope)
-    if not expand_scopes(scopes) <= expand_scopes(granted):
+    granted_scopes = parse_scopes(row.scopes)
+    scopes = granted_scopes if scope is None else parse_scopes(scope)
+    if not expand_scopes(scopes) <= expand_scopes(granted_scopes):
         raise invalid_scope("The requested scope exceeds the granted scope")
     # The new token keeps the ID of the old one, so a gateway session continues (spec/sdk.md#5.6) and still ends on
     # revocation. Tokens of a publisher's applications remain valid until they expire (spec/sdk.md#8.7).
     auth.delete_access_token(call.tx, row.user_id, row.family_id)
     auth.publish_actor_changed(call.tx, row.user_id)
-    return issue(call, application, row.user_id, scopes, refresh=True, granted=granted, family_id=row.family_id)
+    return issue(call, application, row.user_id, scopes, refresh=True, granted=granted_scopes, family_id=row.family_id)
 
 
 # Revocation
@@ -266,13 +274,13 @@ def revoke_family(call: Call, user_id: int, family_id: int) -> None:
 
 def deauthorize(call: Call, user_id: int, application_id: int) -> bool:
     """Revoke an application's authorization and tokens for a user; return False if there were none."""
-    families = store.family_ids(call.tx, user_id, application_id)
-    ended = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
-    removed = store.delete_grants(call.tx, user_id, application_id)
-    if not ended and not removed:
+    family_ids = store.family_ids(call.tx, user_id, application_id)
+    revoked_count = auth.revoke(call.tx, user_id, kind="bearer", application_id=application_id)
+    deleted_count = store.delete_grants(call.tx, user_id, application_id)
+    if not revoked_count and not deleted_count:
         return False
-    if families:
-        auth.end_sessions(call.tx, user_id, families)
+    if family_ids:
+        auth.end_sessions(call.tx, user_id, family_ids)
     payload = wire.TokenRevoked(application_id=ApplicationId(application_id))
     call.tx.emit(wire.OAUTH2_TOKEN_REVOKE, payload, Audience.of_users(user_id, application_id=application_id))
     call.notify(ApplicationDeauthorized(application_id=ApplicationId(application_id), user_id=UserId(user_id)))
@@ -297,7 +305,7 @@ def user_deleted(call: Call, signal: UserDeleted) -> None:
 
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Revoke all authorizations of a deleted application."""
+    """Revoke all authorizations of an application before it is deleted, and delete its codes and installations."""
     for user_id in store.authorized_user_ids(call.tx, signal.row.id):
         deauthorize(call, user_id, signal.row.id)
     store.delete_application_data(call.tx, signal.row.id)

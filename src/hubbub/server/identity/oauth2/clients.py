@@ -30,17 +30,18 @@ def require(
 ) -> ApplicationRow:
     """Authenticate the client and return its application.
 
-    Raise invalid_client unless the secret is correct, or the client is public and `secret_needed` is not set."""
-    given_id, given_secret = _credentials(call, client_id, client_secret)
+    `client_id` and `client_secret` are the form fields; the Authorization header is read as well. Raise invalid_client
+    unless the secret is correct, or the client is public and `secret_needed` is not set."""
+    presented_id, presented_secret = _read_credentials(call, client_id, client_secret)
     try:
-        row = applications.find(call.tx, parse_wide(ApplicationId, given_id))
+        row = applications.find(call.tx, parse_wide(ApplicationId, presented_id))
     except ValueError:
         row = None
     if row is None:
         raise invalid_client()
-    if given_secret is not None:
+    if presented_secret is not None:
         stored_hash = applications.client_secret_hash(call.tx, row.id)
-        digest = hashlib.sha256(given_secret.encode("utf-8", "surrogatepass")).digest()
+        digest = hashlib.sha256(presented_secret.encode("utf-8", "surrogatepass")).digest()
         if stored_hash is None or not hmac.compare_digest(stored_hash, digest):
             raise invalid_client()
     elif secret_needed or not is_public(row):
@@ -48,7 +49,10 @@ def require(
     return row
 
 
-def _credentials(call: Call, client_id: str | UnsetType, client_secret: str | UnsetType) -> tuple[str, str | None]:
+def _read_credentials(call: Call, client_id: str | UnsetType, client_secret: str | UnsetType) -> tuple[str, str | None]:
+    """Return the client ID and secret from the Authorization header, or from the form if there is no header.
+
+    The secret is None if the client sent none."""
     header = call.headers.get("Authorization")
     if header is None:
         if client_id is UNSET:
@@ -59,12 +63,12 @@ def _credentials(call: Call, client_id: str | UnsetType, client_secret: str | Un
     if scheme.lower() != "basic":
         raise invalid_client()
     try:
-        text = base64.b64decode(encoded.strip(), validate=True).decode()
+        credentials = base64.b64decode(encoded.strip(), validate=True).decode()
     except (binascii.Error, UnicodeDecodeError, ValueError):
         raise invalid_client() from None
-    name, _, secret = (unquote_plus(part) for part in text.partition(":"))
+    basic_id, _, basic_secret = (unquote_plus(part) for part in credentials.partition(":"))
     if isinstance(client_secret, str) and client_secret:
         raise invalid_request("The client must use only one authentication method")
-    if isinstance(client_id, str) and client_id != name:
+    if isinstance(client_id, str) and client_id != basic_id:
         raise invalid_request("client_id differs from the Authorization header")
-    return name, secret or None
+    return basic_id, basic_secret or None

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple, get_args
 
 from msgspec import UNSET, UnsetType
 
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import UserFlags
 from hubbub.protocol.ids import GuildId, Snowflake, UserId
@@ -32,8 +32,9 @@ from hubbub.server.identity.oauth2.store import CodeRow, DeviceRow
 log = logging.getLogger(__name__)
 
 USER_CODE_LENGTH: Final = 8
+"""Number of characters of a user code."""
 
-_VERIFIER: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
+_VERIFIER_PATTERN: Final = re.compile(wire.VERIFIER_PATTERN, re.ASCII)
 
 
 class IssuedTokens(NamedTuple):
@@ -41,9 +42,11 @@ class IssuedTokens(NamedTuple):
 
     result: wire.TokenResult
     claims: dict[str, Any] | None = None
+    """Claims of the ID token, or None if there is no ID token."""
 
 
 Outcome = IssuedTokens | OAuthError
+"""Issued tokens, or an error that is raised after the transaction is committed."""
 
 
 def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential | None = None) -> Outcome:
@@ -63,7 +66,8 @@ def exchange(call: Call, body: wire.TokenRequest, credential: ExternalCredential
 def find_linking_client(call: Call, body: wire.TokenRequest) -> ApplicationRow | None:
     """Return the client whose external credential must be verified.
 
-    Return None if the grant would fail or is pending, so that the provider is not contacted in vain."""
+    Return None if the grant would fail or is pending, so that the provider is not contacted unnecessarily. Raise
+    invalid_request if the external credential is malformed."""
     if (body.external_auth_type is UNSET) is not (body.external_auth_token is UNSET):
         raise invalid_request("external_auth_type and external_auth_token must be used together")
     if body.grant_type not in ("authorization_code", wire.DEVICE_GRANT):
@@ -90,17 +94,17 @@ def _link_account(call: Call, client: ApplicationRow, user_id: int, credential: 
 def _authorization_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
 ) -> Outcome:
-    code = _required("code", body.code)
+    code = _require_parameter("code", body.code)
     row = store.find_code(call.tx, code)
     if row is None or row.application_id != client.id:
         # Do not consume the code: it may be stolen, and its owner may still exchange it.
         raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     if row.family_id is not None:
-        return _replayed_code(call, row, row.family_id)
+        return _revoke_replayed_code(call, row, row.family_id)
     if row.expires_ms <= call.now:
         raise invalid_grant(wire.INVALID_CODE_DESCRIPTION)
     _require_same_redirect(row, body.redirect_uri)
-    _require_verifier(row, body.code_verifier, proven=not _lacks_secret(call, body))
+    _require_verifier(row, body.code_verifier, has_secret=not _lacks_secret(call, body))
     family_id = call.new_id(Snowflake)
     if not store.use_code(call.tx, code, family_id):
         return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
@@ -108,11 +112,12 @@ def _authorization_code(
     result = actions.issue(call, client, row.user_id, scopes, refresh=True, family_id=family_id)
     _apply_grant(call, client, row, scopes, result)
     _link_account(call, client, row.user_id, credential)
-    claims = _claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
+    claims = _id_token_claims(call, client, row.user_id, scopes, row.nonce, result.access_token)
     return IssuedTokens(result, claims)
 
 
-def _replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
+def _revoke_replayed_code(call: Call, row: CodeRow, family_id: int) -> OAuthError:
+    """Revoke the tokens of a code that was already exchanged, and return the error of the second exchange."""
     actions.revoke_family(call, row.user_id, family_id)
     return invalid_grant(wire.INVALID_CODE_DESCRIPTION)
 
@@ -129,15 +134,15 @@ def _require_same_redirect(row: CodeRow, redirect_uri: str | UnsetType) -> None:
         raise invalid_grant('Invalid "redirect_uri" in request.')
 
 
-def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, proven: bool) -> None:
-    """Verify PKCE (RFC 7636).
+def _require_verifier(row: CodeRow, verifier: str | UnsetType, *, has_secret: bool) -> None:
+    """Verify PKCE (RFC 7636). `has_secret` is whether the client sent a secret; otherwise PKCE is required.
 
     A verifier without a challenge is rejected too, which prevents downgrade attacks."""
     if row.code_challenge is None:
-        if verifier is not UNSET or not proven:
+        if verifier is not UNSET or not has_secret:
             raise invalid_grant('Invalid "code_verifier" in request.')
         return
-    if verifier is UNSET or _VERIFIER.fullmatch(verifier) is None:
+    if verifier is UNSET or _VERIFIER_PATTERN.fullmatch(verifier) is None:
         raise invalid_grant('Invalid "code_verifier" in request.')
     digest = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=")
     if not hmac.compare_digest(digest, row.code_challenge.encode()):
@@ -159,7 +164,9 @@ def _apply_grant(
             )
             if row.installs:
                 result.guild = ports.install(granter_call, request)
-                actions.signal_authorized(granter_call, client, scopes, 0, guild_id)
+                actions.signal_authorized(
+                    granter_call, client, scopes, ApplicationIntegrationType.GUILD_INSTALL, guild_id
+                )
             else:
                 ports.check_installation(granter_call, request)
                 result.guild = ports.find_installed_guild(granter_call, client.id, guild_id) or UNSET
@@ -172,7 +179,7 @@ def _apply_grant(
 def _refresh_token(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    row = store.find_refresh(call.tx, _required("refresh_token", body.refresh_token))
+    row = store.find_refresh(call.tx, _require_parameter("refresh_token", body.refresh_token))
     if row is None or row.application_id != client.id:
         raise invalid_grant(wire.INVALID_REFRESH_TOKEN_DESCRIPTION)
     if row.expires_ms is not None and row.expires_ms <= call.now:
@@ -194,7 +201,7 @@ def _refresh_token(
 def _client_credentials(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, _: ExternalCredential | None
 ) -> Outcome:
-    scopes = parse_scopes(_required("scope", body.scope))
+    scopes = parse_scopes(_require_parameter("scope", body.scope))
     if not scopes:
         raise invalid_scope("scope is required")
     rules.require_scopes(call, client, scopes)
@@ -208,7 +215,7 @@ def _client_credentials(
 def _device_code(
     call: Call, client: ApplicationRow, body: wire.TokenRequest, credential: ExternalCredential | None
 ) -> Outcome:
-    row = store.find_device(call.tx, _required("device_code", body.device_code))
+    row = store.find_device(call.tx, _require_parameter("device_code", body.device_code))
     if row is None or row.application_id != client.id:
         raise invalid_grant('Invalid "device_code" in request.')
     if row.expires_ms <= call.now:
@@ -226,12 +233,12 @@ def _device_code(
     scopes = parse_scopes(row.scopes)
     result = actions.issue(call, client, row.user_id, scopes, refresh=True)
     _link_account(call, client, row.user_id, credential)
-    return IssuedTokens(result, _claims(call, client, row.user_id, scopes, None, result.access_token))
+    return IssuedTokens(result, _id_token_claims(call, client, row.user_id, scopes, None, result.access_token))
 
 
-_Grant = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
+_GrantFunction = Callable[[Call, ApplicationRow, wire.TokenRequest, ExternalCredential | None], Outcome]
 
-_GRANTS: Final[dict[str, _Grant]] = {
+_GRANTS: Final[dict[str, _GrantFunction]] = {
     "authorization_code": _authorization_code,
     "refresh_token": _refresh_token,
     "client_credentials": _client_credentials,
@@ -239,13 +246,13 @@ _GRANTS: Final[dict[str, _Grant]] = {
 }
 
 
-def _required(name: str, value: str | UnsetType) -> str:
+def _require_parameter(name: str, value: str | UnsetType) -> str:
     if not isinstance(value, str) or not value:
         raise invalid_request(f"{name} is required")
     return value
 
 
-def _claims(
+def _id_token_claims(
     call: Call,
     client: ApplicationRow,
     user_id: int,
@@ -253,6 +260,7 @@ def _claims(
     nonce: str | None,
     access_token: str,
 ) -> dict[str, Any] | None:
+    """Return the claims of the ID token, or None if the openid scope was not granted."""
     row = users.find(call.tx, user_id)
     if Scope.OPENID not in scopes or row is None:
         return None
@@ -267,7 +275,7 @@ def _claims(
 def revoke(call: Call, body: wire.RevokeRequest) -> None:
     """Revoke all tokens of the user and application that a token belongs to (RFC 7009)."""
     client = clients.require(call, body.client_id, body.client_secret)
-    token = _required("token", body.token)
+    token = _require_parameter("token", body.token)
     owner = store.find_access_token(call.tx, token)
     if owner is None:
         refresh = store.find_refresh(call.tx, token)
@@ -320,17 +328,17 @@ def start_device_authorization(call: Call, body: wire.DeviceRequest) -> wire.Dev
         )
         if store.insert_device(call.tx, row, call.now):
             break
-    page = f"{call.config.web_url}/activate"
+    page_url = f"{call.config.web_url}/activate"
     return wire.DeviceResult(
         device_code=device_code,
         user_code=user_code,
-        verification_uri=page,
-        verification_uri_complete=f"{page}?user_code={user_code}",
+        verification_uri=page_url,
+        verification_uri_complete=f"{page_url}?user_code={user_code}",
     )
 
 
 def find_pending_device(call: Call, user_code: str) -> tuple[DeviceRow, ApplicationRow] | None:
-    """Return the pending device with a user code, and its application; None if unknown or expired."""
+    """Return the device with a user code, and its application; None if the code is unknown or expired."""
     row = store.find_device_by_user_code(call.tx, re.sub(r"[\s-]", "", user_code).upper())
     if row is None or row.expires_ms <= call.now:
         return None

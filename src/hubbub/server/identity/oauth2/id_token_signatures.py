@@ -1,4 +1,4 @@
-"""Sign ID tokens outside the database threads."""
+"""Signatures of ID tokens; they are computed outside of the database threads."""
 
 from typing import Any
 
@@ -18,18 +18,18 @@ async def sign(operation: AsyncOperation, claims: dict[str, Any]) -> str:
 
 
 async def signing_key(operation: AsyncOperation) -> KeyRow:
-    """Return the current signing key; it is created on first use."""
-    found, algorithm = await operation.read(
+    """Return the current signing key; create one if there is none that may still sign."""
+    key, algorithm = await operation.read(
         lambda call: (_find_signing_key(call), call.config.identity.id_token_algorithm)
     )
-    if found is not None:
-        return found
+    if key is not None:
+        return key
     kid, jwk = await operation.run_in_thread(keys.generate, algorithm)
 
     def store_key(call: Call) -> KeyRow:
         # Another request may have created a key in the meantime.
-        if (found := _find_signing_key(call)) is not None:
-            return found
+        if (key := _find_signing_key(call)) is not None:
+            return key
         row = KeyRow(kid, jwk, call.now)
         store.insert_key(call.tx, row, keep_since_ms=call.now - keys.PUBLICATION_PERIOD_MS)
         return row

@@ -1,4 +1,4 @@
-"""Keys that sign ID tokens; a new key is made each quarter and published until its last token has expired."""
+"""Keys that sign ID tokens; a key signs for 90 days and is published until its last token has expired."""
 
 import functools
 from typing import Any, Final
@@ -22,9 +22,9 @@ PUBLICATION_PERIOD_MS: Final = SIGNING_PERIOD_MS + wire.ID_TOKEN_SECONDS * 1000 
 
 
 def generate(algorithm: str) -> tuple[str, str]:
-    """Generate a key; return its ID and the key as JSON.
+    """Generate a private key; return its ID and the key as the JSON of a JSON Web Key.
 
-    An RS256 key takes a good part of a second."""
+    Generating an RS256 key takes up to a second."""
     key: RSAKey | ECKey
     if algorithm == ES256:
         key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": algorithm})
@@ -34,28 +34,28 @@ def generate(algorithm: str) -> tuple[str, str]:
 
 
 def algorithm_of(jwk: str) -> str:
-    """Return the algorithm of a key."""
-    return str(_loaded(jwk).as_dict(private=False)["alg"])
+    """Return the signing algorithm of a key, given as the JSON of a JSON Web Key."""
+    return str(_load_key(jwk).as_dict(private=False)["alg"])
 
 
 def sign(kid: str, jwk: str, claims: dict[str, Any]) -> str:
-    """Sign claims as an ID token."""
+    """Return a signed ID token with the claims. `kid` is the ID of the key `jwk`."""
     algorithm = algorithm_of(jwk)
-    return jwt.encode({"alg": algorithm, "kid": kid}, claims, _loaded(jwk), algorithms=[algorithm])
+    return jwt.encode({"alg": algorithm, "kid": kid}, claims, _load_key(jwk), algorithms=[algorithm])
 
 
 def public(kid: str, jwk: str) -> wire.PublicKey:
     """Return the public part of a key."""
-    values = _loaded(jwk).as_dict(private=False)
-    key = wire.PublicKey(kty=str(values["kty"]), use="sig", kid=kid, alg=str(values["alg"]))
+    parameters = _load_key(jwk).as_dict(private=False)
+    key = wire.PublicKey(kty=str(parameters["kty"]), use="sig", kid=kid, alg=str(parameters["alg"]))
     for name in ("n", "e", "crv", "x", "y"):
-        if name in values:
-            setattr(key, name, str(values[name]))
+        if name in parameters:
+            setattr(key, name, str(parameters[name]))
     return key
 
 
 @functools.lru_cache(maxsize=8)
-def _loaded(jwk: str) -> RSAKey | ECKey:
+def _load_key(jwk: str) -> RSAKey | ECKey:
     # Importing a private key validates its numbers, which costs as much as several signatures.
-    values = codec.decode(jwk, dict[str, Any])
-    return ECKey.import_key(values) if values["kty"] == "EC" else RSAKey.import_key(values)
+    parameters = codec.decode(jwk, dict[str, Any])
+    return ECKey.import_key(parameters) if parameters["kty"] == "EC" else RSAKey.import_key(parameters)

@@ -17,6 +17,7 @@ class OAuthError(ApiError):
     """An error whose body is `{"error", "error_description"}`."""
 
     def __init__(self, error: str, description: str, *, is_client: bool = False) -> None:
+        """Create an error with status 400, or 401 if `is_client`: client authentication failed."""
         super().__init__(errors.UNAUTHORIZED if is_client else errors.BAD_REQUEST)
         self.error = error
         self.description = description
@@ -41,7 +42,7 @@ def invalid_request(description: str) -> OAuthError:
 
 
 def invalid_client() -> OAuthError:
-    """Return the error for an unknown or unauthenticated client, without telling which."""
+    """Return the error for an unknown or unauthenticated client; it does not reveal which of them."""
     return OAuthError(wire.INVALID_CLIENT, "Client authentication failed", is_client=True)
 
 

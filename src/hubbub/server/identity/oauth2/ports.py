@@ -1,4 +1,4 @@
-"""Ports of the oauth2 slice."""
+"""Ports of the oauth2 slice: installations, webhooks, bans and account links, which other slices implement."""
 
 import msgspec
 
@@ -28,7 +28,7 @@ class ExternalCredential(msgspec.Struct, frozen=True, kw_only=True):
     verified: VerifiedIdentity | None
     """Identity confirmed by the provider, or None if `token` is used."""
     token: str
-    """Access token of the provisional account; used if `verified` is None."""
+    """Access token of the provisional account if `verified` is None, otherwise empty."""
 
 
 @port
@@ -48,7 +48,7 @@ def list_installable_guilds(call: Call) -> list[GrantableGuild]:
 
 @port
 def check_installation(call: Call, request: InstallationRequest) -> int:
-    """Raise if the caller may not install the application; return the permissions that the caller can grant it."""
+    """Return the permissions that the caller can grant an application; raise if the caller may not install it."""
 
 
 @port
@@ -63,7 +63,7 @@ def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> 
 
 @port
 def check_webhook_channel(call: Call, channel_id: int) -> None:
-    """Raise if the caller may not create webhooks in a channel."""
+    """Raise an error if the caller may not create webhooks in a channel."""
 
 
 @port

@@ -9,8 +9,9 @@ from hubbub.protocol.resources.oauth2 import REDIRECT_SCHEME_PREFIX
 from hubbub.server.identity.applications import is_valid_redirect, standard_redirect
 
 LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Hosts that refer to the user's own machine."""
 
-_PORT: Final = re.compile(r":[0-9]*$", re.ASCII)
+_PORT_SUFFIX: Final = re.compile(r":[0-9]*$", re.ASCII)
 
 
 def is_custom(uri: str) -> bool:
@@ -19,24 +20,24 @@ def is_custom(uri: str) -> bool:
 
 
 def matches(registered: Sequence[str], application_id: int, uri: str) -> bool:
-    """Return whether a request may use this redirect URI."""
+    """Return whether a request may use this redirect URI. `registered` are the redirect URIs of the application."""
     if not is_valid_redirect(uri):
         return False
     if uri.startswith(f"{REDIRECT_SCHEME_PREFIX}-"):
-        # The standard scheme of another application never matches, even if it is registered here.
+        # The standard scheme of another application never matches, even if this application registered it.
         return uri == standard_redirect(application_id)
     if uri in registered:
         return True
     portless = _without_port(uri)
-    return portless is not None and any(_without_port(known) == portless for known in registered)
+    return portless is not None and any(_without_port(registered_uri) == portless for registered_uri in registered)
 
 
 def _without_port(uri: str) -> tuple[str, str, str, str] | None:
-    """Return a loopback URI without its port, or None for other URIs."""
+    """Return the parts of a loopback URI without its port, or None for other URIs."""
     parts = urlsplit(uri)
     if parts.scheme != "http" or parts.hostname not in LOOPBACK or "@" in parts.netloc:
         return None
-    return parts.scheme, _PORT.sub("", parts.netloc), parts.path, parts.query
+    return parts.scheme, _PORT_SUFFIX.sub("", parts.netloc), parts.path, parts.query
 
 
 def with_query(uri: str, fields: dict[str, str]) -> str:

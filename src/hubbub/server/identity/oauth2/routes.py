@@ -1,9 +1,9 @@
-"""HTTP handlers of OAuth2 and OpenID Connect."""
+"""HTTP handlers for OAuth2 and OpenID Connect."""
 
 from msgspec import UNSET
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.ids import ApplicationId, Snowflake
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import oauth2 as wire
@@ -24,25 +24,25 @@ from hubbub.server.identity.oauth2.store import AuthorizationRow
 def preview_oauth2_authorization(call: Call, query: wire.AuthorizeQuery) -> wire.AuthorizationPreview:
     """Preview an OAuth2 authorization.
 
-    Returns what the consent page shows: the application, its owner, the scopes and possible guilds."""
+    The response contains what the consent page shows: the application, its owner, the scopes and possible guilds."""
     request = rules.require_request(call, query)
     user = users.find(call.tx, call.user_id)
     if user is None:
         raise errors.UNAUTHORIZED()
-    known = store.find_authorization(call.tx, call.user_id, request.application.id)
+    authorization = store.find_authorization(call.tx, call.user_id, request.application.id)
     preview = wire.AuthorizationPreview(
         application=views.public_applications(call.tx, [request.application], call.now)[0],
         owner=views.owner(call.tx, request.application),
         user=users.user(user),
         scopes=rules.scope_descriptions(request.scopes),
         redirect_uri=request.redirect_uri,
-        authorized=known is not None and rules.is_granted(known.scopes, request.scopes),
+        authorized=authorization is not None and rules.is_granted(authorization.scopes, request.scopes),
         prompt=query.prompt if isinstance(query.prompt, str) else "consent",
     )
     if request.integration_type is not None:
         preview.integration_type = request.integration_type
         preview.permissions = Permissions(request.permissions)
-    if request.integration_type == 0:
+    if request.integration_type == ApplicationIntegrationType.GUILD_INSTALL:
         preview.guilds = ports.list_installable_guilds(call)
     return preview
 
@@ -66,8 +66,8 @@ def authorize_oauth2_application(
 async def exchange_oauth2_token(operation: AsyncOperation, body: wire.TokenRequest) -> Response:
     """Exchange a grant for OAuth2 tokens.
 
-    Supports authorization codes, refresh tokens, device codes and client credentials."""
-    credential = await _credential(operation, body)
+    The grant is an authorization code, a refresh token, a device code or client credentials."""
+    credential = await _verify_external_credential(operation, body)
     outcome = await operation.write(lambda call: grants.exchange(call, body, credential))
     if isinstance(outcome, OAuthError):
         raise outcome
@@ -76,18 +76,22 @@ async def exchange_oauth2_token(operation: AsyncOperation, body: wire.TokenReque
     return Response(200, outcome.result, NO_STORE)
 
 
-async def _credential(operation: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
-    """Verify the external credential of a token request with its provider; None if there is none."""
-    kind, token = body.external_auth_type, body.external_auth_token
-    if kind is UNSET and token is UNSET:
+async def _verify_external_credential(operation: AsyncOperation, body: wire.TokenRequest) -> ExternalCredential | None:
+    """Verify the external credential of a token request with its provider.
+
+    Return None if the request has no credential, or if the grant would fail or is pending. A type that is not an identity
+    provider is an access token of a provisional account; it is returned in `token` and verified when the accounts are
+    merged."""
+    auth_type, token = body.external_auth_type, body.external_auth_token
+    if auth_type is UNSET and token is UNSET:
         return None
     client = await operation.read(lambda call: grants.find_linking_client(call, body))
-    if client is None or not isinstance(kind, str) or not isinstance(token, str):
+    if client is None or not isinstance(auth_type, str) or not isinstance(token, str):
         return None
-    if kind not in identity_providers.PROVIDERS:
+    if auth_type not in identity_providers.PROVIDERS:
         return ExternalCredential(verified=None, token=token)
     try:
-        verified = await identity_providers.verify(operation, client.id, kind, token)
+        verified = await identity_providers.verify(operation, client.id, auth_type, token)
     except errors.ApiError as error:
         if identity_providers.is_credential_error(error):
             raise identity_providers.InvalidCredential() from None
@@ -99,7 +103,7 @@ async def _credential(operation: AsyncOperation, body: wire.TokenRequest) -> Ext
 def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Response:
     """Revoke an OAuth2 token.
 
-    Revokes all tokens of the same user and application."""
+    All tokens of the token's user and application are revoked."""
     grants.revoke(call, body)
     return Response(200, wire.RevokeResult(), NO_STORE)
 
@@ -108,7 +112,7 @@ def revoke_oauth2_token(call: Call, body: wire.RevokeRequest) -> Response:
 def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Response:
     """Create an RPC token.
 
-    It lets a program skip one consent prompt of the local agent."""
+    An RPC token lets a program skip one consent prompt of the local agent."""
     return Response(200, grants.issue_rpc_token(call, body), NO_STORE)
 
 
@@ -116,7 +120,7 @@ def create_rpc_token(call: Call, body: wire.RpcTokenRequest) -> Response:
 def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Response:
     """Start a device authorization.
 
-    Returns a device code and a user code for a device without a browser."""
+    The response contains a device code and a user code for a device without a browser."""
     return Response(200, grants.start_device_authorization(call, body), NO_STORE)
 
 
@@ -126,10 +130,10 @@ def authorize_oauth2_device(call: Call, body: wire.DeviceRequest) -> Response:
 @handles(wire.VERIFY_OAUTH2_DEVICE, writes=False)
 def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVerification:
     """Get the authorization request of a device by its user code."""
-    found = grants.find_pending_device(call, body.user_code)
-    if found is None:
-        raise _unknown_code()
-    row, application = found
+    device_and_application = grants.find_pending_device(call, body.user_code)
+    if device_and_application is None:
+        raise _invalid_user_code_error()
+    row, application = device_and_application
     return wire.DeviceVerification(
         client_id=ApplicationId(application.id),
         application=views.public_applications(call.tx, [application], call.now)[0],
@@ -142,17 +146,19 @@ def verify_oauth2_device(call: Call, body: wire.VerifyDevice) -> wire.DeviceVeri
 @handles(wire.FINISH_OAUTH2_DEVICE)
 def finish_oauth2_device(call: Call, body: wire.DeviceDecision) -> None:
     """Approve or deny a device authorization."""
-    found = grants.find_pending_device(call, body.user_code)
-    if found is None or not store.record_device_decision(call.tx, found[0], body.result, call.user_id):
-        raise _unknown_code()
+    device_and_application = grants.find_pending_device(call, body.user_code)
+    if device_and_application is None or not store.record_device_decision(
+        call.tx, device_and_application[0], body.result, call.user_id
+    ):
+        raise _invalid_user_code_error()
     if body.result == "granted":
-        row, application = found
+        row, application = device_and_application
         scopes = parse_scopes(row.scopes)
         actions.authorize(call, application, call.user_id, scopes)
         actions.signal_authorized(call, application, scopes)
 
 
-def _unknown_code() -> errors.ApiError:
+def _invalid_user_code_error() -> errors.ApiError:
     return errors.invalid("user_code", "INVALID_USER_CODE", "This code is invalid or has expired.")
 
 
@@ -161,7 +167,7 @@ def _unknown_code() -> errors.ApiError:
 
 @handles(wire.GET_MY_OAUTH2_AUTHORIZATION)
 def get_my_oauth2_authorization(call: Call) -> wire.CurrentAuthorization:
-    """Get the current authorization."""
+    """Get the authorization of the current access token."""
     actor = call.actor
     row = None if actor.application_id is None else applications.find(call.tx, actor.application_id)
     if row is None:
@@ -210,15 +216,15 @@ def list_oauth2_authorizations(call: Call) -> list[wire.Authorization]:
 @handles(wire.GET_OAUTH2_AUTHORIZATION)
 def get_oauth2_authorization(call: Call, authorization_id: Snowflake) -> wire.Authorization:
     """Get an authorization of the current user."""
-    return views.authorizations(call.tx, [_require_own(call, authorization_id)], call.now)[0]
+    return views.authorizations(call.tx, [_require_own_authorization(call, authorization_id)], call.now)[0]
 
 
 @handles(wire.DELETE_OAUTH2_AUTHORIZATION)
 def delete_oauth2_authorization(call: Call, authorization_id: Snowflake) -> None:
     """Delete an authorization.
 
-    Revokes all tokens of the application for the current user."""
-    row = _require_own(call, authorization_id)
+    All tokens of the application for the current user are revoked."""
+    row = _require_own_authorization(call, authorization_id)
     actions.deauthorize(call, row.user_id, row.application_id)
 
 
@@ -231,7 +237,7 @@ def list_application_oauth2_authorizations(call: Call, application_id: Applicati
     return views.authorizations(call.tx, [] if row is None else [row], call.now)
 
 
-def _require_own(call: Call, authorization_id: int) -> AuthorizationRow:
+def _require_own_authorization(call: Call, authorization_id: int) -> AuthorizationRow:
     row = store.find_authorization_by_id(call.tx, authorization_id, call.user_id)
     if row is None:
         raise errors.UNKNOWN_TOKEN()

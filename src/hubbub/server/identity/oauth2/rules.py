@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, codec, errors
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, Scope
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import oauth2 as wire
 from hubbub.protocol.resources.applications import InstallParams, IntegrationTypeConfiguration
@@ -33,7 +33,7 @@ from hubbub.server.identity.oauth2.oauth_errors import (
 TEXT_MAX: Final = 2048
 """Maximum length of `state` and `nonce`."""
 
-_CHALLENGE: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
+_CHALLENGE_PATTERN: Final = re.compile(wire.CHALLENGE_PATTERN, re.ASCII)
 
 
 class AuthorizationRequest(NamedTuple):
@@ -44,10 +44,13 @@ class AuthorizationRequest(NamedTuple):
     """`code` or `token`; None if only an installation is requested."""
     scopes: tuple[str, ...]
     redirect_uri: str | None
+    """Registered redirect URI; None only if `response_type` is None."""
     redirect_sent: bool
+    """Whether the request contained the redirect URI."""
     state: str | None
     nonce: str | None
     code_challenge: str | None
+    """PKCE challenge (RFC 7636), or None."""
     integration_type: int | None
     """0 for a guild, 1 for the user; None if nothing is installed."""
     permissions: int
@@ -55,32 +58,33 @@ class AuthorizationRequest(NamedTuple):
 
     @property
     def waits_for_code(self) -> bool:
-        """Return whether the bot joins only when the code is exchanged."""
+        """Whether the bot joins the guild only when the code is exchanged."""
         return bool(self.application.bot_require_code_grant) and Scope.BOT in self.scopes
 
 
 def require_request(
     call: Call, query: wire.AuthorizeQuery, integration_type: int | UnsetType = UNSET
 ) -> AuthorizationRequest:
-    """Validate an authorization request; raise an OAuth error.
+    """Return a validated authorization request, or raise an OAuth error.
 
-    The error's return URL is set only if the requested redirect URI is registered."""
+    `integration_type` overrides the installation type of the query. The return URL of the error is set only if the
+    requested redirect URI is registered."""
     row = applications.find(call.tx, query.client_id)
     if row is None:
         raise unknown_client()
     try:
-        return _read_request(call, query, row, integration_type)
+        return _validate_request(call, query, row, integration_type)
     except OAuthError as error:
-        error.return_url = _error_redirect(call, query, row, error)
+        error.return_url = _error_redirect_url(call, query, row, error)
         raise
 
 
-def _error_redirect(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
+def _error_redirect_url(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, error: OAuthError) -> str | None:
     """Return the redirect URL for an error, or None if the requested redirect URI is not registered."""
     if query.response_type is UNSET:
         return None
     try:
-        redirect_uri = _redirect_uri(query, row, "code")
+        redirect_uri = _require_redirect_uri(query, row, "code")
     except OAuthError:
         return None
     fields = {"error": error.error, "error_description": error.description, "iss": call.config.web_url}
@@ -91,19 +95,19 @@ def _error_redirect(call: Call, query: wire.AuthorizeQuery, row: ApplicationRow,
     return append_fields(redirect_uri, fields)
 
 
-def _read_request(
+def _validate_request(
     call: Call, query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> AuthorizationRequest:
     for name in ("state", "nonce"):
         value = getattr(query, name)
         if isinstance(value, str) and len(value) > TEXT_MAX:
             raise invalid_request(f"{name} is too long")
-    chosen = integration_type if integration_type is not UNSET else query.integration_type
-    scopes, permissions = _scopes(query, row, chosen)
+    requested_type = integration_type if integration_type is not UNSET else query.integration_type
+    scopes, permissions = _requested_scopes(query, row, requested_type)
     require_scopes(call, row, scopes)
     require_family_head(row, scopes)
-    response_type = _response_type(query, row, scopes)
-    redirect_uri = _redirect_uri(query, row, response_type)
+    response_type = _require_response_type(query, row, scopes)
+    redirect_uri = _require_redirect_uri(query, row, response_type)
     request = AuthorizationRequest(
         application=row,
         response_type=response_type,
@@ -112,8 +116,8 @@ def _read_request(
         redirect_sent=isinstance(query.redirect_uri, str),
         state=query.state if isinstance(query.state, str) else None,
         nonce=query.nonce if isinstance(query.nonce, str) else None,
-        code_challenge=_code_challenge(query, row, response_type, redirect_uri),
-        integration_type=_integration_type(row, scopes, chosen),
+        code_challenge=_require_code_challenge(query, row, response_type, redirect_uri),
+        integration_type=_require_integration_type(row, scopes, requested_type),
         permissions=permissions,
     )
     require_installer(call, request)
@@ -138,18 +142,18 @@ def require_scopes(call: Call, row: ApplicationRow, scopes: tuple[str, ...]) -> 
     for scope in scopes:
         if scope not in SCOPES:
             raise invalid_scope(f"The requested scope is invalid, unknown, or malformed: {scope[:64]}")
-    missing = missing_approvals(scopes, row.flags, ())
+    unapproved = missing_approvals(scopes, row.flags, ())
     if row.flags & ApplicationFlags.EMBEDDED and not changes.RELATIONSHIPS_FOR_ACTIVITIES.is_active(call.now):
-        # Since this change, accepting the social layer terms is enough for an activity; before, each needed an
-        # approval.
-        missing += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
-    if missing:
-        approved = store.approved_scopes(call.tx, row.id)
-        missing = [scope for scope in dict.fromkeys(missing) if scope not in approved]
-        if missing and _is_tester(call, row):
-            missing = [scope for scope in missing if scope not in TESTER_SCOPES]
-    if missing:
-        raise invalid_scope(f"The application is not approved for {' '.join(missing)}")
+        # Before this change, an activity needed an approval for the scope. Since then, accepting the social layer terms
+        # is enough.
+        unapproved += [scope for scope in scopes if scope == Scope.RELATIONSHIPS_READ]
+    if unapproved:
+        approved_scopes = store.approved_scopes(call.tx, row.id)
+        unapproved = [scope for scope in dict.fromkeys(unapproved) if scope not in approved_scopes]
+        if unapproved and _is_tester(call, row):
+            unapproved = [scope for scope in unapproved if scope not in TESTER_SCOPES]
+    if unapproved:
+        raise invalid_scope(f"The application is not approved for {' '.join(unapproved)}")
     if Scope.BOT in scopes and row.bot_id is None:
         raise invalid_scope("The application has no bot")
 
@@ -163,23 +167,23 @@ def _is_tester(call: Call, row: ApplicationRow) -> bool:
 
 
 def require_no_consent_scopes(scopes: tuple[str, ...]) -> None:
-    """Raise for scopes that need the consent page, or that install something."""
+    """Raise invalid_scope for scopes that need the consent page, or that install something."""
     for scope in scopes:
         if SCOPES[scope].code_only or scope in INSTALL_SCOPES:
             raise invalid_scope(f"{scope} cannot be granted with this grant type")
 
 
 def require_user_scopes(scopes: tuple[str, ...]) -> None:
-    """Raise for scopes that are only for the client credentials grant."""
+    """Raise invalid_scope for scopes that are only for the client credentials grant."""
     for scope in scopes:
         if SCOPES[scope].client_credentials_only:
             raise invalid_scope(f"{scope} requires the client_credentials grant")
 
 
 def require_family_head(row: ApplicationRow, scopes: tuple[str, ...]) -> None:
-    """Raise if a publisher's application requests user scopes (spec/sdk.md#8.7).
+    """Raise an error if a game of a publisher requests user scopes (spec/sdk.md#8.7).
 
-    Users authorize the head of its family instead. It may still be installed."""
+    Users authorize the head of its family instead. The game may still be installed."""
     if row.parent_id is not None and not INSTALL_SCOPES.issuperset(scopes):
         raise OAuthError(wire.UNAUTHORIZED_CLIENT, "Users must authorize the publisher's application instead")
 
@@ -189,39 +193,40 @@ def scope_descriptions(scopes: tuple[str, ...]) -> list[wire.ScopeDescription]:
     return [wire.ScopeDescription(name=scope, description=SCOPES[scope].description) for scope in scopes]
 
 
-def _scopes(
+def _requested_scopes(
     query: wire.AuthorizeQuery, row: ApplicationRow, integration_type: int | UnsetType
 ) -> tuple[tuple[str, ...], int]:
+    """Return the requested scopes and bot permissions. The application's settings replace what the query lacks."""
     permissions = int(query.permissions) if query.permissions is not UNSET else 0
     if isinstance(query.scope, str) and query.scope.strip():
         return parse_scopes(query.scope), permissions
-    install = _install_params(row, integration_type)
-    if install is None:
+    install_params = _install_params(row, integration_type)
+    if install_params is None:
         raise invalid_scope("scope is required")
     if query.permissions is UNSET:
-        permissions = int(install.permissions)
-    return parse_scopes(" ".join(install.scopes)), permissions
+        permissions = int(install_params.permissions)
+    return parse_scopes(" ".join(install_params.scopes)), permissions
 
 
 def installation_types(row: ApplicationRow) -> dict[int, IntegrationTypeConfiguration]:
-    """Return the installation types that an application supports, with their settings."""
-    stored = codec.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
-    return {int(key): value for key, value in stored.items()}
+    """Return the settings of the installation types that an application supports, by installation type."""
+    configurations = codec.decode(row.integration_types_config, dict[str, IntegrationTypeConfiguration])
+    return {int(key): value for key, value in configurations.items()}
 
 
 def _install_params(row: ApplicationRow, integration_type: int | UnsetType) -> InstallParams | None:
-    supported = installation_types(row)
-    chosen = integration_type if isinstance(integration_type, int) else min(supported, default=0)
-    configured = supported.get(chosen)
-    if configured is not None and configured.oauth2_install_params is not UNSET:
-        return configured.oauth2_install_params
+    configurations = installation_types(row)
+    selected_type = integration_type if isinstance(integration_type, int) else min(configurations, default=0)
+    configuration = configurations.get(selected_type)
+    if configuration is not None and configuration.oauth2_install_params is not UNSET:
+        return configuration.oauth2_install_params
     return applications.settings(row).install_params
 
 
 # Request parameters
 
 
-def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
+def _require_response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tuple[str, ...]) -> str | None:
     require_user_scopes(scopes)
     if query.response_type is UNSET:
         if not INSTALL_SCOPES.issuperset(scopes):
@@ -240,7 +245,7 @@ def _response_type(query: wire.AuthorizeQuery, row: ApplicationRow, scopes: tupl
     return response_type
 
 
-def _redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None) -> str | None:
+def _require_redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None) -> str | None:
     registered = codec.decode(row.redirect_uris, list[str])
     if isinstance(query.redirect_uri, str):
         if not redirects.matches(registered, row.id, query.redirect_uri):
@@ -253,7 +258,7 @@ def _redirect_uri(query: wire.AuthorizeQuery, row: ApplicationRow, response_type
     return registered[0]
 
 
-def _code_challenge(
+def _require_code_challenge(
     query: wire.AuthorizeQuery, row: ApplicationRow, response_type: str | None, redirect_uri: str | None
 ) -> str | None:
     challenge = query.code_challenge if query.code_challenge is not UNSET else None
@@ -269,38 +274,42 @@ def _code_challenge(
         return None
     if query.code_challenge_method != "S256":
         raise invalid_request("code_challenge_method must be S256")
-    if _CHALLENGE.fullmatch(challenge) is None:
+    if _CHALLENGE_PATTERN.fullmatch(challenge) is None:
         raise invalid_request("code_challenge must be a base64url-encoded SHA-256 hash")
     return challenge
 
 
-def _integration_type(row: ApplicationRow, scopes: tuple[str, ...], chosen: int | UnsetType) -> int | None:
+def _require_integration_type(
+    row: ApplicationRow, scopes: tuple[str, ...], requested_type: int | UnsetType
+) -> int | None:
     if not INSTALL_SCOPES.intersection(scopes):
         return None
-    supported = installation_types(row)
-    if isinstance(chosen, int):
-        if chosen not in supported:
+    supported_types = installation_types(row)
+    if isinstance(requested_type, int):
+        if requested_type not in supported_types:
             raise invalid_request("The application does not support this installation type")
-        if chosen == 1 and Scope.BOT in scopes:
+        if requested_type == ApplicationIntegrationType.USER_INSTALL and Scope.BOT in scopes:
             raise invalid_scope("The bot scope requires a guild installation")
-        return chosen
-    if Scope.BOT in scopes or not supported:
-        return 0
-    return min(supported)
+        return requested_type
+    if Scope.BOT in scopes or not supported_types:
+        return ApplicationIntegrationType.GUILD_INSTALL
+    return min(supported_types)
 
 
 # Installation
 
 
 def require_installer(call: Call, request: AuthorizationRequest) -> None:
-    """Raise unless the caller may install the application; a private one only its owner may install."""
+    """Raise an error unless the caller may install the application. Only the owner may install a private one."""
     if request.integration_type is not None and not request.application.bot_public:
         if call.user_id != request.application.owner_id:
             raise errors.NOT_AUTHORIZED_ON_APPLICATION()
 
 
 def is_granted(granted: str, scopes: tuple[str, ...]) -> bool:
-    """Return whether the user already granted all these scopes, so that consent can be skipped."""
+    """Return whether the user already granted all these scopes, so that consent can be skipped.
+
+    `granted` are the granted scopes, separated by spaces."""
     if ALWAYS_PROMPTED_SCOPES.intersection(scopes):
         return False
     return expand_scopes(parse_scopes(granted)) >= expand_scopes(scopes)

@@ -34,18 +34,19 @@ RPC_TOKEN_STATE: Final = "vouched"
 
 
 class AuthorizationRow(NamedTuple):
-    """A row of the authorizations table."""
+    """A user's authorization of an application."""
 
     id: Snowflake
     user_id: int
     application_id: int
     scopes: str
+    """Granted scopes, separated by spaces."""
     created_ms: int
     changed_ms: int
 
 
 class CodeRow(NamedTuple):
-    """A row of the authorization_codes table; the code itself is stored only as a hash."""
+    """An authorization code; the code itself is stored only as a hash."""
 
     hash: bytes
     application_id: int
@@ -61,55 +62,70 @@ class CodeRow(NamedTuple):
     installs: int
     """Whether the exchange installs the application in the guild; otherwise it is already installed."""
     webhook_channel_id: int | None
+    """The channel in which the exchange creates a webhook, or None."""
     expires_ms: int
     family_id: int | None = None
+    """ID of the token family that the exchange created; None if the code was not exchanged yet."""
 
 
 class RefreshRow(NamedTuple):
-    """A row of the refresh_tokens table; the token itself is stored only as a hash."""
+    """A refresh token; the token itself is stored only as a hash."""
 
     hash: bytes
     family_id: int
-    """Id of the grant, and of the access token that belongs to it."""
+    """ID of the token family, and of its current access token."""
     user_id: int
     application_id: int
     scopes: str
     created_ms: int
     expires_ms: int | None
+    """Expiry time in Unix milliseconds; None if the token does not expire."""
     used_ms: int | None = None
+    """Time of the rotation in Unix milliseconds; None if the token was not used yet."""
 
 
 class DeviceRow(NamedTuple):
-    """A row of the device_codes table."""
+    """A device authorization (RFC 8628); the device code itself is stored only as a hash."""
 
     hash: bytes
     user_code: str
+    """Code that the user enters, in upper case and without separators."""
     application_id: int
     scopes: str
+    """Requested scopes, separated by spaces."""
     state: str
+    """`pending`, `granted` or `denied`; RPC_TOKEN_STATE for an RPC token."""
     user_id: int | None
+    """The user who granted or denied the request; None while it is pending."""
     interval_seconds: int
+    """Minimum time between two polls of the device."""
     polled_ms: int
+    """Time of the last poll in Unix milliseconds; 0 if the device did not poll yet."""
     expires_ms: int
 
 
 class KeyRow(NamedTuple):
-    """A row of the signing_keys table."""
+    """A key that signs ID tokens."""
 
     kid: str
+    """ID of the key."""
     jwk: str
+    """Private key as the JSON of a JSON Web Key."""
     created_ms: int
 
 
 class InstallationRow(NamedTuple):
-    """A row of the installations table: an application in a guild (0) or for a user (1)."""
+    """An installation of an application in a guild or for a user."""
 
     application_id: int
     integration_type: int
+    """Value of `ApplicationIntegrationType`: 0 for a guild, 1 for a user."""
     target_id: int
+    """ID of the guild or user."""
     user_id: int
-    """The user who installed it."""
+    """ID of the user who installed the application."""
     scopes: str
+    """Granted scopes, separated by spaces."""
     created_ms: int
 
 
@@ -174,11 +190,11 @@ def list_authorizations(tx: Tx, user_id: int) -> list[AuthorizationRow]:
 
 
 def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[int]) -> set[int]:
-    """Return those users that have an authorization or token for one of the applications.
+    """Return the IDs of those of the users who have an authorization or token for one of the applications.
 
     Provisional accounts have only a token."""
-    ids, found = list(dict.fromkeys(user_ids)), set[int]()
-    for batch in batches(ids):
+    unique_ids, authorized_ids = list(dict.fromkeys(user_ids)), set[int]()
+    for batch in batches(unique_ids):
         where = f"application_id IN ({placeholders(application_ids)}) AND user_id IN ({placeholders(batch)})"
         rows = tx.all(
             f"SELECT user_id FROM authorizations WHERE {where} "
@@ -188,14 +204,14 @@ def authorized_among(tx: Tx, application_ids: Sequence[int], user_ids: Iterable[
             *application_ids,
             *batch,
         )
-        found.update(row[0] for row in rows)
-    return found
+        authorized_ids.update(row[0] for row in rows)
+    return authorized_ids
 
 
 def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
-    """Return (user ID, application ID) pairs of authorizations and tokens."""
-    ids, found = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
-    for batch in batches(ids):
+    """Return the (user ID, application ID) pairs of these users' authorizations and access tokens."""
+    unique_ids, pairs = list(dict.fromkeys(user_ids)), list[tuple[int, int]]()
+    for batch in batches(unique_ids):
         rows = tx.all(
             f"SELECT user_id, application_id FROM authorizations WHERE user_id IN ({placeholders(batch)}) "
             "UNION SELECT user_id, application_id FROM tokens "
@@ -203,8 +219,8 @@ def applications_of(tx: Tx, user_ids: Iterable[int]) -> list[tuple[int, int]]:
             *batch,
             *batch,
         )
-        found += [(row[0], row[1]) for row in rows]
-    return found
+        pairs += [(row[0], row[1]) for row in rows]
+    return pairs
 
 
 def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
@@ -217,16 +233,18 @@ def upsert_authorization(tx: Tx, row: AuthorizationRow) -> None:
 
 
 def delete_grants(tx: Tx, user_id: int, application_id: int) -> int:
-    """Delete a user's grants to an application, except access tokens; return the number of rows."""
-    removed = 0
+    """Delete a user's grants to an application, except access tokens; return the number of deleted rows."""
+    deleted_count = 0
     for table in ("authorizations", "authorization_codes", "refresh_tokens", "device_codes"):
-        removed += tx.run(f"DELETE FROM {table} WHERE user_id = ? AND application_id = ?", user_id, application_id)
-    removed += tx.run(
+        deleted_count += tx.run(
+            f"DELETE FROM {table} WHERE user_id = ? AND application_id = ?", user_id, application_id
+        )
+    deleted_count += tx.run(
         "DELETE FROM installations WHERE application_id = ? AND integration_type = 1 AND target_id = ?",
         application_id,
         user_id,
     )
-    return removed
+    return deleted_count
 
 
 def delete_user_grants(tx: Tx, user_id: int) -> None:
@@ -236,7 +254,7 @@ def delete_user_grants(tx: Tx, user_id: int) -> None:
 
 
 def authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the applications that have an authorization or token of a user."""
+    """Return the IDs of the applications that have an authorization or token of a user, sorted."""
     rows = tx.all(
         "SELECT application_id FROM authorizations WHERE user_id = ? "
         "UNION SELECT application_id FROM tokens WHERE user_id = ? AND kind = 'bearer'",
@@ -247,7 +265,7 @@ def authorized_application_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
-    """Return the users that have an authorization or token for an application, sorted."""
+    """Return the IDs of the users who have an authorization or token for an application, sorted."""
     rows = tx.all(
         "SELECT user_id FROM authorizations WHERE application_id = ? "
         "UNION SELECT user_id FROM tokens WHERE application_id = ? AND kind = 'bearer'",
@@ -261,18 +279,18 @@ def authorized_user_ids(tx: Tx, application_id: int) -> list[int]:
 
 
 def insert_code(tx: Tx, row: CodeRow, now: int) -> None:
-    """Insert a code, and delete those that are too old to be stored."""
+    """Insert an authorization code, and delete codes that expired more than CODE_RETENTION_MS ago."""
     tx.run("DELETE FROM authorization_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
     tx.run(f"INSERT INTO authorization_codes ({_CODE_COLUMNS}) VALUES ({placeholders(row)})", *row)
 
 
 def find_code(tx: Tx, code: str) -> CodeRow | None:
-    """Return a code by its text, or None."""
+    """Return an authorization code by its text, or None."""
     return tx.find(CodeRow, f"SELECT {_CODE_COLUMNS} FROM authorization_codes WHERE hash = ?", hash_token(code))
 
 
 def use_code(tx: Tx, code: str, family_id: int) -> bool:
-    """Mark a code as used; return False if it was already used."""
+    """Mark an authorization code as exchanged for a token family; return False if it was already exchanged."""
     return bool(
         tx.run(
             "UPDATE authorization_codes SET family_id = ? WHERE hash = ? AND family_id IS NULL",
@@ -286,7 +304,7 @@ def use_code(tx: Tx, code: str, family_id: int) -> bool:
 
 
 def find_access_token(tx: Tx, token: str) -> tuple[int, int] | None:
-    """Return the user ID and application ID of an access token, or None."""
+    """Return the user ID and application ID of an access token, or None. The token may have expired."""
     row = tx.one("SELECT user_id, application_id FROM tokens WHERE hash = ? AND kind = 'bearer'", hash_token(token))
     return None if row is None else (row[0], row[1])
 
@@ -313,11 +331,11 @@ def find_access(tx: Tx, token: str, now: int) -> AccessRow | None:
 
 
 def access_token_expiry(tx: Tx, token_id: int, user_id: int) -> int | None:
-    """Return the expiry time of an access token in milliseconds, or None."""
-    ends: int | None = tx.value(
+    """Return the expiry time of an access token in Unix milliseconds; None if it is unknown or does not expire."""
+    expires_ms: int | None = tx.value(
         "SELECT expires_ms FROM tokens WHERE user_id = ? AND kind = 'bearer' AND id = ?", user_id, token_id
     )
-    return ends
+    return expires_ms
 
 
 def insert_refresh(tx: Tx, row: RefreshRow) -> None:
@@ -345,7 +363,7 @@ def family_ids(tx: Tx, user_id: int, application_id: int) -> list[int]:
 
 
 def delete_family(tx: Tx, family_id: int) -> None:
-    """Delete all refresh tokens of one grant."""
+    """Delete all refresh tokens of a token family."""
     tx.run("DELETE FROM refresh_tokens WHERE family_id = ?", family_id)
 
 
@@ -353,7 +371,9 @@ def delete_family(tx: Tx, family_id: int) -> None:
 
 
 def insert_device(tx: Tx, row: DeviceRow, now: int) -> bool:
-    """Insert a device code, and delete old ones; return False if the user code is taken."""
+    """Insert a device authorization; return False if another one has the same user code.
+
+    Device authorizations that expired more than CODE_RETENTION_MS ago are deleted."""
     tx.run("DELETE FROM device_codes WHERE expires_ms < ?", now - CODE_RETENTION_MS)
     return bool(
         tx.run(
@@ -396,7 +416,7 @@ def use_rpc_token(tx: Tx, rpc_token: str, application_id: int, now: int) -> bool
 
 
 def find_device(tx: Tx, device_code: str) -> DeviceRow | None:
-    """Return a device by its device code, or None."""
+    """Return a device authorization by its device code, or None."""
     return tx.find(DeviceRow, f"SELECT {_DEVICE_COLUMNS} FROM device_codes WHERE hash = ?", hash_token(device_code))
 
 
@@ -405,14 +425,14 @@ def find_device_by_user_code(tx: Tx, user_code: str) -> DeviceRow | None:
 
 
 def record_poll(tx: Tx, row: DeviceRow, interval_seconds: int, now: int) -> None:
-    """Record when a device polled, and its required polling interval in seconds."""
+    """Record the time of a device's poll, and the interval that it must observe from then on."""
     tx.run(
         "UPDATE device_codes SET polled_ms = ?, interval_seconds = ? WHERE hash = ?", now, interval_seconds, row.hash
     )
 
 
 def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> bool:
-    """Record the user's decision; return False if there was one before."""
+    """Record the user's decision as the new `state`, granted or denied; return False if there was one before."""
     return bool(
         tx.run(
             "UPDATE device_codes SET state = ?, user_id = ? WHERE hash = ? AND state = 'pending'",
@@ -424,7 +444,7 @@ def record_device_decision(tx: Tx, row: DeviceRow, state: str, user_id: int) -> 
 
 
 def delete_device(tx: Tx, row: DeviceRow) -> bool:
-    """Delete a device code; return False if it was already deleted."""
+    """Delete a device authorization; return False if it was already deleted."""
     return bool(tx.run("DELETE FROM device_codes WHERE hash = ?", row.hash))
 
 
@@ -432,13 +452,13 @@ def delete_device(tx: Tx, row: DeviceRow) -> bool:
 
 
 def list_keys(tx: Tx, since_ms: int) -> list[KeyRow]:
-    """Return the keys created since a time, newest first."""
+    """Return the signing keys created after `since_ms` (Unix milliseconds), newest first."""
     sql = "SELECT kid, jwk, created_ms FROM signing_keys WHERE created_ms > ? ORDER BY created_ms DESC, kid"
     return tx.fetch(KeyRow, sql, since_ms)
 
 
 def insert_key(tx: Tx, row: KeyRow, *, keep_since_ms: int) -> None:
-    """Insert a key, and delete keys that have no valid tokens left."""
+    """Insert a signing key, and delete keys created at `keep_since_ms` (Unix milliseconds) or earlier."""
     tx.run("DELETE FROM signing_keys WHERE created_ms <= ?", keep_since_ms)
     tx.run("INSERT INTO signing_keys (kid, jwk, created_ms) VALUES (?, ?, ?)", *row)
 
@@ -448,13 +468,13 @@ def insert_key(tx: Tx, row: KeyRow, *, keep_since_ms: int) -> None:
 
 def upsert_installation(tx: Tx, row: InstallationRow) -> bool:
     """Insert an installation, or update its scopes; return whether it is new."""
-    known = find_installation(tx, row.application_id, row.integration_type, row.target_id)
+    existing = find_installation(tx, row.application_id, row.integration_type, row.target_id)
     tx.run(
         f"INSERT INTO installations ({_INSTALLATION_COLUMNS}) VALUES ({placeholders(row)}) "
         "ON CONFLICT (application_id, integration_type, target_id) DO UPDATE SET scopes = excluded.scopes",
         *row,
     )
-    return known is None
+    return existing is None
 
 
 def find_installation(tx: Tx, application_id: int, integration_type: int, target_id: int) -> InstallationRow | None:
@@ -499,5 +519,5 @@ def list_guild_installations(tx: Tx, application_id: int) -> list[InstallationRo
 
 
 def delete_installations(tx: Tx, target_id: int) -> None:
-    """Delete all installations in a deleted guild."""
+    """Delete all installations in a guild or for a user."""
     tx.run("DELETE FROM installations WHERE target_id = ?", target_id)

@@ -29,25 +29,28 @@ from hubbub.server.identity.users import UserRow
 def public_applications(
     tx: Tx, rows: Sequence[ApplicationRow], now: int | None = None
 ) -> list[application_wire.PublicApplication]:
-    """Return the public views of applications at a time; without one, in their current form."""
-    bots = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
-    return [_public_view(row, bots.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
+    """Build the public views of applications.
+
+    `now` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
+    bots_by_id = users.find_many(tx, [row.bot_id for row in rows if row.bot_id is not None])
+    return [_public_view(row, bots_by_id.get(row.bot_id or 0), application_wire.PublicApplication, now) for row in rows]
 
 
 def owner(tx: Tx, row: ApplicationRow) -> User | UnsetType:
-    """Return the owner of an application, or UNSET if unknown."""
+    """Build the owner of an application; UNSET if the user does not exist."""
     user = users.find(tx, row.owner_id)
     return users.user(user) if user is not None else UNSET
 
 
 def authorized_application(tx: Tx, row: ApplicationRow, now: int) -> wire.AuthorizedApplication:
-    """Return an application as seen with its own token."""
+    """Build the view of an application for one of its own access tokens."""
     bot = None if row.bot_id is None else users.find(tx, row.bot_id)
     view: wire.AuthorizedApplication = _public_view(row, bot, wire.AuthorizedApplication, now)
     return view
 
 
 def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int | None) -> Any:
+    """Build the public fields of an application as an instance of the wire model `model`."""
     settings = applications.settings(row)
     flags, flags_new = application_wire.wire_flags(row.flags, now)
     return model(
@@ -75,7 +78,7 @@ def _public_view(row: ApplicationRow, bot: UserRow | None, model: Any, now: int 
 
 
 def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[wire.Authorization]:
-    """Return authorizations; those of deleted applications are omitted."""
+    """Build authorizations; those of deleted applications are omitted."""
     applications_by_id = applications.find_many(tx, [row.application_id for row in rows])
     pairs = [(row, applications_by_id[row.application_id]) for row in rows if row.application_id in applications_by_id]
     public_views = public_applications(tx, [application for _, application in pairs], now)
@@ -88,7 +91,7 @@ def authorizations(tx: Tx, rows: Sequence[AuthorizationRow], now: int) -> list[w
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's authorizations for their data export."""
     rows = store.list_authorizations(call.tx, user_id)
-    authorized = [
+    records = [
         {
             "application_id": str(row.application_id),
             "scopes": row.scopes.split(),
@@ -96,18 +99,18 @@ def export_data(call: Call, user_id: int) -> dict[str, Any]:
         }
         for row in rows
     ]
-    return {"authorizations": authorized}
+    return {"authorizations": records}
 
 
 def granted_scopes(scopes: frozenset[str]) -> list[str]:
     """Return a token's scopes as granted: scopes implied by an umbrella scope are omitted."""
     umbrellas = [scope for scope in scopes if scope in SCOPES and SCOPES[scope].included_scopes]
-    implied = {str(inner) for umbrella in umbrellas for inner in SCOPES[umbrella].included_scopes}
+    implied = {str(included) for umbrella in umbrellas for included in SCOPES[umbrella].included_scopes}
     return sorted(scopes - implied)
 
 
 def user_info(config: Config, row: UserRow, scopes: frozenset[str]) -> wire.UserInfo:
-    """Return the claims about a user that the scopes allow."""
+    """Build the OpenID Connect claims about a user that the scopes allow."""
     info = wire.UserInfo(sub=str(int(row.id)))
     if Scope.EMAIL in scopes:
         info.email = row.email

@@ -1,4 +1,4 @@
-"""Create and remove friendships, friend requests and blocks, and update them when accounts change: store, publish."""
+"""Store and publish friendships, friend requests and blocks, and update them when accounts change."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ from hubbub.server.identity.users import UserRow
 
 
 class RelationshipSet:
-    """The relationships among some users, loaded at once and synchronized with the store."""
+    """The relationships among some users, loaded at once. Changes are also written to the store."""
 
     def __init__(self, call: Call, rows: Iterable[RelationshipRow], user_ids: Iterable[int]) -> None:
         self._tx = call.tx
@@ -35,13 +35,18 @@ class RelationshipSet:
 
     def find_pair(self, user_id: int, family_id: int, other_id: int) -> Pair:
         """Return the types of both sides of a relationship."""
-        mine, theirs = self.find_side(user_id, family_id, other_id), self.find_side(other_id, family_id, user_id)
-        return Pair(mine.type if mine else rules.NONE, theirs.type if theirs else rules.NONE)
+        own_side, other_side = (
+            self.find_side(user_id, family_id, other_id),
+            self.find_side(other_id, family_id, user_id),
+        )
+        return Pair(own_side.type if own_side else rules.NONE, other_side.type if other_side else rules.NONE)
 
     def list_of_user(self, user_id: int) -> list[tuple[int, int]]:
         """Return (family ID, other user's ID) of each of a user's relationships; platform relationships come first."""
         keys = {
-            (family, other if one == user_id else one) for one, family, other in self._rows if user_id in (one, other)
+            (family_id, second_id if first_id == user_id else first_id)
+            for first_id, family_id, second_id in self._rows
+            if user_id in (first_id, second_id)
         }
         return sorted(keys)
 
@@ -56,45 +61,46 @@ class RelationshipSet:
         del self._rows[row.user_id, row.family_id, row.other_id]
 
 
-def _book(call: Call, one: int, other: int) -> RelationshipSet:
-    return RelationshipSet(call, store.list_between(call.tx, one, other), (one, other))
+def _load_between(call: Call, user_id: int, other_id: int) -> RelationshipSet:
+    """Load all relationships between two users, on the platform and in games."""
+    return RelationshipSet(call, store.list_between(call.tx, user_id, other_id), (user_id, other_id))
 
 
 def send_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
-    """Send a friend request, or accept the other user's request.
+    """Send a friend request of the caller, or accept the other user's request.
 
-    A request that is already pending stays unchanged."""
-    book = _book(call, call.user_id, other.id)
-    current = book.find_pair(call.user_id, family_id, other.id).mine
-    if current != rules.OUTGOING:
-        pair = rules.FRIENDS if current == rules.INCOMING else rules.REQUESTED
-        _set_pair(call, book, (call.user_id, other.id), family_id, pair, _calling_application(call))
+    A request of the caller that is already pending stays unchanged."""
+    relationships = _load_between(call, call.user_id, other.id)
+    own_type = relationships.find_pair(call.user_id, family_id, other.id).mine
+    if own_type != rules.OUTGOING:
+        pair = rules.FRIENDS if own_type == rules.INCOMING else rules.REQUESTED
+        _set_pair(call, relationships, (call.user_id, other.id), family_id, pair, _calling_application(call))
 
 
 def befriend(call: Call, one: int, other: int) -> None:
     """Make two users friends without a request, as a world file declares."""
-    _set_pair(call, _book(call, one, other), (one, other), PLATFORM, rules.FRIENDS)
+    _set_pair(call, _load_between(call, one, other), (one, other), PLATFORM, rules.FRIENDS)
 
 
 def block(call: Call, other_id: int) -> None:
     """Block a user and end all other relationships with them, on the platform and in games (spec/sdk.md#9.3)."""
-    book = _book(call, call.user_id, other_id)
-    for family_id, _ in book.list_of_user(call.user_id):
+    relationships = _load_between(call, call.user_id, other_id)
+    for family_id, _ in relationships.list_of_user(call.user_id):
         if family_id != PLATFORM:
-            _set_pair(call, book, (call.user_id, other_id), family_id, rules.UNRELATED)
-    theirs = book.find_pair(call.user_id, PLATFORM, other_id).theirs
-    remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
-    _set_pair(call, book, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, remaining))
+            _set_pair(call, relationships, (call.user_id, other_id), family_id, rules.UNRELATED)
+    other_type = relationships.find_pair(call.user_id, PLATFORM, other_id).theirs
+    remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
+    _set_pair(call, relationships, (call.user_id, other_id), PLATFORM, Pair(rules.BLOCKED, remaining_type))
     call.notify(UserBlocked(user_id=call.user_id, other_id=UserId(other_id)))
 
 
 def remove(call: Call, other_id: int, family_id: int = PLATFORM) -> None:
     """End a friendship, withdraw or decline a request, or remove the caller's block."""
-    book = _book(call, call.user_id, other_id)
-    theirs = book.find_pair(call.user_id, family_id, other_id).theirs
+    relationships = _load_between(call, call.user_id, other_id)
+    other_type = relationships.find_pair(call.user_id, family_id, other_id).theirs
     # Unblocking a user does not remove the other user's block.
-    remaining = rules.BLOCKED if theirs == rules.BLOCKED else rules.NONE
-    _set_pair(call, book, (call.user_id, other_id), family_id, Pair(rules.NONE, remaining))
+    remaining_type = rules.BLOCKED if other_type == rules.BLOCKED else rules.NONE
+    _set_pair(call, relationships, (call.user_id, other_id), family_id, Pair(rules.NONE, remaining_type))
 
 
 def set_nickname(call: Call, row: RelationshipRow, nickname: str | None) -> None:
@@ -116,74 +122,83 @@ def on_user_changed(call: Call, signal: users.UserChanged) -> None:
     share a private channel with the changed user."""
     if signal.tag_only:
         return
-    related = store.list_related_by_family(call.tx, signal.row.id)
-    friends = related.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
+    related_by_family = store.list_related_by_family(call.tx, signal.row.id)
+    friends = related_by_family.pop(PLATFORM, set()).union(store.list_blockers(call.tx, signal.row.id))
     payload = wire.RelationshipChange(id=UserId(signal.row.id), user=users.user(signal.row))
     if friends:
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, Audience.of_users(*friends))
-    for family_id, others in related.items():
-        if game_friends := others - friends:
+    for family_id, related_ids in related_by_family.items():
+        if game_friends := related_ids - friends:
             call.tx.emit(
                 wire.RELATIONSHIP_UPDATE,
                 payload,
                 Audience.of_users(*game_friends, family_id=family_id, oauth2_only=True),
             )
-    if others := store.list_private_channel_partners(call.tx, signal.row.id) - friends:
+    if partner_ids := store.list_private_channel_partners(call.tx, signal.row.id) - friends:
         # The event belongs to a private channel, so only OAuth2 sessions that may read private channels receive it.
-        audience = Audience.of_users(*others, oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
+        audience = Audience.of_users(*partner_ids, oauth2_only=True, with_scope=Scope.DM_CHANNELS_READ)
         call.tx.emit(wire.RELATIONSHIP_UPDATE, payload, audience)
 
 
 def merge_accounts(call: Call, signal: identities.AccountsMerged) -> None:
     """Move the relationships of a merged provisional account to the full account, blocks included (spec/sdk.md#8.5)."""
-    source, target = int(signal.source_id), int(signal.user_id)
-    moved = store.list_all(call.tx, source)
-    if not moved:
+    source_id, target_id = int(signal.source_id), int(signal.user_id)
+    moved_rows = store.list_all(call.tx, source_id)
+    if not moved_rows:
         return
-    rows = {*moved, *store.list_all(call.tx, target)}
-    book = RelationshipSet(
-        call, rows, {source, target} | {row.other_id for row in rows} | {row.user_id for row in rows}
+    rows = {*moved_rows, *store.list_all(call.tx, target_id)}
+    relationships = RelationshipSet(
+        call, rows, {source_id, target_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
     # Platform relationships are processed first, so that a moved block is effective when game relationships follow.
-    for family_id, other in book.list_of_user(source):
-        side = book.find_side(source, family_id, other) or book.find_side(other, family_id, source)
-        pair = book.find_pair(source, family_id, other)
-        _set_pair(call, book, (source, other), family_id, rules.UNRELATED)
-        if other == target:
+    for family_id, other_id in relationships.list_of_user(source_id):
+        side = relationships.find_side(source_id, family_id, other_id) or relationships.find_side(
+            other_id, family_id, source_id
+        )
+        pair = relationships.find_pair(source_id, family_id, other_id)
+        _set_pair(call, relationships, (source_id, other_id), family_id, rules.UNRELATED)
+        if other_id == target_id:
             continue
-        wanted = rules.merge(book.find_pair(target, family_id, other), pair)
-        if family_id != PLATFORM and rules.BLOCKED in book.find_pair(target, PLATFORM, other):
-            wanted = rules.UNRELATED
-        _set_pair(call, book, (target, other), family_id, wanted, side.application_id if side else None)
-        if rules.BLOCKED in wanted:
-            for game, known_id in book.list_of_user(target):
-                if known_id == other and game != PLATFORM:
-                    _set_pair(call, book, (target, other), game, rules.UNRELATED)
+        merged_pair = rules.merge(relationships.find_pair(target_id, family_id, other_id), pair)
+        if family_id != PLATFORM and rules.BLOCKED in relationships.find_pair(target_id, PLATFORM, other_id):
+            merged_pair = rules.UNRELATED
+        _set_pair(
+            call, relationships, (target_id, other_id), family_id, merged_pair, side.application_id if side else None
+        )
+        if rules.BLOCKED in merged_pair:
+            for game_family_id, related_id in relationships.list_of_user(target_id):
+                if related_id == other_id and game_family_id != PLATFORM:
+                    _set_pair(call, relationships, (target_id, other_id), game_family_id, rules.UNRELATED)
 
 
 def copy_to_provisional(call: Call, signal: identities.AccountUnmerged) -> None:
     """Copy relationships from a full account to the provisional account that replaces it in a game (spec/sdk.md#8.6).
 
     Copied are the game friends, the platform friends who use the application, and the blocks."""
-    full, provisional, family = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
-    rows = store.list_all(call.tx, full)
-    book = RelationshipSet(
-        call, rows, {provisional, full} | {row.other_id for row in rows} | {row.user_id for row in rows}
+    full_id, provisional_id, unmerged_family_id = int(signal.user_id), int(signal.provisional_id), int(signal.family_id)
+    rows = store.list_all(call.tx, full_id)
+    relationships = RelationshipSet(
+        call, rows, {provisional_id, full_id} | {row.other_id for row in rows} | {row.user_id for row in rows}
     )
-    for family_id, other in book.list_of_user(full):
-        pair = book.find_pair(full, family_id, other)
-        friends = pair == rules.FRIENDS and (
-            family_id == family or (family_id == PLATFORM and family in book.directory.families(other))
+    for family_id, other_id in relationships.list_of_user(full_id):
+        pair = relationships.find_pair(full_id, family_id, other_id)
+        are_friends = pair == rules.FRIENDS and (
+            family_id == unmerged_family_id
+            or (family_id == PLATFORM and unmerged_family_id in relationships.directory.families(other_id))
         )
-        if other != provisional and (friends or rules.BLOCKED in pair):
-            side = book.find_side(full, family_id, other) or book.find_side(other, family_id, full)
-            _set_pair(call, book, (provisional, other), family_id, pair, side.application_id if side else None)
+        if other_id != provisional_id and (are_friends or rules.BLOCKED in pair):
+            side = relationships.find_side(full_id, family_id, other_id) or relationships.find_side(
+                other_id, family_id, full_id
+            )
+            _set_pair(
+                call, relationships, (provisional_id, other_id), family_id, pair, side.application_id if side else None
+            )
 
 
 def on_profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
-    """Publish a user's changed profile in a game to their friends there."""
-    related = store.list_related_by_family(call.tx, signal.profile.user_id)
-    friends = related.get(PLATFORM, set()) | related.get(int(signal.profile.application_id), set())
+    """Publish a user's changed profile in a game to the user's friends on the platform and in the game."""
+    related_by_family = store.list_related_by_family(call.tx, signal.profile.user_id)
+    friends = related_by_family.get(PLATFORM, set()) | related_by_family.get(int(signal.profile.application_id), set())
     identities.publish_profile(call, signal.profile, friends)
 
 
@@ -191,111 +206,124 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
     """Delete all relationships of a deleted user and publish their removal."""
     rows = store.list_all(call.tx, signal.user_id)
     store.remove_user(call.tx, signal.user_id)
-    cast = PlayerDirectory(call.tx, [signal.user_id])
+    directory = PlayerDirectory(call.tx, [signal.user_id])
     for row in rows:
         if row.user_id != signal.user_id:
-            _publish_removed(call, row, cast)
+            _publish_removed(call, row, directory)
 
 
 def forget_family(call: Call, signal: identities.FamilyJoined) -> None:
     """Delete the game relationships of an application that joins a publisher (spec/sdk.md#8.7)."""
     rows = store.list_family(call.tx, signal.application_id)
     store.remove_family(call.tx, signal.application_id)
-    cast = PlayerDirectory(call.tx, [row.other_id for row in rows])
+    directory = PlayerDirectory(call.tx, [row.other_id for row in rows])
     for row in rows:
-        _publish_removed(call, row, cast)
+        _publish_removed(call, row, directory)
 
 
 # Both sides of a relationship
 
 
 def _calling_application(call: Call) -> int | None:
+    """Return the ID of the application of the caller's OAuth2 token, or None for other callers."""
     actor = call.actor_or_none
     return int(actor.application_id) if actor is not None and actor.kind == "bearer" and actor.application_id else None
 
 
 def _set_pair(
     call: Call,
-    book: RelationshipSet,
-    two: tuple[int, int],
+    relationships: RelationshipSet,
+    user_ids: tuple[int, int],
     family_id: int,
     pair: Pair,
     application_id: int | None = None,
 ) -> None:
     """Store both sides of a relationship and publish each side that changed.
 
-    The first user of `two` is the one who acts; only the other one is notified."""
-    one, other = two
-    before = book.find_pair(one, family_id, other)
-    if before == pair:
+    The first of the `user_ids` is the acting user, whose type is `pair.mine`; only the second user is notified.
+    `application_id` is the application in which the relationship is created, or None."""
+    acting_id, target_id = user_ids
+    previous_pair = relationships.find_pair(acting_id, family_id, target_id)
+    if previous_pair == pair:
         return
-    for user_id, other_id, type in ((one, other, pair.mine), (other, one, pair.theirs)):
-        previous = book.find_side(user_id, family_id, other_id)
-        if type == (previous.type if previous else rules.NONE):
+    for user_id, other_id, type in ((acting_id, target_id, pair.mine), (target_id, acting_id, pair.theirs)):
+        previous_side = relationships.find_side(user_id, family_id, other_id)
+        if type == (previous_side.type if previous_side else rules.NONE):
             continue
         if type == rules.NONE:
-            assert previous is not None
-            book.remove(previous)
-            _publish_removed(call, previous, book.directory)
+            assert previous_side is not None
+            relationships.remove(previous_side)
+            _publish_removed(call, previous_side, relationships.directory)
             continue
         row = RelationshipRow(
             user_id=user_id,
             family_id=family_id,
             other_id=other_id,
             type=type,
-            nickname=previous.nickname if previous and type == rules.FRIEND else None,
-            application_id=previous.application_id if previous and previous.application_id else application_id,
+            nickname=previous_side.nickname if previous_side and type == rules.FRIEND else None,
+            application_id=previous_side.application_id
+            if previous_side and previous_side.application_id
+            else application_id,
             since_ms=call.now,
         )
-        book.put(row)
-        _publish_added(call, row, book.directory, notify=user_id == other and type in (rules.INCOMING, rules.FRIEND))
+        relationships.put(row)
+        _publish_added(
+            call, row, relationships.directory, notify=user_id == target_id and type in (rules.INCOMING, rules.FRIEND)
+        )
     if pair == rules.FRIENDS:
-        for user_id, friend_id in (two, two[::-1]):
-            if family_id == PLATFORM or book.find_pair(one, PLATFORM, other) != rules.FRIENDS:
-                _publish_presence(call, user_id, friend_id, family_id, book.directory)
-    elif family_id == PLATFORM and before == rules.FRIENDS:
+        for user_id, friend_id in (user_ids, user_ids[::-1]):
+            if family_id == PLATFORM or relationships.find_pair(acting_id, PLATFORM, target_id) != rules.FRIENDS:
+                _publish_presence(call, user_id, friend_id, family_id, relationships.directory)
+    elif family_id == PLATFORM and previous_pair == rules.FRIENDS:
         # Remaining game friendships expose less of each other's presence from now on.
-        for game, known_id in book.list_of_user(one):
-            if known_id == other and game != PLATFORM and book.find_pair(one, game, other) == rules.FRIENDS:
-                for user_id, friend_id in (two, two[::-1]):
-                    _publish_presence(call, user_id, friend_id, game, book.directory, even_offline=True)
+        for game_family_id, related_id in relationships.list_of_user(acting_id):
+            if (
+                related_id == target_id
+                and game_family_id != PLATFORM
+                and relationships.find_pair(acting_id, game_family_id, target_id) == rules.FRIENDS
+            ):
+                for user_id, friend_id in (user_ids, user_ids[::-1]):
+                    _publish_presence(
+                        call, user_id, friend_id, game_family_id, relationships.directory, even_offline=True
+                    )
 
 
-def _publish_added(call: Call, row: RelationshipRow, cast: PlayerDirectory, *, notify: bool) -> None:
-    other = cast.users.get(row.other_id)
+def _publish_added(call: Call, row: RelationshipRow, directory: PlayerDirectory, *, notify: bool) -> None:
+    other = directory.users.get(row.other_id)
     if other is None:
         return
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
-        in_game = views.game(row, other, cast.profiles(row.other_id, row.family_id))
-        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, oauth2_payloads={0: in_game})
+        oauth2_payload = views.game(row, other, directory.profiles(row.other_id, row.family_id))
+        call.tx.emit(wire.GAME_RELATIONSHIP_ADD, views.game(row, other), audience, oauth2_payloads={0: oauth2_payload})
         return
     call.tx.emit(
         wire.RELATIONSHIP_ADD,
         views.added(row, other, notify=notify),
         Audience.of_users(row.user_id),
         oauth2_payloads={
+            # The default, for games that the other user does not play.
             0: views.added(row, other, notify=notify, played=False),
             **{
                 family_id: views.added(
-                    row, other, notify=notify, played=True, profiles=cast.profiles(row.other_id, family_id)
+                    row, other, notify=notify, played=True, profiles=directory.profiles(row.other_id, family_id)
                 )
-                for family_id in cast.families(row.other_id)
+                for family_id in directory.families(row.other_id)
             },
         },
     )
 
 
-def _publish_removed(call: Call, row: RelationshipRow, cast: PlayerDirectory) -> None:
+def _publish_removed(call: Call, row: RelationshipRow, directory: PlayerDirectory) -> None:
     if row.is_game:
         audience = Audience.of_users(row.user_id, family_id=row.family_id)
-        call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, cast.users.get(row.other_id)), audience)
+        call.tx.emit(wire.GAME_RELATIONSHIP_REMOVE, views.game(row, directory.users.get(row.other_id)), audience)
     else:
         call.tx.emit(wire.RELATIONSHIP_REMOVE, views.removed(row), Audience.of_users(row.user_id))
 
 
 def _publish_presence(
-    call: Call, user_id: int, friend_id: int, family_id: int, cast: PlayerDirectory, *, even_offline: bool = False
+    call: Call, user_id: int, friend_id: int, family_id: int, directory: PlayerDirectory, *, even_offline: bool = False
 ) -> None:
     """Publish a user's presence to a friend.
 
@@ -310,5 +338,5 @@ def _publish_presence(
             presence_wire.PRESENCE_UPDATE,
             presences.presence_update(user_id, presence),
             audience,
-            oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, cast.families(user_id)),
+            oauth2_payloads=presences.oauth2_presence_updates(user_id, presence, directory.families(user_id)),
         )

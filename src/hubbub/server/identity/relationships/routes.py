@@ -1,4 +1,4 @@
-"""HTTP handlers for relationships, of users and of OAuth2 sessions of games."""
+"""HTTP handlers for relationships on the platform and in games."""
 
 from msgspec import UNSET
 
@@ -13,6 +13,7 @@ from hubbub.server.identity.relationships.store import PLATFORM
 from hubbub.server.identity.users import UserRow
 
 REQUEST_TYPES = (None, UNSET, wire.ACCEPT_OR_REQUEST_TYPE, rules.FRIEND)
+"""Values of `type` in a request body that send or accept a friend request."""
 
 
 @handles(wire.LIST_MY_RELATIONSHIPS)
@@ -27,8 +28,8 @@ def list_my_relationships(call: Call) -> list[wire.Relationship]:
 def request_friend(call: Call, body: wire.RequestFriend) -> None:
     """Send a friend request by username.
 
-    Accepts the other user's request if there is one."""
-    _ask(call, rules.require_user_by_name(call, body))
+    If the other user has sent a request, that request is accepted."""
+    _send_or_accept_request(call, rules.require_user_by_name(call, body))
 
 
 @handles(wire.SET_RELATIONSHIP)
@@ -42,27 +43,27 @@ def set_relationship(call: Call, user_id: UserId, body: wire.SetRelationship) ->
         )
     other = rules.require_user(call, user_id)
     if body.type != rules.BLOCKED:
-        _ask(call, other)
+        _send_or_accept_request(call, other)
         return
     if other.id == call.user_id:
         raise errors.CANNOT_BEFRIEND_SELF()
-    known = store.find(call.tx, call.user_id, other.id)
-    if known is None or known.type != rules.BLOCKED:
+    row = store.find(call.tx, call.user_id, other.id)
+    if row is None or row.type != rules.BLOCKED:
         rules.require_blocks_below_max(call)
         actions.block(call, other.id)
 
 
-def _ask(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
+def _send_or_accept_request(call: Call, other: UserRow, family_id: int = PLATFORM) -> None:
     rules.require_befriendable(call, other)
-    known = store.find(call.tx, call.user_id, other.id, family_id)
-    if known is not None and known.type == rules.FRIEND:
+    row = store.find(call.tx, call.user_id, other.id, family_id)
+    if row is not None and row.type == rules.FRIEND:
         raise errors.ALREADY_FRIENDS()
-    if known is None:
+    if row is None:
         rules.require_requests_accepted(call, other, family_id)
-    if known is None or known.type == rules.INCOMING:
+    if row is None or row.type == rules.INCOMING:
         if family_id == PLATFORM:
             rules.require_friends_below_max(call)
-        elif known is None:
+        elif row is None:
             rules.require_player(call, other, family_id)
     actions.send_request(call, other, family_id)
 
@@ -72,10 +73,10 @@ def update_relationship(call: Call, user_id: UserId, body: wire.UpdateRelationsh
     """Update a relationship.
 
     Sets the nickname of a friend."""
-    known = store.find(call.tx, call.user_id, user_id)
-    if known is None or known.type != rules.FRIEND:
+    row = store.find(call.tx, call.user_id, user_id)
+    if row is None or row.type != rules.FRIEND:
         raise errors.UNKNOWN_USER()
-    actions.set_nickname(call, known, users.clean_name(body.nickname or "") or None)
+    actions.set_nickname(call, row, users.clean_name(body.nickname or "") or None)
 
 
 @handles(wire.DELETE_RELATIONSHIP)
@@ -98,7 +99,7 @@ def list_my_game_relationships(call: Call) -> list[wire.GameRelationship]:
 @handles(wire.REQUEST_GAME_FRIEND)
 def request_game_friend(call: Call, body: wire.RequestFriend) -> None:
     """Send a game friend request by username."""
-    _ask(call, rules.require_user_by_name(call, body), _family(call))
+    _send_or_accept_request(call, rules.require_user_by_name(call, body), _require_family_id(call))
 
 
 @handles(wire.SET_GAME_RELATIONSHIP)
@@ -108,7 +109,7 @@ def set_game_relationship(call: Call, user_id: UserId, body: wire.SetGameRelatio
     Sends a game friend request, or accepts one."""
     if body.type not in REQUEST_TYPES:
         raise errors.invalid("type", *errors.choices((wire.ACCEPT_OR_REQUEST_TYPE, int(rules.FRIEND))))
-    _ask(call, rules.require_user(call, user_id), _family(call))
+    _send_or_accept_request(call, rules.require_user(call, user_id), _require_family_id(call))
 
 
 @handles(wire.DELETE_GAME_RELATIONSHIP)
@@ -117,10 +118,11 @@ def delete_game_relationship(call: Call, user_id: UserId) -> None:
 
     Removes a game friend, or declines or cancels a request."""
     rules.require_user(call, user_id)
-    actions.remove(call, user_id, _family(call))
+    actions.remove(call, user_id, _require_family_id(call))
 
 
-def _family(call: Call) -> int:
+def _require_family_id(call: Call) -> int:
+    """Return the ID of the head of the calling game's family, or raise UNAUTHORIZED."""
     if call.actor.family_id is None:
         raise errors.UNAUTHORIZED()
     return int(call.actor.family_id)

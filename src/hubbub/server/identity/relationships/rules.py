@@ -20,19 +20,24 @@ OUTGOING: Final = RelationshipType.PENDING_OUTGOING
 
 
 class Pair(NamedTuple):
-    """The relationship types of two users, one for each side."""
+    """The relationship types of two users, one for each side. Both are values of `RelationshipType`."""
 
     mine: int = NONE
+    """Type on the side of the first user."""
     theirs: int = NONE
+    """Type on the side of the second user."""
 
 
 FRIENDS: Final = Pair(FRIEND, FRIEND)
+"""The users are friends."""
 REQUESTED: Final = Pair(OUTGOING, INCOMING)
+"""The first user has sent the second one a friend request."""
 UNRELATED: Final = Pair()
+"""The users have no relationship."""
 
 
 def merge(existing: Pair, moved: Pair) -> Pair:
-    """Return the relationship after one account takes over another's relationship with the same user.
+    """Return the relationship of an account with a user after another account with the relationship `moved` is merged.
 
     A block takes precedence over everything, a friendship over a request, and crossing requests become a friendship
     (spec/sdk.md#8.5)."""
@@ -46,22 +51,22 @@ def merge(existing: Pair, moved: Pair) -> Pair:
 
 def require_user(call: Call, user_id: int) -> UserRow:
     """Return a user, or raise UNKNOWN_USER."""
-    found = users.find(call.tx, user_id)
-    if found is None:
+    user = users.find(call.tx, user_id)
+    if user is None:
         raise errors.UNKNOWN_USER()
-    return found
+    return user
 
 
 def require_user_by_name(call: Call, body: wire.RequestFriend) -> UserRow:
     """Return a user by name, or raise NO_USER_WITH_TAG.
 
     Names are unique, so a legacy discriminator matches no user."""
-    found = None
+    user = None
     if body.discriminator in (None, 0, "0", ""):
-        found = users.find_by_username(call.tx, body.username.lower())
-    if found is None:
+        user = users.find_by_username(call.tx, body.username.lower())
+    if user is None:
         raise errors.NO_USER_WITH_TAG()
-    return found
+    return user
 
 
 def require_befriendable(call: Call, other: UserRow) -> None:
@@ -72,19 +77,19 @@ def require_befriendable(call: Call, other: UserRow) -> None:
         raise errors.BOTS_CANNOT_HAVE_FRIENDS()
     if other.system:
         raise errors.FRIEND_REQUESTS_DISABLED()
-    # This includes users blocked by the caller: a friend request does not unblock (decisions/0040).
+    # A block by the caller counts as well: a friend request does not unblock (decisions/0040).
     if store.is_blocked_between(call.tx, call.user_id, other.id):
         raise errors.FRIEND_REQUEST_BLOCKED()
 
 
 def require_requests_accepted(call: Call, other: UserRow, family_id: int) -> None:
     """Raise an error if a user's settings do not accept friend requests from the caller."""
-    accepted = user_settings.find(call.tx, other.id).friend_source_flags
-    if accepted.all:
+    friend_sources = user_settings.find(call.tx, other.id).friend_source_flags
+    if friend_sources.all:
         return
-    if accepted.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):
+    if friend_sources.mutual_friends and store.have_mutual_friend(call.tx, call.user_id, other.id, family_id):
         return
-    if accepted.mutual_guilds and store.have_mutual_guild(call.tx, call.user_id, other.id):
+    if friend_sources.mutual_guilds and store.have_mutual_guild(call.tx, call.user_id, other.id):
         return
     raise errors.FRIEND_REQUESTS_DISABLED()
 
@@ -100,7 +105,8 @@ def require_friends_below_max(call: Call) -> None:
 def require_blocks_below_max(call: Call) -> None:
     """Raise an error at 5000 blocked users (spec/sdk.md#9.3)."""
     if store.count(call.tx, call.user_id, (BLOCKED,)) >= wire.BLOCKED_MAX:
-        # Open in the spec: the error code. This is the code for friends with a different message (decisions/0040).
+        # The specification does not name an error code. The code for friends is used with another message
+        # (decisions/0040).
         raise errors.MAX_FRIENDS(message=f"Maximum number of blocked users reached ({wire.BLOCKED_MAX})")
 
 
@@ -118,6 +124,10 @@ def is_player(tx: Tx, user_id: int, family_id: int) -> bool:
 
 
 def filter_players(tx: Tx, user_ids: Collection[int], family_id: int) -> set[int]:
-    """Return those of the users who play a game of a family."""
-    known = {user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id}
-    return known | oauth2.authorized_among(tx, applications.family(tx, family_id), set(user_ids) - known)
+    """Return the IDs of those of the users who play a game of a family."""
+    identity_holders = {
+        user_id for user_id, family in identities.list_user_families(tx, user_ids) if family == family_id
+    }
+    return identity_holders | oauth2.authorized_among(
+        tx, applications.family(tx, family_id), set(user_ids) - identity_holders
+    )

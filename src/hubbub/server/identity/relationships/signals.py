@@ -9,4 +9,6 @@ class UserBlocked(msgspec.Struct, frozen=True, kw_only=True):
     """Raised when a user blocks another user."""
 
     user_id: UserId
+    """The user who blocks."""
     other_id: UserId
+    """The blocked user."""

@@ -28,18 +28,21 @@ class RelationshipRow(NamedTuple):
 
     user_id: int
     family_id: int
-    """PLATFORM, or the head application of a game's family."""
+    """PLATFORM, or the ID of the head of a game's family."""
     other_id: int
+    """ID of the other user."""
     type: int
+    """Value of `RelationshipType`."""
     nickname: str | None
-    """The user's nickname for the other user."""
+    """The user's nickname for the other user, or None."""
     application_id: int | None
     """The application in which the relationship was created, or None."""
     since_ms: int
+    """Unix milliseconds at which the relationship got its type."""
 
     @property
     def is_game(self) -> bool:
-        """Return whether the relationship belongs to a game."""
+        """Whether the relationship belongs to a game."""
         return self.family_id != PLATFORM
 
 
@@ -47,7 +50,7 @@ _COLUMNS: Final = ", ".join(RelationshipRow._fields)
 
 
 def find(tx: Tx, user_id: int, other_id: int, family_id: int | None = None) -> RelationshipRow | None:
-    """Return a user's side of a relationship on the platform or in a game's family, or None."""
+    """Return a user's side of a relationship, or None. A `family_id` of None means the platform."""
     return tx.find(
         RelationshipRow,
         f"SELECT {_COLUMNS} FROM relationships WHERE user_id = ? AND family_id = ? AND other_id = ?",
@@ -73,7 +76,7 @@ def list_between(tx: Tx, one: int, other: int) -> list[RelationshipRow]:
 def list_of_user(
     tx: Tx, user_id: int, family_id: int | None = None, *, type: int | None = None
 ) -> list[RelationshipRow]:
-    """Return a user's relationships on the platform, or in a game's family."""
+    """Return a user's sides of relationships, of one type or all. A `family_id` of None means the platform."""
     where, parameters = "user_id = ? AND family_id = ?", [user_id, family_id or PLATFORM]
     if type is not None:
         where += " AND type = ?"
@@ -84,7 +87,7 @@ def list_of_user(
 
 
 def list_in_games(tx: Tx, user_id: int) -> list[RelationshipRow]:
-    """Return a user's relationships in all games."""
+    """Return a user's sides of relationships in all games."""
     return tx.fetch(
         RelationshipRow,
         f"SELECT {_COLUMNS} FROM relationships WHERE user_id = ? AND family_id <> 0 ORDER BY family_id, other_id",
@@ -103,7 +106,7 @@ def list_all(tx: Tx, user_id: int) -> list[RelationshipRow]:
 
 
 def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -> bool:
-    """Return whether two users are friends on the platform or in this family's games."""
+    """Return whether two users are friends on the platform or, with a `family_id`, in the games of that family."""
     return (
         tx.value(
             "SELECT 1 FROM relationships WHERE user_id = ? AND other_id = ? AND family_id IN (?, ?) AND type = ?",
@@ -120,7 +123,7 @@ def are_friends(tx: Tx, one: int, other: int, *, family_id: int | None = None) -
 def have_mutual_friend(tx: Tx, one: int, other: int, family_id: int) -> bool:
     """Return whether two users have a mutual friend on the platform or in this family's games."""
     families = (PLATFORM, family_id)
-    found = tx.value(
+    value = tx.value(
         "SELECT 1 FROM relationships a JOIN relationships b ON b.other_id = a.other_id "
         f"WHERE a.user_id = ? AND a.type = 1 AND a.family_id IN ({placeholders(families)}) "
         f"AND b.user_id = ? AND b.type = 1 AND b.family_id IN ({placeholders(families)}) LIMIT 1",
@@ -129,7 +132,7 @@ def have_mutual_friend(tx: Tx, one: int, other: int, family_id: int) -> bool:
         other,
         *families,
     )
-    return found is not None
+    return value is not None
 
 
 def have_mutual_guild(tx: Tx, one: int, other: int) -> bool:
@@ -144,20 +147,20 @@ def is_blocked_between(tx: Tx, one: int, other: int) -> bool:
 
 
 def filter_blocked(tx: Tx, user_id: int, others: Iterable[int]) -> set[int]:
-    """Return those of the users who are blocked by the user or block the user."""
-    wanted, found = list(others), set[int]()
-    for batch in batches(wanted):
-        within = f"IN ({placeholders(batch)})"
+    """Return the IDs of those of the users `others` who are blocked by a user or block that user."""
+    user_id_list, blocked_ids = list(others), set[int]()
+    for batch in batches(user_id_list):
+        in_batch = f"IN ({placeholders(batch)})"
         rows = tx.all(
-            f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = 0 AND type = 2 AND other_id {within} "
-            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND family_id = 0 AND type = 2 AND user_id {within}",
+            f"SELECT other_id FROM relationships WHERE user_id = ? AND family_id = 0 AND type = 2 AND other_id {in_batch} "
+            f"UNION SELECT user_id FROM relationships WHERE other_id = ? AND family_id = 0 AND type = 2 AND user_id {in_batch}",
             user_id,
             *batch,
             user_id,
             *batch,
         )
-        found.update(row[0] for row in rows)
-    return found
+        blocked_ids.update(row[0] for row in rows)
+    return blocked_ids
 
 
 def list_blockers(tx: Tx, user_id: int) -> list[int]:
@@ -185,17 +188,19 @@ def list_friends(tx: Tx, user_id: int) -> list[tuple[int, int]]:
 
 
 def list_related_by_family(tx: Tx, user_id: int) -> dict[int, set[int]]:
-    """Return friends and users with a pending request, grouped by family ID."""
+    """Return the IDs of a user's friends and of users with a pending request, by family ID."""
     types = (RelationshipType.FRIEND, RelationshipType.PENDING_INCOMING, RelationshipType.PENDING_OUTGOING)
     sql = f"SELECT family_id, other_id FROM relationships WHERE user_id = ? AND type IN ({placeholders(types)})"
-    found: dict[int, set[int]] = {}
+    ids_by_family: dict[int, set[int]] = {}
     for family_id, other_id in tx.all(sql, user_id, *types):
-        found.setdefault(family_id, set()).add(other_id)
-    return found
+        ids_by_family.setdefault(family_id, set()).add(other_id)
+    return ids_by_family
 
 
 def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
-    """Return the users with a visible private channel among the user's newest ones."""
+    """Return the IDs of users who share a private channel with a user and have not hidden it.
+
+    Only the user's RECENT_CHANNELS_MAX newest private channels count. Bots are left out."""
     rows = tx.all(
         "SELECT o.user_id FROM recipients o JOIN users u ON u.id = o.user_id WHERE o.channel_id IN "
         "(SELECT channel_id FROM recipients WHERE user_id = ? ORDER BY channel_id DESC LIMIT ?) "
@@ -209,12 +214,12 @@ def list_private_channel_partners(tx: Tx, user_id: int) -> set[int]:
 
 def count(tx: Tx, user_id: int, types: Collection[int]) -> int:
     """Return the number of a user's platform relationships with these types."""
-    counted: int = tx.value(
+    total: int = tx.value(
         f"SELECT COUNT(*) FROM relationships WHERE user_id = ? AND family_id = 0 AND type IN ({placeholders(types)})",
         user_id,
         *types,
     )
-    return counted
+    return total
 
 
 def put(tx: Tx, row: RelationshipRow) -> None:

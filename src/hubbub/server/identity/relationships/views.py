@@ -23,36 +23,40 @@ Profiles = list[UserApplicationProfile]
 
 
 class PlayerDirectory:
-    """Some users with the families of games that each of them plays, loaded once."""
+    """Some users with the families of games that each of them plays, loaded once.
+
+    `users` contains the users that exist, by ID."""
 
     def __init__(self, tx: Tx, user_ids: Iterable[int]) -> None:
-        wanted = list(dict.fromkeys(user_ids))
-        self.users: Mapping[int, UserRow] = users.find_many(tx, wanted)
-        grants = oauth2.applications_of(tx, wanted)
-        known = applications.find_many(tx, {application_id for _, application_id in grants})
+        unique_ids = list(dict.fromkeys(user_ids))
+        self.users: Mapping[int, UserRow] = users.find_many(tx, unique_ids)
+        grants = oauth2.applications_of(tx, unique_ids)
+        applications_by_id = applications.find_many(tx, {application_id for _, application_id in grants})
         self._families: dict[int, set[int]] = {}
         for user_id, application_id in grants:
-            if (row := known.get(application_id)) is not None:
+            if (row := applications_by_id.get(application_id)) is not None:
                 self._families.setdefault(user_id, set()).add(int(row.family_id))
         self._tx = tx
-        self._known = set(identities.list_user_families(tx, wanted))
-        for user_id, family_id in self._known:
+        self._identity_pairs = set(identities.list_user_families(tx, unique_ids))
+        for user_id, family_id in self._identity_pairs:
             self._families.setdefault(user_id, set()).add(family_id)
 
     def families(self, user_id: int) -> set[int]:
-        """Return the families of games that a user plays."""
+        """Return the IDs of the families of games that a user plays."""
         return self._families.get(user_id, set())
 
     def profiles(self, user_id: int, family_id: int) -> Profiles | UnsetType:
-        """Return a user's profiles in a family of games, or UNSET."""
-        if (user_id, family_id) not in self._known:
+        """Return a user's profiles in a family of games; UNSET if the user has no identity there."""
+        if (user_id, family_id) not in self._identity_pairs:
             return UNSET
         return identities.profiles(self._tx, family_id, [user_id]).get(str(int(user_id)), UNSET)
 
 
 def relationship(row: RelationshipRow, other: UserRow, *, played: bool | None = None) -> wire.Relationship:
-    """Return a platform relationship. `played` is set only for games."""
-    return wire.Relationship(**_common(row, other, played))
+    """Build a platform relationship.
+
+    For an OAuth2 session, `played` is whether the other user plays a game of its family; otherwise it is None."""
+    return wire.Relationship(**_common_fields(row, other, played))
 
 
 def added(
@@ -63,20 +67,25 @@ def added(
     played: bool | None = None,
     profiles: Profiles | UnsetType = UNSET,
 ) -> wire.AddedRelationship:
-    """Return the payload of a new relationship."""
+    """Build the event payload of a new platform relationship.
+
+    `notify` is whether clients notify the user. For an OAuth2 session, `played` is whether the other user plays a game of
+    its family, and `profiles` are the other user's profiles there."""
     return wire.AddedRelationship(
-        should_notify=True if notify else UNSET, user_application_profiles=profiles, **_common(row, other, played)
+        should_notify=True if notify else UNSET,
+        user_application_profiles=profiles,
+        **_common_fields(row, other, played),
     )
 
 
-def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[str, Any]:
-    spam = row.type == rules.INCOMING and bool(other.flags & UserFlags.SPAMMER)
+def _common_fields(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[str, Any]:
+    is_spam = row.type == rules.INCOMING and bool(other.flags & UserFlags.SPAMMER)
     return {
         "id": UserId(row.other_id),
         "type": row.type,
         "user": users.user(other),
         "nickname": row.nickname,
-        "is_spam_request": True if spam else UNSET,
+        "is_spam_request": True if is_spam else UNSET,
         "origin_application_id": UNSET if row.application_id is None else ApplicationId(row.application_id),
         "since": timestamp(row.since_ms),
         "has_played_game": UNSET if played is None else played,
@@ -84,19 +93,19 @@ def _common(row: RelationshipRow, other: UserRow, played: bool | None) -> dict[s
 
 
 def change(row: RelationshipRow) -> wire.RelationshipChange:
-    """Return the payload of an updated relationship."""
+    """Build the event payload of an updated platform relationship."""
     return wire.RelationshipChange(
         id=UserId(row.other_id), type=row.type, nickname=row.nickname, user_ignored=False, since=timestamp(row.since_ms)
     )
 
 
 def removed(row: RelationshipRow) -> wire.RemovedRelationship:
-    """Return the payload of a removed relationship."""
+    """Build the event payload of a removed platform relationship."""
     return wire.RemovedRelationship(id=UserId(row.other_id), type=row.type, nickname=row.nickname)
 
 
 def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | UnsetType = UNSET) -> wire.GameRelationship:
-    """Return a game relationship."""
+    """Build a game relationship. Without `other`, it does not contain the other user."""
     return wire.GameRelationship(
         id=UserId(row.other_id),
         application_id=ApplicationId(row.application_id or row.family_id),
@@ -110,35 +119,41 @@ def game(row: RelationshipRow, other: UserRow | None, profiles: Profiles | Unset
 
 def list_platform(call: Call) -> list[wire.Relationship]:
     """Return the caller's platform relationships; OAuth2 sessions receive friends only (spec/sdk.md#9.6)."""
-    bearer = call.actor.kind == "bearer"
-    return _platform(call, store.list_of_user(call.tx, call.user_id, type=rules.FRIEND if bearer else None))
+    is_oauth2 = call.actor.kind == "bearer"
+    return _platform_relationships(
+        call, store.list_of_user(call.tx, call.user_id, type=rules.FRIEND if is_oauth2 else None)
+    )
 
 
-def _platform(call: Call, rows: list[RelationshipRow]) -> list[wire.Relationship]:
-    found = users.find_many(call.tx, [row.other_id for row in rows])
-    playing = players(call, [row.other_id for row in rows])
+def _platform_relationships(call: Call, rows: list[RelationshipRow]) -> list[wire.Relationship]:
+    users_by_id = users.find_many(call.tx, [row.other_id for row in rows])
+    player_ids = players(call, [row.other_id for row in rows])
     return [
-        relationship(row, found[row.other_id], played=None if playing is None else row.other_id in playing)
+        relationship(row, users_by_id[row.other_id], played=None if player_ids is None else row.other_id in player_ids)
         for row in rows
-        if row.other_id in found
+        if row.other_id in users_by_id
     ]
 
 
 def players(call: Call, user_ids: list[int]) -> set[int] | None:
-    """Return those of the users who play the calling game's family, or None if the caller is not an OAuth2 session."""
+    """Return the IDs of those of the users who play a game of the calling game's family.
+
+    Return None if the caller has no OAuth2 token."""
     if call.actor.kind != "bearer" or call.actor.family_id is None:
         return None
     return rules.filter_players(call.tx, user_ids, call.actor.family_id)
 
 
 def list_games(call: Call, *, with_users: bool) -> list[wire.GameRelationship]:
-    """Return the caller's game relationships: in the calling game's family, or for a user in all games."""
+    """Return the caller's game relationships: in the calling game's family, or for a user token in all games.
+
+    With `with_users`, they contain the other users."""
     if call.actor.kind == "bearer":
         rows = store.list_of_user(call.tx, call.user_id, call.actor.family_id) if call.actor.family_id else []
     else:
         rows = store.list_in_games(call.tx, call.user_id)
-    found = users.find_many(call.tx, [row.other_id for row in rows])
-    return [game(row, found[row.other_id] if with_users else None) for row in rows if row.other_id in found]
+    users_by_id = users.find_many(call.tx, [row.other_id for row in rows])
+    return [game(row, users_by_id[row.other_id] if with_users else None) for row in rows if row.other_id in users_by_id]
 
 
 def ready(call: Call) -> dict[str, Any]:
@@ -148,28 +163,33 @@ def ready(call: Call) -> dict[str, Any]:
         return {}
     if actor.kind == "bearer" and Scope.RELATIONSHIPS_READ not in actor.scopes:
         return {"relationships": [], "game_relationships": [], "merged_presences": {"guilds": [], "friends": []}}
-    mine = _platform(call, store.list_of_user(call.tx, call.user_id))
-    games = list_games(call, with_users=True)
+    platform_relationships = _platform_relationships(call, store.list_of_user(call.tx, call.user_id))
+    game_relationships = list_games(call, with_users=True)
     friend_presences: dict[int, Any] = {}
-    for one in mine:
-        if one.type == rules.FRIEND and (presence := call.presences.find(one.id)) is not None:
-            played = None if one.has_played_game is UNSET else bool(one.has_played_game)
-            friend_presences[one.id] = presences.presence_update(one.id, presence, has_played_game=played)
+    for entry in platform_relationships:
+        if entry.type == rules.FRIEND and (presence := call.presences.find(entry.id)) is not None:
+            played = None if entry.has_played_game is UNSET else bool(entry.has_played_game)
+            friend_presences[entry.id] = presences.presence_update(entry.id, presence, has_played_game=played)
     if actor.kind == "bearer" and actor.family_id is not None:
-        for other in games:
-            if other.type == rules.FRIEND and other.id not in friend_presences:
-                presence = call.presences.find(other.id, family_id=actor.family_id)
+        for game_entry in game_relationships:
+            if game_entry.type == rules.FRIEND and game_entry.id not in friend_presences:
+                presence = call.presences.find(game_entry.id, family_id=actor.family_id)
                 if presence is not None:
-                    friend_presences[other.id] = presences.presence_update(other.id, presence, has_played_game=True)
-    parts: dict[str, Any] = {
-        "relationships": mine,
-        "game_relationships": games,
+                    friend_presences[game_entry.id] = presences.presence_update(
+                        game_entry.id, presence, has_played_game=True
+                    )
+    fields: dict[str, Any] = {
+        "relationships": platform_relationships,
+        "game_relationships": game_relationships,
         "merged_presences": {"guilds": [], "friends": list(friend_presences.values())},
     }
     if actor.kind == "bearer" and actor.family_id is not None:
-        related_ids = {*(int(one.id) for one in mine), *(int(one.id) for one in games)}
-        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, related_ids)
-    return parts
+        related_ids = {
+            *(int(entry.id) for entry in platform_relationships),
+            *(int(entry.id) for entry in game_relationships),
+        }
+        fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, related_ids)
+    return fields
 
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:

@@ -14,18 +14,18 @@ from hubbub.server.identity.user_settings import rules, store
 
 def change(call: Call, body: wire.UpdateUserSettings) -> wire.UserSettings:
     """Update the caller's settings and publish them if they changed."""
-    before = store.find(call.tx, call.user_id)
+    stored = store.find(call.tx, call.user_id)
     if body.restricted_guilds is not UNSET:
-        rules.require_guilds(call, before.restricted_guilds, body.restricted_guilds)
+        rules.require_guilds(call, stored.restricted_guilds, body.restricted_guilds)
     changes = {name: getattr(body, name) for name in body.__struct_fields__ if getattr(body, name) is not UNSET}
-    after = msgspec.structs.replace(before, **changes)
-    if after.friend_source_flags.all:
-        after.friend_source_flags = store.ALL_FRIEND_SOURCES
-    after.restricted_guilds = sorted(set(after.restricted_guilds))
-    if after != before:
-        store.put(call.tx, call.user_id, after)
-        call.tx.emit(wire.USER_SETTINGS_UPDATE, after, Audience.of_users(call.user_id))
-    return after
+    updated = msgspec.structs.replace(stored, **changes)
+    if updated.friend_source_flags.all:
+        updated.friend_source_flags = store.ALL_FRIEND_SOURCES
+    updated.restricted_guilds = sorted(set(updated.restricted_guilds))
+    if updated != stored:
+        store.put(call.tx, call.user_id, updated)
+        call.tx.emit(wire.USER_SETTINGS_UPDATE, updated, Audience.of_users(call.user_id))
+    return updated
 
 
 def forget(call: Call, signal: users.UserDeleted) -> None:

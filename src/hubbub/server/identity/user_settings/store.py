@@ -17,13 +17,14 @@ READS: Final = {
 
 
 ALL_FRIEND_SOURCES: Final = FriendSources(all=True, mutual_friends=True, mutual_guilds=True)
+"""Default of the setting: friend requests of all users are accepted."""
 
 
 def find(tx: Tx, user_id: int) -> UserSettings:
-    """Return a user's settings, or the defaults."""
-    found = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
-    if found is not None:
-        return codec.decode(found, UserSettings)
+    """Return a user's settings, or the defaults if the user never changed them."""
+    settings_json = tx.value("SELECT settings FROM user_settings WHERE user_id = ?", user_id)
+    if settings_json is not None:
+        return codec.decode(settings_json, UserSettings)
     return UserSettings(
         friend_source_flags=ALL_FRIEND_SOURCES,
         restricted_guilds=[],
@@ -35,7 +36,7 @@ def find(tx: Tx, user_id: int) -> UserSettings:
 
 
 def find_many(tx: Tx, user_ids: Collection[int]) -> dict[int, UserSettings]:
-    """Return the settings of those users who changed the defaults."""
+    """Return the settings of those users who changed the defaults, by user ID."""
     rows = tx.all(f"SELECT user_id, settings FROM user_settings WHERE user_id IN ({placeholders(user_ids)})", *user_ids)
     return {row[0]: codec.decode(row[1], UserSettings) for row in rows}
 
@@ -51,7 +52,7 @@ def put(tx: Tx, user_id: int, settings: UserSettings) -> None:
 
 
 def filter_member_guilds(tx: Tx, user_id: int, guild_ids: Collection[int]) -> set[int]:
-    """Return those of the guilds that a user is a member of."""
+    """Return the IDs of those of the guilds that a user is a member of."""
     if not guild_ids:
         return set()
     sql = f"SELECT guild_id FROM members WHERE user_id = ? AND guild_id IN ({placeholders(guild_ids)})"

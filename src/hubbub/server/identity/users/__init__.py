@@ -1,4 +1,4 @@
-"""Users and bots."""
+"""Users and bots: their profiles, and the signals about changed and deleted users."""
 
 from typing import Any
 

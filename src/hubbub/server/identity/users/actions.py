@@ -13,7 +13,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 def change(call: Call, row: UserRow) -> wire.MyUser:
-    """Update a user's profile and publish it to their sessions and guilds."""
+    """Update a user's profile, publish it to the user's sessions and raise `UserChanged`."""
     store.update(call.tx, row)
     publish(call, row)
     call.notify(UserChanged(row))
@@ -21,25 +21,25 @@ def change(call: Call, row: UserRow) -> wire.MyUser:
 
 
 def publish(call: Call, row: UserRow) -> None:
-    """Publish a user to their own sessions.
+    """Publish a user's profile to the user's own sessions.
 
-    OAuth2 sessions receive it without the fields that require a scope."""
-    own = Actor(user_id=row.id, kind="bot" if row.bot else "user")
-    game = Actor(user_id=row.id, kind="bearer")
+    OAuth2 sessions receive the profile without the fields that require a scope."""
+    own_actor = Actor(user_id=row.id, kind="bot" if row.bot else "user")
+    game_actor = Actor(user_id=row.id, kind="bearer")
     audience = Audience.of_users(row.id)
-    for_user, for_games = (views.my_user(row, viewer, call.now) for viewer in (own, game))
-    call.tx.emit(wire.USER_UPDATE, for_user, audience, oauth2_payloads={0: for_games})
+    user_payload, game_payload = (views.my_user(row, actor, call.now) for actor in (own_actor, game_actor))
+    call.tx.emit(wire.USER_UPDATE, user_payload, audience, oauth2_payloads={0: game_payload})
 
 
 def set_premium(call: Call, row: UserRow, premium_type: PremiumType) -> None:
-    """Set a user's premium type. Only the user sees it."""
+    """Set a user's premium type and publish it to the user's own sessions."""
     if row.premium_type != premium_type:
         store.set_premium(call.tx, row.id, int(premium_type))
         publish(call, row._replace(premium_type=int(premium_type)))
 
 
 def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild | None) -> UserRow:
-    """Store the primary guild whose tag a user displays, or None, and publish the change."""
+    """Store the primary guild whose tag a user displays, or None, and publish the change. Return the changed row."""
     row = row._replace(primary_guild=None if primary_guild is None else codec.encode(primary_guild).decode())
     has_tag = primary_guild is not None and primary_guild.tag is not None
     store.set_primary_guild(
@@ -51,7 +51,7 @@ def set_primary_guild(call: Call, row: UserRow, primary_guild: wire.PrimaryGuild
 
 
 def delete(call: Call, user_id: int) -> None:
-    """Delete a user: first their tokens, then the data of higher tiers, then the account."""
+    """Delete a user: first the tokens, then the data of other slices by `UserDeleted`, then the row."""
     auth.revoke(call.tx, user_id)
     call.notify(UserDeleted(UserId(user_id)))
     store.delete(call.tx, user_id)

@@ -1,4 +1,4 @@
-"""Ports about users."""
+"""Ports of the users slice. Several slices implement each of them."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from hubbub.server.core.ports import multi_port
 
 @multi_port
 def check_deletion(call: Call, user_id: UserId) -> None:
-    """Raise if a user may not delete their account."""
+    """Raise an error if a user may not delete their account."""
 
 
 @multi_port

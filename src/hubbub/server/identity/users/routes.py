@@ -39,8 +39,8 @@ def update_my_user(call: Call, body: wire.UpdateMyUser) -> wire.MyUser:
         raise errors.UNKNOWN_USER()
     if body.username is not UNSET:
         name = rules.require_username(body.username)
-        taken = store.find_by_username(call.tx, name)
-        if not row.bot and taken is not None and taken.id != row.id:
+        name_owner = store.find_by_username(call.tx, name)
+        if not row.bot and name_owner is not None and name_owner.id != row.id:
             raise errors.invalid("username", "USERNAME_ALREADY_TAKEN", "Username is unavailable.")
         if name != row.username:
             # spec/http.md#1.14: two username changes an hour; images have the operation's own rate limit.

@@ -17,26 +17,33 @@ class UserRow(NamedTuple):
     id: UserId
     username: str
     discriminator: str
+    """Four digits for a bot, otherwise `0`."""
     global_name: str | None = None
+    """Display name, or None."""
     avatar: str | None = None
+    """Hash of the avatar, or None."""
     banner: str | None = None
+    """Hash of the banner, or None."""
     accent_color: int | None = None
     bot: int = 0
     system: int = 0
     public_flags: int = 0
+    """Those bits of `UserFlags` that other users see."""
     premium_type: int = 0
+    """Value of `PremiumType`."""
     locale: str = "en-US"
     verified: int = 0
     primary_guild: str | None = None
     """JSON of `PrimaryGuild`, or None."""
     bio: str = ""
     flags: int = 0
+    """Bits of `UserFlags`."""
     email: str | None = None
     mfa_enabled: int = 0
 
 
 PUBLIC_FIELDS: Final = UserRow._fields[: UserRow._fields.index("bio")]
-"""The columns needed to show a user to others."""
+"""Columns that the public view of a user needs."""
 COLUMNS = ", ".join(UserRow._fields)
 
 
@@ -46,13 +53,13 @@ def find(tx: Tx, user_id: int) -> UserRow | None:
 
 
 def find_many(tx: Tx, user_ids: Iterable[int]) -> dict[int, UserRow]:
-    """Return those of the users that exist, by ID."""
-    wanted = list(dict.fromkeys(user_ids))
-    found: dict[int, UserRow] = {}
-    for batch in batches(wanted):
+    """Return the users that exist, by ID."""
+    unique_ids = list(dict.fromkeys(user_ids))
+    users_by_id: dict[int, UserRow] = {}
+    for batch in batches(unique_ids):
         for row in tx.all(f"SELECT {COLUMNS} FROM users WHERE id IN ({placeholders(batch)})", *batch):
-            found[row[0]] = UserRow(*row)
-    return found
+            users_by_id[row[0]] = UserRow(*row)
+    return users_by_id
 
 
 def find_by_username(tx: Tx, username: str) -> UserRow | None:
@@ -66,7 +73,7 @@ def insert(tx: Tx, row: UserRow) -> None:
 
 
 def update(tx: Tx, row: UserRow) -> None:
-    """Update a user's profile."""
+    """Update the columns of a user's profile."""
     tx.run(
         "UPDATE users SET username = ?, global_name = ?, avatar = ?, banner = ?, accent_color = ?, bio = ? WHERE id = ?",
         row.username,
@@ -85,12 +92,14 @@ def set_premium(tx: Tx, user_id: int, premium_type: int) -> None:
 
 
 def set_primary_guild(tx: Tx, user_id: int, guild_id: int | None, shown: str | None) -> None:
-    """Update the primary guild of a user, and the guild whose tag is displayed."""
+    """Update the primary guild of a user.
+
+    `shown` is the JSON of `PrimaryGuild`, or None. `guild_id` is the guild whose tag the user displays, or None."""
     tx.run("UPDATE users SET primary_guild = ?, primary_guild_id = ? WHERE id = ?", shown, guild_id, user_id)
 
 
 def list_by_primary_guild(tx: Tx, guild_id: int, *, after: int, limit: int) -> list[UserRow]:
-    """Return the users who display a guild's tag, by ascending ID."""
+    """Return at most `limit` users who display a guild's tag, with IDs above `after`, by ascending ID."""
     return tx.fetch(
         UserRow,
         f"SELECT {COLUMNS} FROM users WHERE primary_guild_id = ? AND id > ? ORDER BY id LIMIT ?",

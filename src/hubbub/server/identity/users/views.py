@@ -3,6 +3,7 @@
 from msgspec import UNSET
 
 from hubbub.protocol import changes, codec
+from hubbub.protocol.enums import PremiumType
 from hubbub.protocol.ids import UserId
 from hubbub.protocol.resources import users as wire
 from hubbub.server.core.call import Actor
@@ -10,7 +11,7 @@ from hubbub.server.identity.users.store import UserRow
 
 
 def user(row: UserRow) -> wire.User:
-    """Return a user as others see them."""
+    """Build the public view of a user."""
     return wire.User(
         id=UserId(row.id),
         username=row.username,
@@ -28,7 +29,9 @@ def user(row: UserRow) -> wire.User:
 
 
 def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
-    """Return a user as their own token may see them at a point in time; None means today."""
+    """Build the view of a user for one of the user's own tokens.
+
+    `now` (Unix milliseconds) selects the rules of that time; None selects the newest rules."""
     scope = "identify.premium" if now is None or changes.PREMIUM_TYPE_SCOPE.is_active(now) else "identify"
     can_see_premium = actor.kind == "user" or scope in actor.scopes
     can_see_email = actor.kind != "bearer" or "email" in actor.scopes
@@ -47,7 +50,7 @@ def my_user(row: UserRow, actor: Actor, now: int | None = None) -> wire.MyUser:
         mfa_enabled=bool(row.mfa_enabled),
         locale=row.locale,
         # spec/http.md#3.7: 0 unless the token may read it.
-        premium_type=row.premium_type if can_see_premium else 0,
+        premium_type=row.premium_type if can_see_premium else PremiumType.NONE,
         verified=bool(row.verified or row.bot),
         email=row.email if can_see_email else UNSET,
     )
@@ -58,5 +61,5 @@ def _primary_guild(row: UserRow) -> wire.PrimaryGuild | None:
 
 
 def deleted_user(user_id: int) -> wire.User:
-    """Return a placeholder for a deleted user."""
+    """Build the placeholder for a deleted user."""
     return wire.User(id=UserId(user_id), username="Deleted User")
