@@ -1,4 +1,4 @@
-"""HTTP handlers for the gateway URL and the recommended number of shards."""
+"""Handlers for the gateway URL and the recommended number of shards."""
 
 import sys
 from urllib.parse import urlsplit
@@ -16,11 +16,13 @@ GUILDS_PER_SHARD = 1000
 
 @port
 def find_session_start_limit(call: Call, guild_count: int) -> wire.SessionStartLimit | None:
-    """Return the remaining session starts of the calling bot, or None in a process without a gateway."""
+    """Return the session start limit of the calling bot, which is in `guild_count` guilds, with the remaining starts.
+
+    Return None in a process without a gateway."""
 
 
 def gateway_url(config: Config) -> str:
-    """Return the WebSocket URL without a query; clients add their own."""
+    """Return the WebSocket URL of the gateway without a query; clients add their own query."""
     parts = urlsplit(config.public_url or f"http://{config.host}:{config.port}")
     scheme = "wss" if parts.scheme == "https" else "ws"
     return f"{scheme}://{parts.netloc}{parts.path.rstrip('/')}/gateway"
@@ -35,20 +37,20 @@ def get_gateway(call: Call) -> wire.GatewayUrl:
 @handles(wire.GET_BOT_GATEWAY)
 def get_bot_gateway(call: Call) -> wire.BotGateway:
     """Get the gateway URL, the recommended number of shards and the session start limit of a bot."""
-    served = guilds.count_of_user(call.tx, call.user_id)
+    guild_count = guilds.count_of_user(call.tx, call.user_id)
     settings = call.config.gateway
-    total, concurrency = settings.session_start_limits(served)
-    shards = max(1, -(-served // GUILDS_PER_SHARD))
-    if settings.is_large(served):
-        # The shard count of a large bot must be a multiple of this number (spec/gateway.md#4.1).
-        shards += -shards % settings.large_bot_concurrency
+    total_starts, max_concurrency = settings.session_start_limits(guild_count)
+    shard_count = max(1, -(-guild_count // GUILDS_PER_SHARD))
+    if settings.is_large(guild_count):
+        # The shard count of a large bot must be a multiple of `large_bot_concurrency` (spec/gateway.md#4.1).
+        shard_count += -shard_count % settings.large_bot_concurrency
     # Each gateway node counts its own session starts; a process without a gateway reports the full limit (decisions/0014).
-    limit = find_session_start_limit(call, served) or wire.SessionStartLimit(
-        total=total, remaining=total, reset_after=0, max_concurrency=concurrency
+    limit = find_session_start_limit(call, guild_count) or wire.SessionStartLimit(
+        total=total_starts, remaining=total_starts, reset_after=0, max_concurrency=max_concurrency
     )
     return wire.BotGateway(
         url=gateway_url(call.config),
-        shards=shards,
+        shards=shard_count,
         session_start_limit=limit,
     )
 

@@ -21,43 +21,43 @@ def state(tx: Tx, guild_id: int) -> GuildState | None:
         return None
     role_rows = roles.list_of_guild(tx, guild_id)
     overwrites = channels.overwrites_of_guild(tx, guild_id)
-    shown = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now=None))
+    guild_fields = msgspec.structs.asdict(guilds.guild(tx, row, role_rows, now=None))
     return GuildState(
         id=guild_id,
         owner_id=row.owner_id,
         roles={role.id: role.permissions for role in role_rows},
         channels={
-            channel.id: _channel(channel, overwrites.get(channel.id, []))
+            channel.id: _channel_state(channel, overwrites.get(channel.id, []))
             for channel in channels.list_of_guild(tx, guild_id)
         },
         member_count=row.member_count,
         shared_fields={
-            **{key: value for key, value in shown.items() if value is not UNSET},
+            **{key: value for key, value in guild_fields.items() if value is not UNSET},
             "soundboard_sounds": sounds.list_of_guild(tx, guild_id),
         },
         snapshot=tx.snapshot,
     )
 
 
-def _channel(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) -> ChannelState:
+def _channel_state(row: channels.ChannelRow, overwrites: list[channels.OverwriteRow]) -> ChannelState:
     return ChannelState(
         id=row.id,
         type=row.type,
         parent_id=row.parent_id,
-        overwrites={each.target_id: (each.allow, each.deny) for each in overwrites},
+        overwrites={overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites},
         body=codec.encode(channels.channel(row, overwrites)),
         obfuscated_body=codec.encode(channels.obfuscated(row)),
     )
 
 
 def member_states(tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-    """Return the membership of these users; users who are not members are omitted."""
+    """Return the membership of the users with the IDs `users`, by user ID. Users who are not members are omitted."""
     rows = members.find_rows(tx, guild_id, users)
-    role_ids = members.find_roles(tx, guild_id, rows)
+    role_ids_by_user = members.find_roles(tx, guild_id, rows)
     return {
         user_id: MemberState(
             user_id=user_id,
-            roles=role_ids.get(user_id, ()),
+            roles=role_ids_by_user.get(user_id, ()),
             timed_out_until_ms=row.timed_out_until_ms,
             restricted=access.is_restricted(row.pending, row.flags),
             joined_at=codec.timestamp(row.joined_ms),
@@ -72,14 +72,14 @@ def guild_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 class StoreGuildReader:
-    """The gateway's queries, answered by the slices."""
+    """Reads guilds, members and friends for the gateway from the slices."""
 
     def guild_state(self, tx: Tx, guild_id: int) -> GuildState | None:
-        """Return the guild, or None if it was deleted."""
+        """Return the state of a guild, or None if the guild does not exist."""
         return state(tx, guild_id)
 
     def member_states(self, tx: Tx, guild_id: int, users: Iterable[int]) -> dict[int, MemberState]:
-        """Return the membership of the given users."""
+        """Return the membership of the users with the IDs `users`, by user ID."""
         return member_states(tx, guild_id, users)
 
     def guild_ids(self, tx: Tx, user_id: int) -> list[int]:
@@ -91,13 +91,13 @@ class StoreGuildReader:
         return guilds.count_of_user(tx, user_id)
 
     def guild_names(self, tx: Tx, guild_ids: Iterable[int]) -> dict[int, str]:
-        """Return guild names by ID."""
+        """Return the names of the existing guilds among `guild_ids`, by ID."""
         return {row.id: row.name for row in guilds.find_many(tx, list(guild_ids)).values()}
 
     def friends(self, tx: Tx, user_id: int) -> list[tuple[int, int]]:
-        """Return (family ID, friend's user ID) of a user's friends."""
+        """Return (application family ID, user ID of the friend) for each friend of a user."""
         return relationships.list_friends(tx, user_id)
 
     def families(self, tx: Tx, user_id: int) -> set[int]:
-        """Return the application families whose games the user plays."""
+        """Return the IDs of the application families whose games the user plays."""
         return relationships.PlayerDirectory(tx, [user_id]).families(user_id)

@@ -1,4 +1,4 @@
-"""HTTP handler for incident actions, which disable invites and direct messages temporarily."""
+"""Handler for incident actions, which disable invites and direct messages temporarily."""
 
 import sys
 from datetime import datetime
@@ -26,36 +26,41 @@ def update_guild_incident_actions(call: Call, guild_id: GuildId, body: wire.SetI
     before = guilds.find(call.tx, guild_id)
     if before is None:
         raise errors.UNKNOWN_GUILD()
-    known = IncidentsData(invites_disabled_until=None, dms_disabled_until=None)
+    current = IncidentsData(invites_disabled_until=None, dms_disabled_until=None)
     if before.incidents is not None:
-        known = codec.decode(before.incidents, IncidentsData)
+        current = codec.decode(before.incidents, IncidentsData)
     form = FormErrors()
     after = IncidentsData(
-        invites_disabled_until=_until(
-            call, "invites_disabled_until", body.invites_disabled_until, known.invites_disabled_until, form
+        invites_disabled_until=_disabled_until(
+            call, "invites_disabled_until", body.invites_disabled_until, current.invites_disabled_until, form
         ),
-        dms_disabled_until=_until(call, "dms_disabled_until", body.dms_disabled_until, known.dms_disabled_until, form),
+        dms_disabled_until=_disabled_until(
+            call, "dms_disabled_until", body.dms_disabled_until, current.dms_disabled_until, form
+        ),
     )
     form.raise_if_any()
-    off = after.invites_disabled_until is not None or after.dms_disabled_until is not None
-    guilds.change(call, before, before._replace(incidents=codec.encode(after).decode() if off else None))
+    is_active = after.invites_disabled_until is not None or after.dms_disabled_until is not None
+    guilds.change(call, before, before._replace(incidents=codec.encode(after).decode() if is_active else None))
     return after
 
 
-def _until(
-    call: Call, field: str, wanted: datetime | UnsetType | None, known: Timestamp | None, form: FormErrors
+def _disabled_until(
+    call: Call, field: str, requested: datetime | UnsetType | None, current: Timestamp | None, form: FormErrors
 ) -> Timestamp | None:
-    """Return the end of an incident action, or None if it is not active or already past (decisions/0021)."""
-    if wanted is UNSET:
-        # Stored timestamps have the format of wire.timestamp, so comparing the text compares the time.
-        return known if known is not None and known > codec.timestamp(call.now) else None
-    if wanted is None:
+    """Return the end of an incident action, or None if it is not active or already past (decisions/0021).
+
+    `requested` is the value of `field` in the body and `current` the stored end, which applies if the field is absent. A
+    form error is added if the requested end is too late."""
+    if requested is UNSET:
+        # Stored timestamps have the fixed format of `codec.timestamp`, so comparing the texts compares the times.
+        return current if current is not None and current > codec.timestamp(call.now) else None
+    if requested is None:
         return None
-    ms = codec.milliseconds(wanted)
-    if ms > call.now + wire.INCIDENT_HOURS_MAX * HOUR_MS:
+    until_ms = codec.milliseconds(requested)
+    if until_ms > call.now + wire.INCIDENT_HOURS_MAX * HOUR_MS:
         form.add(field, "INCIDENT_TOO_LONG", f"Must be at most {wire.INCIDENT_HOURS_MAX} hours in the future.")
         return None
-    return codec.timestamp(ms) if ms > call.now else None
+    return codec.timestamp(until_ms) if until_ms > call.now else None
 
 
 SLICE = Slice(name="incident_actions", modules=(sys.modules[__name__],))

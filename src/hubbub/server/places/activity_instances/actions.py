@@ -24,13 +24,13 @@ def launch(
     application = applications.find(call.tx, application_id)
     if row is not None and application is not None:
         rules.require_capacity(call, application, row, user_id)
-    for other, joined_by in store.list_of_user(call.tx, user_id):
-        # A session takes part in one activity at a time: joining another leaves the first.
-        if joined_by == session_id and (row is None or other.id != row.id):
-            leave(call, other, user_id, session_id=session_id)
+    for other_row, joined_session_id in store.list_of_user(call.tx, user_id):
+        # A session takes part in one activity at a time, so it leaves any other activity.
+        if joined_session_id == session_id and (row is None or other_row.id != row.id):
+            leave(call, other_row, user_id, session_id=session_id)
     if row is None:
-        number = call.new_id(ActivityInstanceId)
-        row = InstanceRow(number, application_id, channel_id, guild_id, call.new_id(ActivityInstanceId))
+        instance_id = call.new_id(ActivityInstanceId)
+        row = InstanceRow(instance_id, application_id, channel_id, guild_id, call.new_id(ActivityInstanceId))
         store.insert(call.tx, row)
     if store.join(call.tx, ParticipantRow(row.id, user_id, session_id, call.now)):
         _publish_update(call, row)
@@ -38,9 +38,10 @@ def launch(
 
 
 def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None = None) -> bool:
-    """Remove a user from an activity, by one session or all, and end the activity if no participant remains.
+    """Remove a user from an activity, and end the activity if no participant remains.
 
-    Returns False if the user was not a participant."""
+    `session_id` is a value of `store.public_session_id`; None removes all sessions of the user. Returns False if the
+    user was not a participant."""
     if not store.leave(call.tx, row.id, user_id, session_id):
         return False
     if not store.participants(call.tx, [row.id]):
@@ -50,12 +51,14 @@ def leave(call: Call, row: InstanceRow, user_id: int, *, session_id: str | None 
 
 
 def session_ended(call: Call, user_id: int, session_id: str) -> None:
-    """Remove the user from the activities joined by an ended gateway session."""
+    """Remove the user from the activities joined by an ended gateway session.
+
+    If it was the last session of the user, also remove the user from the activities joined without a session."""
     public_id = store.public_session_id(session_id)
     is_last = not call.presences.is_connected(user_id, excluding=session_id)
-    for row, joined_by in store.list_of_user(call.tx, user_id):
-        if joined_by == public_id or (is_last and not joined_by):
-            leave(call, row, user_id, session_id=joined_by)
+    for row, joined_session_id in store.list_of_user(call.tx, user_id):
+        if joined_session_id == public_id or (is_last and not joined_session_id):
+            leave(call, row, user_id, session_id=joined_session_id)
 
 
 def member_removed(call: Call, signal: MemberRemoved) -> None:
@@ -75,15 +78,15 @@ def channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 def activities_toggled(call: Call, signal: ActivitiesToggled) -> None:
     """End the running activities of an application that disabled activities."""
     if not signal.row.flags & ApplicationFlags.EMBEDDED:
-        _end_all(call, signal.row.id)
+        _end_all_of_application(call, signal.row.id)
 
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """End the running activities of an application that is being deleted."""
-    _end_all(call, signal.row.id)
+    _end_all_of_application(call, signal.row.id)
 
 
-def _end_all(call: Call, application_id: int) -> None:
+def _end_all_of_application(call: Call, application_id: int) -> None:
     for row in store.list_of_application(call.tx, application_id):
         store.delete(call.tx, row.id)
         _publish_update(call, row)

@@ -39,7 +39,7 @@ class LaunchRejected(errors.ApiError):
 
 
 def require_launchable(call: Call, application_id: int, channel_access: ChannelAccess) -> ApplicationRow:
-    """Return the application if the caller may launch its activity in this channel (spec/activities.md#2)."""
+    """Return the application if the caller may launch its activity in the channel (spec/activities.md#2)."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -66,17 +66,19 @@ def _is_installed(call: Call, row: ApplicationRow, guild_id: int) -> bool:
 
 
 def require_capacity(call: Call, application: ApplicationRow, row: InstanceRow, user_id: int) -> None:
-    """Reject a new participant if the activity is full (spec/activities.md#3: -1 and null mean no limit)."""
+    """Reject a new participant if the activity is full (spec/activities.md#3).
+
+    A limit of -1 or null means no limit. A user counts once, whatever their number of sessions."""
     limit = applications.settings(application).max_participants
     if limit is None or limit < 0:
         return
-    user_ids = {each.user_id for each in store.participants(call.tx, [row.id]).get(row.id, ())}
+    user_ids = {participant.user_id for participant in store.participants(call.tx, [row.id]).get(row.id, ())}
     if user_id not in user_ids and len(user_ids) >= limit:
         raise errors.INVALID_ACTIVITY_ACTION()
 
 
 def require_session(call: Call, session_id: str) -> str:
-    """Return the public ID of one of the caller's connected gateway sessions."""
+    """Return the public ID of a connected gateway session of the caller, or raise a form error."""
     if not call.presences.has(call.user_id, session_id):
         raise errors.invalid("session_id", "SESSION_UNKNOWN", "You have no connected session with this id.")
     return store.public_session_id(session_id)
@@ -91,13 +93,14 @@ def require_instance(call: Call, application_id: int, composite_id: str) -> Inst
 
 
 def find_instance(tx: Tx, application_id: int, composite_id: str) -> InstanceRow | None:
-    """Return a running activity by its composite ID, or None."""
+    """Return a running activity of an application by its composite ID, or None."""
     parts = composite_id.split("-")
-    row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_id(parts[1]) else None
+    row = store.find(tx, int(parts[1])) if len(parts) > 2 and _is_snowflake(parts[1]) else None
     if row is None or row.application_id != application_id or row.composite_id != composite_id:
         return None
     return row
 
 
-def _is_id(text: str) -> bool:
+def _is_snowflake(text: str) -> bool:
+    """Return whether a text is a decimal number that fits a 64-bit column."""
     return text.isascii() and text.isdecimal() and len(text) < 20 and int(text) < 1 << 63

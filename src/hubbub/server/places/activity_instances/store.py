@@ -26,10 +26,11 @@ class InstanceRow(NamedTuple):
     channel_id: int
     guild_id: int | None
     launch_id: int
+    """ID of the launch that created the instance."""
 
     @property
     def location_id(self) -> str:
-        """The location of the activity as one string."""
+        """The ID of the location: `pc-` and the channel ID, or `gc-`, the guild ID and the channel ID."""
         return f"pc-{self.channel_id}" if self.guild_id is None else f"gc-{self.guild_id}-{self.channel_id}"
 
     @property
@@ -44,7 +45,7 @@ class ParticipantRow(NamedTuple):
     instance_id: int
     user_id: int
     session_id: str
-    """Derived from the gateway session ID, which other users must not learn. Empty if no session was named."""
+    """A value of `public_session_id`; empty if the user joined without a gateway session."""
     joined_ms: int
 
 
@@ -53,7 +54,9 @@ PARTICIPANT_COLUMNS = ", ".join(ParticipantRow._fields)
 
 
 def public_session_id(gateway_session_id: str) -> str:
-    """Return the session ID that participants are stored and published under."""
+    """Return the session ID that is stored and published for a participant; empty for an empty ID.
+
+    It is a hash, because other users must not learn the gateway session ID."""
     return hashlib.sha256(f"activity {gateway_session_id}".encode()).hexdigest()[:32] if gateway_session_id else ""
 
 
@@ -84,16 +87,18 @@ def list_of_application(tx: Tx, application_id: int) -> list[InstanceRow]:
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[InstanceRow]:
     """List the running activities in the given channels."""
-    found: list[InstanceRow] = []
+    rows: list[InstanceRow] = []
     for batch in batches(channel_ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             InstanceRow, f"SELECT {COLUMNS} FROM activity_instances WHERE channel_id IN ({placeholders(batch)})", *batch
         )
-    return found
+    return rows
 
 
 def list_of_user(tx: Tx, user_id: int) -> list[tuple[InstanceRow, str]]:
-    """List the activities a user takes part in, each with the session ID they joined with."""
+    """List the activities a user takes part in, each with the public session ID they joined with.
+
+    An activity that the user joined with several sessions is listed once for each."""
     rows = tx.all(
         f"SELECT {', '.join(f'i.{name}' for name in InstanceRow._fields)}, p.session_id FROM activity_participants p "
         "JOIN activity_instances i ON i.id = p.instance_id WHERE p.user_id = ? ORDER BY i.id",
@@ -122,7 +127,7 @@ def is_participant(tx: Tx, instance_id: int, user_id: int) -> bool:
 
 def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[ParticipantRow]]:
     """Return the participants of activities by instance ID, in the order they joined."""
-    found: dict[int, list[ParticipantRow]] = {}
+    participants_by_instance: dict[int, list[ParticipantRow]] = {}
     for batch in batches(instance_ids):
         for row in tx.fetch(
             ParticipantRow,
@@ -130,8 +135,8 @@ def participants(tx: Tx, instance_ids: Sequence[int]) -> dict[int, list[Particip
             "ORDER BY joined_ms, user_id, session_id",
             *batch,
         ):
-            found.setdefault(row.instance_id, []).append(row)
-    return found
+            participants_by_instance.setdefault(row.instance_id, []).append(row)
+    return participants_by_instance
 
 
 def recipients(tx: Tx, channel_id: int) -> list[int]:
@@ -145,7 +150,7 @@ def insert(tx: Tx, row: InstanceRow) -> None:
 
 
 def join(tx: Tx, row: ParticipantRow) -> bool:
-    """Insert a participant. Return False if the user already takes part with this session."""
+    """Insert a participant. Return False if the user already takes part with the session."""
     return (
         tx.run(
             f"INSERT INTO activity_participants ({PARTICIPANT_COLUMNS}) VALUES ({placeholders(row)}) "
@@ -157,7 +162,9 @@ def join(tx: Tx, row: ParticipantRow) -> bool:
 
 
 def leave(tx: Tx, instance_id: int, user_id: int, session_id: str | None) -> bool:
-    """Delete a participant's sessions, one or all (None). Return False if there were none."""
+    """Delete the session of a participant, or all their sessions if `session_id` is None.
+
+    Return False if there were none."""
     if session_id is None:
         return (
             tx.run("DELETE FROM activity_participants WHERE instance_id = ? AND user_id = ?", instance_id, user_id) > 0

@@ -33,15 +33,17 @@ def instance(row: InstanceRow, participants: Sequence[ParticipantRow]) -> wire.A
         instance_id=row.composite_id,
         launch_id=str(row.launch_id),
         location=location(row),
-        users=[UserId(user_id) for user_id in dict.fromkeys(each.user_id for each in participants)],
+        users=[UserId(user_id) for user_id in dict.fromkeys(participant.user_id for participant in participants)],
     )
 
 
 def embedded_activity(
     row: InstanceRow, participants: Sequence[ParticipantRow], members_by_id: dict[int, Member] | None = None
 ) -> wire.EmbeddedActivity:
-    """Build an activity for clients that see its channel."""
-    known = members_by_id or {}
+    """Build an activity for clients that see its channel.
+
+    `members_by_id` holds the members among the participants by user ID; None in a private channel."""
+    member_views = members_by_id or {}
     return wire.EmbeddedActivity(
         application_id=ApplicationId(row.application_id),
         instance_id=ActivityInstanceId(row.id),
@@ -50,12 +52,12 @@ def embedded_activity(
         location=location(row),
         participants=[
             wire.ActivityParticipant(
-                user_id=UserId(each.user_id),
-                session_id=each.session_id,
+                user_id=UserId(participant.user_id),
+                session_id=participant.session_id,
                 nonce=None,
-                member=known.get(each.user_id, UNSET),
+                member=member_views.get(participant.user_id, UNSET),
             )
-            for each in participants
+            for participant in participants
         ],
     )
 
@@ -70,14 +72,16 @@ def participant_members(tx: Tx, row: InstanceRow, participants: Sequence[Partici
     """Return the participants of a guild's activity as members by user ID; empty in private channels."""
     if row.guild_id is None or not participants:
         return {}
-    return members.find_views(tx, row.guild_id, {each.user_id for each in participants})
+    return members.find_views(tx, row.guild_id, {participant.user_id for participant in participants})
 
 
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the keys that activities add to GUILD_CREATE, limited to the channels the viewer sees."""
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
     participants = store.participants(call.tx, [row.id for row in rows])
-    known = members.find_views(
-        call.tx, view.guild.id, {each.user_id for rows_of in participants.values() for each in rows_of}
+    members_by_id = members.find_views(
+        call.tx,
+        view.guild.id,
+        {participant.user_id for participant_rows in participants.values() for participant in participant_rows},
     )
-    return {"activity_instances": [embedded_activity(row, participants.get(row.id, ()), known) for row in rows]}
+    return {"activity_instances": [embedded_activity(row, participants.get(row.id, ()), members_by_id) for row in rows]}

@@ -20,14 +20,14 @@ def create_quick_link(call: Call, application_id: ApplicationId, body: wire.Crea
     """Create a quick link that expires after 30 days."""
     applications.require_own(call, application_id)
     store.delete_expired(call.tx, application_id, call.now)
-    ends = call.now + wire.QUICK_LINK_DAYS * DAY_MS
-    return _create(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, ends)
+    expires_ms = call.now + wire.QUICK_LINK_DAYS * DAY_MS
+    return _create_link(call, application_id, wire.LINK_TYPE_QUICK, body, wire.QUICK_LINKS_MAX, expires_ms)
 
 
 @handles(wire.GET_QUICK_LINK)
 def get_quick_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
     """Get a quick link."""
-    return views.link(_require(call, application_id, wire.LINK_TYPE_QUICK, link_id))
+    return views.link(_require_link(call, application_id, wire.LINK_TYPE_QUICK, link_id))
 
 
 @handles(wire.LIST_MANAGED_LINKS)
@@ -43,13 +43,13 @@ def create_managed_link(call: Call, application_id: ApplicationId, body: wire.Cr
 
     A managed link does not expire."""
     applications.require_manager(call, application_id)
-    return _create(call, application_id, wire.LINK_TYPE_MANAGED, body, wire.MANAGED_LINKS_MAX, None)
+    return _create_link(call, application_id, wire.LINK_TYPE_MANAGED, body, wire.MANAGED_LINKS_MAX, None)
 
 
 @handles(wire.GET_MANAGED_LINK)
 def get_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> wire.ActivityLink:
     """Get a managed link."""
-    return views.link(_require(call, application_id, wire.LINK_TYPE_MANAGED, link_id))
+    return views.link(_require_link(call, application_id, wire.LINK_TYPE_MANAGED, link_id))
 
 
 @handles(wire.UPDATE_MANAGED_LINK)
@@ -58,7 +58,7 @@ def update_managed_link(
 ) -> wire.ActivityLink:
     """Update a managed link."""
     applications.require_manager(call, application_id)
-    row = _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id)
+    row = _require_link(call, application_id, wire.LINK_TYPE_MANAGED, link_id)
     if body.title is not UNSET:
         row = row._replace(title=body.title)
     if body.description is not UNSET:
@@ -75,7 +75,7 @@ def update_managed_link(
 def delete_managed_link(call: Call, application_id: ApplicationId, link_id: str) -> None:
     """Delete a managed link."""
     applications.require_manager(call, application_id)
-    store.delete(call.tx, _require(call, application_id, wire.LINK_TYPE_MANAGED, link_id).id)
+    store.delete(call.tx, _require_link(call, application_id, wire.LINK_TYPE_MANAGED, link_id).id)
 
 
 @handles(wire.OPEN_ACTIVITY_LINK)
@@ -88,58 +88,62 @@ def open_activity_link(
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         raise errors.UNKNOWN_APPLICATION()
-    found = None if query.link_id is UNSET else _find(call, application_id, query.link_id)
+    link_row = None if query.link_id is UNSET else _find_link(call, application_id, query.link_id)
     (application,) = oauth2.public_applications(call.tx, [row], call.now)
-    custom_id = query.custom_id if query.custom_id is not UNSET else found.custom_id if found is not None else None
+    custom_id = (
+        query.custom_id if query.custom_id is not UNSET else link_row.custom_id if link_row is not None else None
+    )
     return wire.ResolvedActivityLink(
         application=application,
-        link=None if found is None else views.link(found),
+        link=None if link_row is None else views.link(link_row),
         custom_id=custom_id,
-        referrer_id=_referrer(query.referrer_id) if query.referrer_id is not UNSET else None,
+        referrer_id=_parse_referrer_id(query.referrer_id) if query.referrer_id is not UNSET else None,
     )
 
 
-def _create(
-    call: Call, application_id: int, kind: int, body: wire.CreateActivityLink, limit: int, ends: int | None
+def _create_link(
+    call: Call, application_id: int, link_type: int, body: wire.CreateActivityLink, limit: int, expires_ms: int | None
 ) -> wire.ActivityLink:
-    if store.count(call.tx, application_id, kind) >= limit:
+    if store.count(call.tx, application_id, link_type) >= limit:
         raise errors.invalid(
             "title", "ACTIVITY_LINK_LIMIT", f"An application can have at most {limit} links of this kind."
         )
     row = LinkRow(
         id=call.new_id(ActivityLinkId),
         application_id=application_id,
-        type=kind,
+        type=link_type,
         title=body.title,
         description=body.description,
         custom_id=None if body.custom_id is UNSET else body.custom_id,
         image=body.image.hash,
-        expires_ms=ends,
+        expires_ms=expires_ms,
     )
     store.insert(call.tx, row)
     return views.link(row)
 
 
-def _require(call: Call, application_id: int, kind: int, link_id: str) -> LinkRow:
-    """Return a link of this type by its full ID or its number, or raise 404."""
-    row = _find(call, application_id, link_id if "-" in link_id else f"{kind}-{link_id}")
-    if row is None or row.type != kind:
+def _require_link(call: Call, application_id: int, link_type: int, link_id: str) -> LinkRow:
+    """Return an unexpired link of a type by its full ID (`type-number`) or its number, or raise 404."""
+    row = _find_link(call, application_id, link_id if "-" in link_id else f"{link_type}-{link_id}")
+    if row is None or row.type != link_type:
         raise errors.NOT_FOUND()
     return row
 
 
-def _find(call: Call, application_id: int, link_id: str) -> LinkRow | None:
-    kind, _, number = link_id.partition("-")
-    if kind not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
+def _find_link(call: Call, application_id: int, link_id: str) -> LinkRow | None:
+    """Return an unexpired link by its full ID (`type-number`), or None."""
+    link_type, _, number = link_id.partition("-")
+    if link_type not in (str(wire.LINK_TYPE_MANAGED), str(wire.LINK_TYPE_QUICK)):
         return None
     try:
-        return store.find(call.tx, application_id, int(kind), parse_wide(ActivityLinkId, number), call.now)
+        return store.find(call.tx, application_id, int(link_type), parse_wide(ActivityLinkId, number), call.now)
     except ValueError:
         return None
 
 
-def _referrer(text: str) -> UserId | None:
+def _parse_referrer_id(referrer_id: str) -> UserId | None:
+    """Return the user ID, or None if the text is not an ID."""
     try:
-        return parse_wide(UserId, text)
+        return parse_wide(UserId, referrer_id)
     except ValueError:
         return None

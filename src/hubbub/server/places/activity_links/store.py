@@ -15,18 +15,22 @@ class LinkRow(NamedTuple):
     id: int
     application_id: int
     type: int
+    """LINK_TYPE_MANAGED or LINK_TYPE_QUICK."""
     title: str
     description: str
     custom_id: str | None
+    """Value passed to the activity, or None."""
     image: str
+    """The hash of the image."""
     expires_ms: int | None
+    """Expiry in Unix milliseconds; None for a managed link."""
 
 
 _COLUMNS = ", ".join(LinkRow._fields)
 
 
 def find(tx: Tx, application_id: int, kind: int, link_id: int, now_ms: int) -> LinkRow | None:
-    """Return an unexpired link of this type, or None."""
+    """Return an unexpired link of an application, or None. `kind` is the type of the link."""
     return tx.find(
         LinkRow,
         f"SELECT {_COLUMNS} FROM activity_links WHERE id = ? AND application_id = ? AND type = ? "
@@ -39,13 +43,13 @@ def find(tx: Tx, application_id: int, kind: int, link_id: int, now_ms: int) -> L
 
 
 def list_of(tx: Tx, application_id: int, kind: int) -> list[LinkRow]:
-    """List the links of an application of one type, oldest first."""
+    """List the links of an application of the type `kind`, oldest first."""
     sql = f"SELECT {_COLUMNS} FROM activity_links WHERE application_id = ? AND type = ? ORDER BY id"
     return tx.fetch(LinkRow, sql, application_id, kind)
 
 
 def count(tx: Tx, application_id: int, kind: int) -> int:
-    """Return the number of links of one type."""
+    """Return the number of links of an application of the type `kind`."""
     sql = "SELECT COUNT(*) FROM activity_links WHERE application_id = ? AND type = ?"
     return int(tx.value(sql, application_id, kind))
 
@@ -67,7 +71,7 @@ def delete(tx: Tx, link_id: int) -> None:
 
 
 def delete_expired(tx: Tx, application_id: int, now_ms: int) -> None:
-    """Delete the expired quick links of an application."""
+    """Delete the expired quick links (type 1) of an application."""
     sql = "DELETE FROM activity_links WHERE application_id = ? AND type = 1 AND expires_ms <= ?"
     tx.run(sql, application_id, now_ms)
 

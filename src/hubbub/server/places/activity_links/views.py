@@ -6,7 +6,7 @@ from hubbub.server.places.activity_links.store import LinkRow
 
 
 def link(row: LinkRow) -> wire.ActivityLink:
-    """Build an activity link."""
+    """Build an activity link, whose ID starts with its type."""
     link_view = wire.ActivityLink(
         application_id=ApplicationId(row.application_id),
         link_id=f"{row.type}-{row.id}",

@@ -55,20 +55,21 @@ def create_proxy_ticket(call: Call, application_id: ApplicationId, body: wire.Cr
 
 
 def save_url_map(call: Call, application_id: int, url_map: Sequence[wire.UrlMapping]) -> list[MappingRow]:
-    """Validate and store a URL map."""
+    """Validate and store a URL map. Return the stored rows."""
     rows = rules.require_url_map(url_map, allow_private=call.config.private_targets)
     store.replace_mappings(call.tx, application_id, rows)
     return rows
 
 
 def find_site(call: Call, application_id: int, ticket_texts: Sequence[str]) -> ActivitySite | None:
-    """Return what the proxy serves on an application's host, or None if the application has no activity.
+    """Return the URL map and the valid ticket of a request, or None if the application has no activity.
 
     `ticket_texts` holds the tickets of the request; the first valid one identifies the participant."""
     row = applications.find(call.tx, application_id)
     if row is None or not row.flags & ApplicationFlags.EMBEDDED:
         return None
-    valid = (tickets.read(call, row, text) for text in ticket_texts)
+    verified_tickets = (tickets.read(call, row, text) for text in ticket_texts)
     return ActivitySite(
-        store.list_mappings(call.tx, application_id), next((each for each in valid if each is not None), None)
+        store.list_mappings(call.tx, application_id),
+        next((ticket for ticket in verified_tickets if ticket is not None), None),
     )

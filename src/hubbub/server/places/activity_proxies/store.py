@@ -13,11 +13,13 @@ class MappingRow(NamedTuple):
     """One entry of an application's URL map."""
 
     prefix: str
+    """Path prefix without a trailing slash, or `/`."""
     target: str
+    """Host with optional port and path, without a scheme or trailing slash."""
 
 
 def list_mappings(tx: Tx, application_id: int) -> list[MappingRow]:
-    """List the URL map of an application in order."""
+    """List the URL map of an application in its order, in which the first matching prefix applies."""
     return tx.fetch(
         MappingRow,
         "SELECT prefix, target FROM activity_url_mappings WHERE application_id = ? ORDER BY position",

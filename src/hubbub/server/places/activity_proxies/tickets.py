@@ -36,42 +36,47 @@ class TicketPayload(msgspec.Struct, kw_only=True):
     is_developer: bool
     """Whether the user owns the application or is one of its testers."""
     created_at: int
+    """Time of issue in Unix seconds."""
     expires_at: int
-    """Unix seconds."""
+    """Expiry in Unix seconds."""
 
 
 def issue(call: Call, row: ApplicationRow, instance: InstanceRow) -> str:
-    """Issue a ticket to the caller."""
-    now = call.now // 1000
+    """Issue a ticket for an instance of an application's activity to the caller."""
+    now_seconds = call.now // 1000
     payload = TicketPayload(
         application_id=ApplicationId(row.id),
         user_id=UserId(call.user_id),
         instance_id=instance.composite_id,
         is_developer=call.user_id == row.owner_id or applications.is_tester(call.tx, row.id, call.user_id),
-        created_at=now,
-        expires_at=now + PROXY_TICKET_SECONDS,
+        created_at=now_seconds,
+        expires_at=now_seconds + PROXY_TICKET_SECONDS,
     )
     key = applications.find_signing_key(call.tx, row.id)
     if key is None:
         raise errors.UNKNOWN_APPLICATION()
-    data = codec.encode(payload)
-    signature = Ed25519PrivateKey.from_private_bytes(key).sign(data)
-    return f"{base64.urlsafe_b64encode(data).decode().rstrip('=')}.{signature.hex()}"
+    encoded_payload = codec.encode(payload)
+    signature = Ed25519PrivateKey.from_private_bytes(key).sign(encoded_payload)
+    return f"{base64.urlsafe_b64encode(encoded_payload).decode().rstrip('=')}.{signature.hex()}"
 
 
 def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
-    """Return a ticket that is valid for an application now, or None."""
-    encoded, _, signature = text.partition(".")
+    """Verify the text of a ticket for an application. Return the ticket, or None if it is not valid now."""
+    payload_text, _, signature = text.partition(".")
     if len(text) > TICKET_LENGTH_MAX or not text.isascii():
         return None
     try:
-        data = base64.b64decode(f"{encoded}{'=' * (-len(encoded) % 4)}", altchars=b"-_", validate=True)
-        Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(bytes.fromhex(signature), data)
-        payload = codec.decode(data, TicketPayload)
+        encoded_payload = base64.b64decode(
+            f"{payload_text}{'=' * (-len(payload_text) % 4)}", altchars=b"-_", validate=True
+        )
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(row.verify_key)).verify(
+            bytes.fromhex(signature), encoded_payload
+        )
+        payload = codec.decode(encoded_payload, TicketPayload)
     except (InvalidSignature, ValueError, binascii.Error, msgspec.DecodeError):
         return None
-    seconds = payload.expires_at - call.now // 1000
-    if payload.application_id != row.id or seconds <= 0 or payload.created_at > call.now // 1000:
+    remaining_seconds = payload.expires_at - call.now // 1000
+    if payload.application_id != row.id or remaining_seconds <= 0 or payload.created_at > call.now // 1000:
         return None
     instance = activity_instances.find_instance(call.tx, row.id, payload.instance_id)
     if instance is None or not activity_instances.is_participant(call.tx, instance.id, payload.user_id):
@@ -79,6 +84,6 @@ def read(call: Call, row: ApplicationRow, text: str) -> ActivityTicket | None:
     headers = {
         payload_signatures.SIGNATURE_HEADER: signature.lower(),
         payload_signatures.TIMESTAMP_HEADER: str(payload.created_at),
-        PAYLOAD_HEADER: base64.b64encode(data).decode(),
+        PAYLOAD_HEADER: base64.b64encode(encoded_payload).decode(),
     }
-    return ActivityTicket(text, headers, seconds)
+    return ActivityTicket(text, headers, remaining_seconds)

@@ -27,9 +27,10 @@ def record(
     options: Mapping[str, object] | None = None,
     user_id: int | None = None,
 ) -> AuditLogEntryId:
-    """Record an action of the caller, with the reason from the request.
+    """Record an action of the caller, with the reason from the request, and publish the entry.
 
-    `user_id` names another user who took the action; the caller's reason then does not apply."""
+    `action` is an `AuditLogAction`. `options` are the additional values of the entry. `user_id` names another user who
+    took the action; the caller's reason then does not apply."""
     reason = call.reason if user_id is None else None
     if user_id is None and call.actor_or_none is not None:
         user_id = call.user_id
@@ -67,19 +68,21 @@ def record(
 
 
 def differences(before: Any, after: Any, keys: Iterable[str] | None = None) -> list[AuditLogChange]:
-    """Return the changes between two wire models of one type; None before (or after) means created (or deleted).
+    """Return the changes between two wire models of one type.
 
-    A missing value counts as null, as in the log."""
+    `before` is None if the object was created, `after` is None if it was deleted. `keys` limits the compared fields; None
+    compares all. A missing value equals null."""
     model = after if after is not None else before
-    found = []
+    changes = []
     for key in keys if keys is not None else model.__struct_fields__:
-        old, new = _value(before, key), _value(after, key)
+        old, new = _comparable_value(before, key), _comparable_value(after, key)
         if old != new:
-            found.append(AuditLogChange(key=key, old_value=old, new_value=new))
-    return found
+            changes.append(AuditLogChange(key=key, old_value=old, new_value=new))
+    return changes
 
 
-def _value(model: Any, key: str) -> Any:
+def _comparable_value(model: Any, key: str) -> Any:
+    """Return a field of a wire model as plain JSON values; UNSET if it is missing or null."""
     value = UNSET if model is None else getattr(model, key, UNSET)
     if value is None:
         return UNSET

@@ -27,9 +27,11 @@ def list_guild_audit_log_entries(call: Call, guild_id: GuildId, query: wire.List
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    # A target may be any object; only the IDs of users are found here.
+    # A target may be any object; IDs that are not user IDs are ignored by `find_many`.
     referenced_ids = {row.user_id for row in rows} | {row.target_id for row in rows}
-    referenced_users = users.find_many(call.tx, sorted(each for each in referenced_ids if each is not None))
+    referenced_users = users.find_many(
+        call.tx, sorted(referenced_id for referenced_id in referenced_ids if referenced_id is not None)
+    )
     log = views.audit_log(rows, referenced_users.values())
     for referenced in ports.find_referenced(call, guild_id, log.audit_log_entries):
         for field in referenced.__struct_fields__:

@@ -16,11 +16,15 @@ class EntryRow(NamedTuple):
 
     id: int
     user_id: int | None
+    """The user who took the action; None if the platform took it."""
     target_id: int | None
+    """ID of the affected object; None if the action has no target."""
     action_type: int
+    """Value of an `AuditLogAction`."""
     changes: str | None
     """JSON list of `AuditLogChange`."""
     options: str | None
+    """JSON object with string values."""
     reason: str | None
 
 
@@ -37,25 +41,26 @@ def page(
     after: int | None,
     limit: int,
 ) -> list[EntryRow]:
-    """Return a page of a guild's log.
+    """Return a page of a guild's unexpired log entries, newest first, or oldest first if only `after` is set.
 
-    Newest first; ascending with `after`. `before` takes precedence over `after` (spec/http.md#1.10)."""
+    `now` is in Unix milliseconds. `filters` are required column values. `before` takes precedence over `after`
+    (spec/http.md#1.10)."""
     ascending = after is not None and before is None
-    where = ["guild_id = ?", "id >= ?"]
+    conditions = ["guild_id = ?", "id >= ?"]
     values: list[Any] = [guild_id, oldest_entry_id(now)]
     for column, value in filters.items():
-        where.append(f"{column} = ?")
+        conditions.append(f"{column} = ?")
         values.append(value)
     if before is not None:
-        where.append("id < ?")
+        conditions.append("id < ?")
         values.append(before)
     elif after is not None:
-        where.append("id > ?")
+        conditions.append("id > ?")
         values.append(after)
     order = "ASC" if ascending else "DESC"
     return tx.fetch(
         EntryRow,
-        f"SELECT {COLUMNS} FROM audit_log WHERE {' AND '.join(where)} ORDER BY id {order} LIMIT ?",
+        f"SELECT {COLUMNS} FROM audit_log WHERE {' AND '.join(conditions)} ORDER BY id {order} LIMIT ?",
         *values,
         limit,
     )
@@ -67,7 +72,7 @@ def insert(tx: Tx, guild_id: int, row: EntryRow) -> None:
 
 
 def delete_expired(tx: Tx, guild_id: int, oldest_id: int, *, limit: int) -> None:
-    """Delete some of the entries with a lower ID than `oldest_id`."""
+    """Delete the oldest entries with a lower ID than `oldest_id`, at most `limit` of them."""
     tx.run(
         "DELETE FROM audit_log WHERE guild_id = ? AND id IN "
         "(SELECT id FROM audit_log WHERE guild_id = ? AND id < ? ORDER BY id LIMIT ?)",
@@ -81,9 +86,9 @@ def delete_expired(tx: Tx, guild_id: int, oldest_id: int, *, limit: int) -> None
 def find_deletion(
     tx: Tx, guild_id: int, actor_id: int, author_id: int, channel_id: int, since_id: int, reason: str | None
 ) -> tuple[int, int] | None:
-    """Return ID and count of a recent audit log entry for deletions of one author's messages in one channel, or None.
+    """Return the ID and count of the newest MESSAGE_DELETE entry (72) for an author's messages in a channel, or None.
 
-    The moderator and the reason must also match."""
+    Its ID must be at least `since_id`, its user `actor_id`, and its reason must be equal."""
     for entry_id, options, entry_reason in tx.all(
         "SELECT id, options, reason FROM audit_log WHERE guild_id = ? AND id >= ? AND action_type = 72 AND user_id = ? "
         "AND target_id = ? ORDER BY id DESC",
@@ -92,14 +97,14 @@ def find_deletion(
         actor_id,
         author_id,
     ):
-        stored: dict[str, str] = msgspec.json.decode(options)
-        if stored.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
-            return entry_id, int(stored["count"])
+        entry_options: dict[str, str] = msgspec.json.decode(options)
+        if entry_options.get("channel_id") == str(int(channel_id)) and entry_reason == reason:
+            return entry_id, int(entry_options["count"])
     return None
 
 
 def count_deletion(tx: Tx, guild_id: int, entry_id: int, channel_id: int, count: int) -> None:
-    """Update the count of an audit log entry for deletions."""
+    """Store a new count in an audit log entry for deleted messages."""
     options = msgspec.json.encode({"channel_id": str(int(channel_id)), "count": str(count)}).decode()
     tx.run("UPDATE audit_log SET options = ? WHERE guild_id = ? AND id = ?", options, guild_id, entry_id)
 

@@ -16,19 +16,21 @@ from hubbub.server.places.bans import store
 from hubbub.server.places.bans.signals import MemberBanned
 from hubbub.server.places.bans.store import BanRow
 
-# spec/gateway.md#5.1: GUILD_BAN_* go to members with either permission.
-_WATCHERS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
+_BAN_EVENT_PERMISSIONS = Permissions.BAN_MEMBERS | Permissions.VIEW_AUDIT_LOG
+"""Permissions of which one is enough to receive GUILD_BAN_ADD and GUILD_BAN_REMOVE (spec/gateway.md#5.1)."""
 
 
 def ban(call: Call, guild_id: GuildId, targets: Sequence[UserRow], delete_message_seconds: int) -> None:
-    """Ban users who are not banned yet, and remove the members among them."""
+    """Ban users who are not banned yet, and remove the members among them.
+
+    Their messages of the last `delete_message_seconds` seconds are deleted; 0 deletes none."""
     store.insert_many(call.tx, [BanRow(guild_id, target.id, call.reason, call.now) for target in targets])
     for target in targets:
         audit.record(call, guild_id, AuditLogAction.MEMBER_BAN_ADD, target_id=target.id)
         call.tx.emit(
             wire.GUILD_BAN_ADD,
             wire.GuildBan(guild_id=guild_id, user=users.user(target)),
-            Audience.guild(guild_id, permission=_WATCHERS, excluded_user_id=target.id),
+            Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS, excluded_user_id=target.id),
         )
     members.remove_many(call, guild_id, [target.id for target in targets])
     for target in targets:
@@ -47,7 +49,7 @@ def unban(call: Call, guild_id: GuildId, target: UserRow) -> None:
     call.tx.emit(
         wire.GUILD_BAN_REMOVE,
         wire.GuildBan(guild_id=guild_id, user=users.user(target)),
-        Audience.guild(guild_id, permission=_WATCHERS),
+        Audience.guild(guild_id, permission=_BAN_EVENT_PERMISSIONS),
     )
 
 

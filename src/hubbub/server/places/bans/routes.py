@@ -52,11 +52,11 @@ def ban_user_from_guild(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         raise errors.UNKNOWN_USER()
     if not rules.bannable(call.tx, access.guild(call, guild_id), (user_id,)):
         raise errors.MISSING_PERMISSIONS()
-    seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
+    delete_message_seconds = body.delete_message_seconds or (body.delete_message_days or 0) * DAY_SECONDS
     if store.find(call.tx, guild_id, user_id) is None:
-        actions.ban(call, guild_id, [target], seconds)
+        actions.ban(call, guild_id, [target], delete_message_seconds)
     else:
-        actions.raise_member_banned(call, guild_id, user_id, seconds)
+        actions.raise_member_banned(call, guild_id, user_id, delete_message_seconds)
 
 
 @handles(wire.UNBAN_USER_FROM_GUILD)
@@ -73,15 +73,15 @@ def bulk_ban_users_from_guild(call: Call, guild_id: GuildId, body: wire.BulkBanU
     """Ban users from a guild.
 
     Unknown users, users already banned and users ranked too high are returned as failed."""
-    wanted = list(dict.fromkeys(body.user_ids))
-    users_by_id = users.find_many(call.tx, wanted)
-    already_banned = store.find_ids(call.tx, guild_id, wanted)
-    allowed = rules.bannable(call.tx, access.guild(call, guild_id), wanted)
-    banned = [user_id for user_id in allowed if user_id in users_by_id and user_id not in already_banned]
-    if not banned:
+    user_ids = list(dict.fromkeys(body.user_ids))
+    users_by_id = users.find_many(call.tx, user_ids)
+    already_banned_ids = store.find_ids(call.tx, guild_id, user_ids)
+    bannable_ids = rules.bannable(call.tx, access.guild(call, guild_id), user_ids)
+    banned_ids = [user_id for user_id in bannable_ids if user_id in users_by_id and user_id not in already_banned_ids]
+    if not banned_ids:
         raise errors.FAILED_TO_BAN_USERS()
-    actions.ban(call, guild_id, [users_by_id[user_id] for user_id in banned], body.delete_message_seconds or 0)
+    actions.ban(call, guild_id, [users_by_id[user_id] for user_id in banned_ids], body.delete_message_seconds or 0)
     return wire.BulkBanResult(
-        banned_users=[UserId(user_id) for user_id in banned],
-        failed_users=[user_id for user_id in wanted if user_id not in set(banned)],
+        banned_users=[UserId(user_id) for user_id in banned_ids],
+        failed_users=[user_id for user_id in user_ids if user_id not in set(banned_ids)],
     )

@@ -9,15 +9,18 @@ from hubbub.server.places.standing import GuildAccess
 
 
 def bannable(tx: Tx, standing: GuildAccess, user_ids: Iterable[int]) -> list[int]:
-    """Return the users that the role hierarchy lets the caller ban.
+    """Return the IDs of the users that the role hierarchy lets the caller ban.
 
-    Non-members rank below every member (spec/http.md#2.3)."""
-    wanted = list(dict.fromkeys(user_ids))
-    ranks = members.ranks(tx, standing.guild_id, wanted)
+    `standing` is the caller's. Non-members rank below every member (spec/http.md#2.3)."""
+    candidate_ids = list(dict.fromkeys(user_ids))
+    ranks_by_user = members.ranks(tx, standing.guild_id, candidate_ids)
     return [
         user_id
-        for user_id in wanted
+        for user_id in candidate_ids
         if user_id != standing.user_id
         and user_id != standing.owner_id
-        and (user_id not in ranks or can_act_on(standing.top_role, ranks[user_id], is_actor_owner=standing.is_owner))
+        and (
+            user_id not in ranks_by_user
+            or can_act_on(standing.top_role, ranks_by_user[user_id], is_actor_owner=standing.is_owner)
+        )
     ]

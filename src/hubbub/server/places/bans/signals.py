@@ -6,7 +6,7 @@ from hubbub.protocol.ids import GuildId, UserId
 
 
 class MemberBanned(msgspec.Struct, frozen=True, kw_only=True):
-    """A user, member or not, was banned from a guild. Listeners delete their recent messages."""
+    """A user, member or not, was banned from a guild. Listeners delete the user's recent messages."""
 
     guild_id: GuildId
     user_id: UserId

@@ -23,12 +23,12 @@ COLUMNS = ", ".join(BanRow._fields)
 
 
 def find(tx: Tx, guild_id: int, user_id: int) -> BanRow | None:
-    """Return the ban, or None."""
+    """Return the ban of a user from a guild, or None."""
     return tx.find(BanRow, f"SELECT {COLUMNS} FROM bans WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
 
 
 def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
-    """Return which of these users are banned. Pass at most a few hundred IDs."""
+    """Return the IDs of the banned users among `user_ids`. Pass at most a few hundred IDs."""
     if not user_ids:
         return set()
     rows = tx.all(
@@ -39,15 +39,15 @@ def find_ids(tx: Tx, guild_id: int, user_ids: Sequence[int]) -> set[int]:
 
 def page(tx: Tx, guild_id: int, *, before: int | None, after: int | None, limit: int) -> list[BanRow]:
     """Return a page of bans by ascending user ID. `before` takes precedence over `after` (spec/http.md#1.10)."""
-    start = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
+    select = f"SELECT {COLUMNS} FROM bans WHERE guild_id = ?"
     if before is not None:
-        rows = tx.fetch(BanRow, f"{start} AND user_id < ? ORDER BY user_id DESC LIMIT ?", guild_id, before, limit)
+        rows = tx.fetch(BanRow, f"{select} AND user_id < ? ORDER BY user_id DESC LIMIT ?", guild_id, before, limit)
         return rows[::-1]
-    return tx.fetch(BanRow, f"{start} AND user_id > ? ORDER BY user_id LIMIT ?", guild_id, after or 0, limit)
+    return tx.fetch(BanRow, f"{select} AND user_id > ? ORDER BY user_id LIMIT ?", guild_id, after or 0, limit)
 
 
 def insert_many(tx: Tx, rows: Iterable[BanRow]) -> None:
-    """Insert bans."""
+    """Insert bans; existing bans stay unchanged."""
     tx.run_many(f"INSERT INTO bans ({COLUMNS}) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", list(rows))
 
 

@@ -57,15 +57,16 @@ def create(
 ) -> wire.Channel:
     """Create a channel without permission checks.
 
-    Without `overwrites` the channel takes those of its category. `quiet` (initial channels of a new guild, loading a
-    world) suppresses the audit entry and the event."""
+    `guild` is read if None, and `channel_id` is generated if None. If `overwrites` is None, the channel gets the overwrites
+    of its category. `form` holds the errors that the caller found; they are raised with those found while the body is
+    applied. `quiet` suppresses the audit log entry and the event, for example while a world is loaded."""
     form = form or FormErrors()
     guild = guild or store.guild_traits(call.tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
-    kind = int(body.type or ChannelType.GUILD_TEXT)
+    channel_type = int(body.type or ChannelType.GUILD_TEXT)
     row = ChannelRow(
-        id=channel_id or call.new_id(ChannelId), type=kind, guild_id=guild_id, parent_id=body.parent_id or None
+        id=channel_id or call.new_id(ChannelId), type=channel_type, guild_id=guild_id, parent_id=body.parent_id or None
     )
     rules.check_emojis(call, row, body, form)
     row = rules.apply_body(row, body, guild, form, lambda: call.new_id(TagId))
@@ -75,15 +76,15 @@ def create(
     if isinstance(body.position, int):
         row = row._replace(position=body.position)
     else:
-        category = kind == ChannelType.GUILD_CATEGORY
-        row = row._replace(position=store.next_position(call.tx, guild_id, category=category))
+        is_category = channel_type == ChannelType.GUILD_CATEGORY
+        row = row._replace(position=store.next_position(call.tx, guild_id, category=is_category))
     if overwrites is None:
         overwrites = [] if row.parent_id is None else store.overwrites_of(call.tx, row.parent_id)
     guilds.ports.check_names(call, (row.name or "",))
     store.insert(call.tx, row)
-    overwrites = [each._replace(channel_id=row.id) for each in overwrites]
+    overwrites = [overwrite._replace(channel_id=row.id) for overwrite in overwrites]
     store.replace_overwrites(call.tx, row.id, overwrites)
-    _require_overwrite_capacity(call, guild_id, grown=len(overwrites))
+    _require_overwrite_capacity(call, guild_id, added_count=len(overwrites))
     view = views.channel(row, overwrites)
     if not quiet:
         changes = audit.differences(None, view, (*AUDITED_FIELDS, "permission_overwrites"))
@@ -93,7 +94,9 @@ def create(
 
 
 def publish(call: Call, event: Event[Any], row: ChannelRow, view: wire.Channel) -> None:
-    """Publish a channel to a guild. The gateway obfuscates it for sessions that cannot see it (spec/gateway.md#5.1)."""
+    """Publish an event about a channel to its guild.
+
+    The gateway obfuscates the channel for sessions that cannot see it (spec/gateway.md#5.1)."""
     call.tx.emit(event, view, Audience.guild(row.guild_id or 0), refresh="channels", subject_id=row.id)
 
 
@@ -104,7 +107,9 @@ def change(
     old: Sequence[OverwriteRow],
     new: Sequence[OverwriteRow] | None = None,
 ) -> wire.Channel:
-    """Store and publish a changed channel and its overwrites (None: unchanged), and update synced children."""
+    """Store, audit and publish a changed channel and its overwrites, and update synced children.
+
+    `old` and `new` are the overwrites before and after the change; `new` is None if they are unchanged."""
     new = old if new is None else new
     view = views.channel(after, new)
     guild_id = before.guild_id or 0
@@ -123,15 +128,15 @@ def change(
     if after.linked_lobby is not None and after.name != before.name:
         call.notify(LinkedChannelChanged(after.id))
     if overwrites_changed and after.type == ChannelType.GUILD_CATEGORY:
-        _sync(call, after.id, old, new)
+        _sync_children(call, after.id, old, new)
     if overwrites_changed:
-        _require_overwrite_capacity(call, guild_id, grown=len(new) - len(old))
+        _require_overwrite_capacity(call, guild_id, added_count=len(new) - len(old))
     return view
 
 
-def _require_overwrite_capacity(call: Call, guild_id: int, *, grown: int) -> None:
-    """Reject the transaction if the guild's channels together exceed the overwrite limit."""
-    if grown > 0 and store.count_overwrites(call.tx, guild_id) > wire.GUILD_OVERWRITES_MAX:
+def _require_overwrite_capacity(call: Call, guild_id: int, *, added_count: int) -> None:
+    """Raise if overwrites were added and the guild's channels together exceed the overwrite limit."""
+    if added_count > 0 and store.count_overwrites(call.tx, guild_id) > wire.GUILD_OVERWRITES_MAX:
         raise errors.GUILD_CHANNELS_TOO_LARGE()
 
 
@@ -144,78 +149,86 @@ def link_lobby(call: Call, channel_id: int, lobby: wire.LinkedLobby | None) -> w
     return change(call, row, after, store.overwrites_of(call.tx, channel_id))
 
 
-def _sync(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
+def _sync_children(call: Call, category_id: int, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
     """Copy a category's new overwrites to the children that had the same overwrites as the category (spec/http.md#2.2)."""
     children = store.list_children(call.tx, category_id)
     overwrites = store.overwrites_of_many(call.tx, [child.id for child in children])
     for child in children:
         if rules.bits_of(overwrites.get(child.id, [])) == rules.bits_of(old):
-            rows = [each._replace(channel_id=child.id) for each in new]
+            rows = [overwrite._replace(channel_id=child.id) for overwrite in new]
             store.replace_overwrites(call.tx, child.id, rows)
             publish(call, wire.CHANNEL_UPDATE, child, views.channel(child, rows))
 
 
 def _record_overwrites(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], new: Sequence[OverwriteRow]) -> None:
     """Record one audit entry for each created, changed or deleted overwrite."""
-    before, after = {each.target_id: each for each in old}, {each.target_id: each for each in new}
-    differing = [target for target in before.keys() | after.keys() if before.get(target) != after.get(target)]
-    roles_by_id = roles.find_many(call.tx, row.guild_id or 0, differing)
-    for target in sorted(differing):
-        was, now = before.get(target), after.get(target)
+    old_by_target = {overwrite.target_id: overwrite for overwrite in old}
+    new_by_target = {overwrite.target_id: overwrite for overwrite in new}
+    changed_ids = [
+        target_id
+        for target_id in old_by_target.keys() | new_by_target.keys()
+        if old_by_target.get(target_id) != new_by_target.get(target_id)
+    ]
+    roles_by_id = roles.find_many(call.tx, row.guild_id or 0, changed_ids)
+    for target_id in sorted(changed_ids):
+        before, after = old_by_target.get(target_id), new_by_target.get(target_id)
         action = (
             AuditLogAction.CHANNEL_OVERWRITE_CREATE
-            if was is None
+            if before is None
             else AuditLogAction.CHANNEL_OVERWRITE_DELETE
-            if now is None
+            if after is None
             else AuditLogAction.CHANNEL_OVERWRITE_UPDATE
         )
-        overwrite = now or was
-        options: dict[str, object] = {"id": target, "type": overwrite.type if overwrite else 0}
-        if target in roles_by_id:
-            options["role_name"] = roles_by_id[target].name
+        existing = after or before
+        options: dict[str, object] = {"id": target_id, "type": existing.type if existing else 0}
+        if target_id in roles_by_id:
+            options["role_name"] = roles_by_id[target_id].name
         audit.record(
             call,
             row.guild_id or 0,
             action,
             target_id=row.id,
-            changes=audit.differences(was and views.overwrite(was), now and views.overwrite(now)),
+            changes=audit.differences(before and views.overwrite(before), after and views.overwrite(after)),
             options=options,
         )
 
 
 def put_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], overwrite: OverwriteRow) -> None:
-    """Set the overwrite of a role or member in a channel."""
+    """Set the overwrite of a role or member in a channel. `old` are the current overwrites of the channel."""
     new = sorted(
-        [*(each for each in old if each.target_id != overwrite.target_id), overwrite], key=lambda each: each.target_id
+        [*(other for other in old if other.target_id != overwrite.target_id), overwrite],
+        key=lambda other: other.target_id,
     )
     change(call, row, row, old, new)
 
 
 def delete_overwrite(call: Call, row: ChannelRow, old: Sequence[OverwriteRow], target_id: int) -> None:
-    """Delete the overwrite of a role or member in a channel."""
-    change(call, row, row, old, [each for each in old if each.target_id != target_id])
+    """Delete the overwrite of a role or member in a channel. `old` are the current overwrites of the channel."""
+    change(call, row, row, old, [overwrite for overwrite in old if overwrite.target_id != target_id])
 
 
 def split_permissions(call: Call, guild_id: int) -> tuple[int, int]:
     """Add the newer permission bits to a guild's roles and overwrites. Return how many roles and overwrites changed."""
-    added = changed_roles = changed_overwrites = 0
+    added_bits = changed_roles = changed_overwrites = 0
     for role in roles.list_of_guild(call.tx, guild_id):
-        bits = role.permissions | permission_split.implied_bits(role.permissions)
-        if bits != role.permissions:
-            roles.change(call, role, role._replace(permissions=bits))
-            added |= bits & ~role.permissions
+        permissions = role.permissions | permission_split.implied_bits(role.permissions)
+        if permissions != role.permissions:
+            roles.change(call, role, role._replace(permissions=permissions))
+            added_bits |= permissions & ~role.permissions
             changed_roles += 1
     for channel in store.list_of_guild(call.tx, guild_id):
         # Read one channel at a time: changing a category also changes its synced children.
         old = store.overwrites_of(call.tx, channel.id)
-        new = [permission_split.split(each) for each in old]
+        new = [permission_split.split(overwrite) for overwrite in old]
         if new != old:
             change(call, channel, channel, old, new)
-            changed_overwrites += sum(was != now for was, now in zip(old, new, strict=True))
-            for was, now in zip(old, new, strict=True):
-                added |= (now.allow & ~was.allow) | (now.deny & ~was.deny)
+            changed_overwrites += sum(
+                old_overwrite != new_overwrite for old_overwrite, new_overwrite in zip(old, new, strict=True)
+            )
+            for old_overwrite, new_overwrite in zip(old, new, strict=True):
+                added_bits |= (new_overwrite.allow & ~old_overwrite.allow) | (new_overwrite.deny & ~old_overwrite.deny)
     for bit, action in permission_split.AUDIT_ACTIONS:
-        if added & bit:
+        if added_bits & bit:
             audit.record(call, guild_id, action, target_id=guild_id)
     return changed_roles, changed_overwrites
 
@@ -236,23 +249,29 @@ def delete(call: Call, row: ChannelRow, overwrites: Sequence[OverwriteRow]) -> w
         guilds.publish_update(call, guilds.guild(call.tx, guild, roles.list_of_guild(call.tx, guild_id), now=call.now))
     overwrites_by_channel = store.overwrites_of_many(call.tx, [orphan.id for orphan in orphans])
     for orphan in orphans:
-        moved = orphan._replace(parent_id=None)
-        store.update(call.tx, orphan, moved)
-        publish(call, wire.CHANNEL_UPDATE, moved, views.channel(moved, overwrites_by_channel.get(moved.id, [])))
+        orphaned = orphan._replace(parent_id=None)
+        store.update(call.tx, orphan, orphaned)
+        publish(
+            call, wire.CHANNEL_UPDATE, orphaned, views.channel(orphaned, overwrites_by_channel.get(orphaned.id, []))
+        )
     return view
 
 
 def private_for(call: Call, row: ChannelRow, user_id: int) -> wire.PrivateChannel:
-    """Build a private channel for one of its members: the recipients are the others."""
-    others = [each for each in store.recipients_of(call.tx, row.id) if each != user_id]
-    found = users.find_many(call.tx, others)
+    """Build a private channel for one of its members. Its recipients are the other members."""
+    other_ids = [other_id for other_id in store.recipients_of(call.tx, row.id) if other_id != user_id]
+    users_by_id = users.find_many(call.tx, other_ids)
     return views.private(
-        row, [users.user(found[each]) if each in found else users.deleted_user(each) for each in others]
+        row,
+        [
+            users.user(users_by_id[other_id]) if other_id in users_by_id else users.deleted_user(other_id)
+            for other_id in other_ids
+        ],
     )
 
 
 def close(call: Call, row: ChannelRow) -> wire.PrivateChannel:
-    """Hide a private channel from the caller until the next message."""
+    """Hide a private channel from the caller until the next message, and publish CHANNEL_DELETE to the caller."""
     store.hide_for(call.tx, row.id, call.user_id)
     view = private_for(call, row, call.user_id)
     call.tx.emit(wire.CHANNEL_DELETE, view, Audience.of_users(call.user_id))
@@ -298,5 +317,5 @@ def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
 def insert_initial(
     call: Call, guild_id: int, channels: Sequence[guilds.NewChannel], overwrites: Sequence[guilds.NewOverwrite]
 ) -> None:
-    """Insert the initial channels of a new guild and their overwrites; the guild's own event contains them."""
+    """Insert the initial channels of a new guild and their overwrites without events; GUILD_CREATE contains them."""
     store.insert_initial(call.tx, guild_id, channels, overwrites)

@@ -24,7 +24,7 @@ AUDIT_ACTIONS: Final = (
 
 
 def split(row: OverwriteRow) -> OverwriteRow:
-    """Return an overwrite with the newer bits added."""
+    """Return an overwrite with the newer bits added to its allow and deny bits."""
     allow = row.allow | implied_bits(row.allow) & ~row.deny
     # Deny a newer bit only if every older bit that implied it is denied.
     deny = row.deny | sum(new for old, new in _SPLITS if row.deny & old == old and not allow & new)
@@ -32,5 +32,5 @@ def split(row: OverwriteRow) -> OverwriteRow:
 
 
 def implied_bits(bits: int) -> int:
-    """Return the newer bits that the older ones imply."""
+    """Return the newer bits that any of the older bits in `bits` imply."""
     return sum(new for old, new in _SPLITS if bits & old)

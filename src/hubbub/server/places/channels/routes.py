@@ -20,7 +20,7 @@ def get_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
     """Get a channel.
 
     A thread includes the caller's own membership if they joined it."""
-    row = _get(call, channel_id)
+    row = _require_row(call, channel_id)
     if row.type in THREAD_TYPES:
         membership = store.find_thread_member(call.tx, row.id, call.user_id)
         return views.thread(row, member=UNSET if membership is None else views.thread_member(membership))
@@ -42,28 +42,28 @@ def list_guild_channels(call: Call, guild_id: GuildId, query: wire.ListGuildChan
         visible = access.visible_channels(call.tx, standing)
         rows = [row for row in rows if row.id in visible]
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
-    listed = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
+    channel_views = [views.channel(row, overwrites.get(row.id, [])) for row in rows]
     if query.with_can_link_lobby:
         visible = access.visible_channels(call.tx, standing)
-        everyone = store.role_permissions(call.tx, guild_id)
-        for row, channel in zip(rows, listed, strict=True):
+        everyone_permissions = store.role_permissions(call.tx, guild_id)
+        for row, channel in zip(rows, channel_views, strict=True):
             channel.can_link_lobby = rules.can_link_lobby(row, visible.get(row.id, 0))
             channel.is_viewable_and_writeable_by_all_members = rules.is_open_to_all(
-                guild_id, everyone, overwrites.get(row.id, [])
+                guild_id, everyone_permissions, overwrites.get(row.id, [])
             )
-    return listed
+    return channel_views
 
 
 @handles(wire.CREATE_GUILD_CHANNEL)
 def create_guild_channel(call: Call, guild_id: GuildId, body: wire.CreateGuildChannel) -> wire.Channel:
     """Create a guild channel."""
     standing = access.guild(call, guild_id)
-    guild = _guild(call, guild_id)
+    guild = _require_guild_traits(call, guild_id)
     form = FormErrors()
-    kind = int(body.type or ChannelType.GUILD_TEXT)
-    rules.require_kind(kind, guild, form)
+    channel_type = int(body.type or ChannelType.GUILD_TEXT)
+    rules.require_kind(channel_type, guild, form)
     if body.parent_id:
-        rules.require_parent(call, ChannelRow(0, kind, guild_id), body.parent_id, form, "parent_id")
+        rules.require_parent(call, ChannelRow(0, channel_type, guild_id), body.parent_id, form, "parent_id")
     overwrites: list[OverwriteRow] | None = None
     if isinstance(body.permission_overwrites, list):
         overwrites = rules.overwrites_from(call, guild_id, 0, body.permission_overwrites, form)
@@ -76,9 +76,9 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
     channel_access = access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
     if body.permission_overwrites is not UNSET:
         access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_ROLES)
-    row = _get(call, channel_access.channel.id)
-    guild = _guild(call, channel_access.guild_id)
-    old = store.overwrites_of(call.tx, row.id)
+    row = _require_row(call, channel_access.channel.id)
+    guild = _require_guild_traits(call, channel_access.guild_id)
+    old_overwrites = store.overwrites_of(call.tx, row.id)
     form = FormErrors()
     after = row
     if isinstance(body.type, ChannelType) and body.type != row.type:
@@ -92,23 +92,25 @@ def update_guild_channel(call: Call, channel_access: ChannelAccess, body: wire.U
         after = after._replace(parent_id=body.parent_id or None)
     if isinstance(body.position, int):
         after = after._replace(position=body.position)
-    new: list[OverwriteRow] | None = None
+    new_overwrites: list[OverwriteRow] | None = None
     if body.permission_overwrites is not UNSET:
-        new = rules.overwrites_from(call, channel_access.guild_id, row.id, body.permission_overwrites or [], form)
-        rules.require_overwrites(channel_access, old, new)
+        new_overwrites = rules.overwrites_from(
+            call, channel_access.guild_id, row.id, body.permission_overwrites or [], form
+        )
+        rules.require_overwrites(channel_access, old_overwrites, new_overwrites)
     rules.check_emojis(call, after, body, form)
     after = rules.apply_body(after, body, guild, form, lambda: call.new_id(TagId))
     form.raise_if_any()
     if (after.name, after.topic) != (row.name, row.topic):
         rules.require_rename(call, row)
-    return actions.change(call, row, after, old, new)
+    return actions.change(call, row, after, old_overwrites, new_overwrites)
 
 
 def delete_guild_channel(call: Call, channel_access: ChannelAccess) -> wire.Channel:
     """Delete a guild channel; called by the handler of DELETE /channels/{channel_id}."""
     access.require_channel(call, channel_access.channel.id, Permissions.MANAGE_CHANNELS)
-    row = _get(call, channel_access.channel.id)
-    if rules.required_by_community(_guild(call, channel_access.guild_id), row.id):
+    row = _require_row(call, channel_access.channel.id)
+    if rules.required_by_community(_require_guild_traits(call, channel_access.guild_id), row.id):
         raise errors.CANNOT_DELETE_COMMUNITY_CHANNEL()
     return actions.delete(call, row, store.overwrites_of(call.tx, row.id))
 
@@ -118,38 +120,40 @@ def bulk_update_guild_channels(call: Call, guild_id: GuildId, body: list[wire.Ch
     """Reorder guild channels.
 
     At most one channel can move to another category in one request."""
-    rows = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
+    rows_by_id = {row.id: row for row in store.list_of_guild(call.tx, guild_id)}
     overwrites = store.overwrites_of_guild(call.tx, guild_id)
     form = FormErrors()
-    planned: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []
-    moved = 0
+    planned_changes: list[tuple[ChannelRow, ChannelRow, list[OverwriteRow]]] = []
+    moved_count = 0
     for index, entry in enumerate(body):
-        row = rows.get(entry.id)
+        row = rows_by_id.get(entry.id)
         if row is None:
             raise errors.UNKNOWN_CHANNEL()
-        if any(before.id == row.id for before, _, _ in planned):
+        if any(before.id == row.id for before, _, _ in planned_changes):
             form.add((index, "id"), *errors.duplicate())
         after = row
         if isinstance(entry.position, int):
             after = after._replace(position=entry.position)
         if entry.parent_id is not UNSET and (entry.parent_id or None) != row.parent_id:
-            moved += 1
+            moved_count += 1
             access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS)
             if row.parent_id is not None:
                 access.require_channel(call, row.parent_id, Permissions.MANAGE_CHANNELS)
             if entry.parent_id:
                 rules.require_parent(call, row, entry.parent_id, form, (index, "parent_id"))
             after = after._replace(parent_id=entry.parent_id or None)
-        new = overwrites.get(row.id, [])
+        new_overwrites = overwrites.get(row.id, [])
         if entry.lock_permissions is True and after.parent_id is not None:
             access.require_channel(call, row.id, Permissions.MANAGE_CHANNELS | Permissions.MANAGE_ROLES)
-            new = [each._replace(channel_id=row.id) for each in overwrites.get(after.parent_id, [])]
-        planned.append((row, after, new))
-    if moved > 1:
+            new_overwrites = [
+                overwrite._replace(channel_id=row.id) for overwrite in overwrites.get(after.parent_id, [])
+            ]
+        planned_changes.append((row, after, new_overwrites))
+    if moved_count > 1:
         raise errors.PARENT_CHANGED_MORE_THAN_ONCE()
     form.raise_if_any()
-    for row, after, new in planned:
-        actions.change(call, row, after, overwrites.get(row.id, []), new)
+    for row, after, new_overwrites in planned_changes:
+        actions.change(call, row, after, overwrites.get(row.id, []), new_overwrites)
 
 
 @handles(wire.SET_CHANNEL_PERMISSION_OVERWRITE)
@@ -157,50 +161,51 @@ def set_channel_permission_overwrite(
     call: Call, channel_id: ChannelId, overwrite_id: Snowflake, body: wire.SetChannelPermissionOverwrite
 ) -> None:
     """Set a channel permission overwrite."""
-    channel_access, row = _require_overwritable(call, channel_id)
-    roles_found, users_found = store.known_targets(call.tx, channel_access.guild_id, [overwrite_id])
-    kind = rules.overwrite_type(body.type, bool(roles_found))
-    if overwrite_id not in (roles_found if kind == OverwriteType.ROLE else users_found):
+    channel_access, row = _require_overwritable_channel(call, channel_id)
+    role_ids, user_ids = store.known_targets(call.tx, channel_access.guild_id, [overwrite_id])
+    overwrite_type = rules.overwrite_type(body.type, bool(role_ids))
+    if overwrite_id not in (role_ids if overwrite_type == OverwriteType.ROLE else user_ids):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
     allow, deny = (body.allow or 0) & Permissions.ALL, (body.deny or 0) & Permissions.ALL
-    overwrite = OverwriteRow(row.id, overwrite_id, kind, allow, deny)
-    old = store.overwrites_of(call.tx, row.id)
-    others = [each for each in old if each.target_id != overwrite_id]
-    rules.require_overwrites(channel_access, old, [*others, overwrite])
-    if len(others) >= wire.OVERWRITES_MAX:
+    overwrite = OverwriteRow(row.id, overwrite_id, overwrite_type, allow, deny)
+    old_overwrites = store.overwrites_of(call.tx, row.id)
+    other_overwrites = [old_overwrite for old_overwrite in old_overwrites if old_overwrite.target_id != overwrite_id]
+    rules.require_overwrites(channel_access, old_overwrites, [*other_overwrites, overwrite])
+    if len(other_overwrites) >= wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
-    actions.put_overwrite(call, row, old, overwrite)
+    actions.put_overwrite(call, row, old_overwrites, overwrite)
 
 
 @handles(wire.DELETE_CHANNEL_PERMISSION_OVERWRITE)
 def delete_channel_permission_overwrite(call: Call, channel_id: ChannelId, overwrite_id: Snowflake) -> None:
     """Delete a channel permission overwrite."""
-    channel_access, row = _require_overwritable(call, channel_id)
-    old = store.overwrites_of(call.tx, row.id)
-    remaining = [each for each in old if each.target_id != overwrite_id]
-    if len(remaining) == len(old):
+    channel_access, row = _require_overwritable_channel(call, channel_id)
+    old_overwrites = store.overwrites_of(call.tx, row.id)
+    remaining_overwrites = [overwrite for overwrite in old_overwrites if overwrite.target_id != overwrite_id]
+    if len(remaining_overwrites) == len(old_overwrites):
         raise errors.UNKNOWN_PERMISSION_OVERWRITE()
-    rules.require_overwrites(channel_access, old, remaining)
-    actions.delete_overwrite(call, row, old, overwrite_id)
+    rules.require_overwrites(channel_access, old_overwrites, remaining_overwrites)
+    actions.delete_overwrite(call, row, old_overwrites, overwrite_id)
 
 
-def _require_overwritable(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
+def _require_overwritable_channel(call: Call, channel_id: ChannelId) -> tuple[ChannelAccess, ChannelRow]:
+    """Return a channel that can have overwrites, with the caller's access; raise for threads and private channels."""
     channel_access = access.channel(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     if channel_access.channel.is_thread:
         raise errors.WRONG_CHANNEL_TYPE()
-    return channel_access, _get(call, channel_id)
+    return channel_access, _require_row(call, channel_id)
 
 
-def _get(call: Call, channel_id: int) -> ChannelRow:
+def _require_row(call: Call, channel_id: int) -> ChannelRow:
     row = store.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()
     return row
 
 
-def _guild(call: Call, guild_id: int) -> GuildTraits:
+def _require_guild_traits(call: Call, guild_id: int) -> GuildTraits:
     guild = store.guild_traits(call.tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()

@@ -22,24 +22,27 @@ from hubbub.server.places.expressions import emojis
 from hubbub.server.places.standing import ChannelAccess, GuildAccess, access
 
 TEXT_LIKE_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, *FORUM_TYPES})
+"""Types of channels with a lowercase name and a topic."""
 
 Bits = tuple[int, int]
 """The allow and deny bits of an overwrite."""
 
 
 def clean_name(kind: int, name: str) -> str:
-    """Return the stored form of a channel name (spec/http.md#3.2: text-like names are lowercase with `-` for spaces)."""
-    text = re.sub(r"\s+", " ", name).strip()
-    return text.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else text
+    """Return the stored form of the name of a channel of the type `kind`.
+
+    Names of text-like channels are lowercase with `-` for spaces (spec/http.md#3.2)."""
+    collapsed = re.sub(r"\s+", " ", name).strip()
+    return collapsed.lower().replace(" ", "-") if kind in TEXT_LIKE_TYPES else collapsed
 
 
 def require_kind(kind: int, guild: GuildTraits, form: FormErrors) -> None:
-    """Add a form error unless channels of this type can be created in the guild."""
-    possible = set(wire.CREATABLE_TYPES)
+    """Add a form error unless channels of the type `kind` can be created in the guild."""
+    creatable_types = set(wire.CREATABLE_TYPES)
     if not has_announcements(guild):
-        possible.discard(ChannelType.GUILD_ANNOUNCEMENT)
-    if kind not in possible:
-        form.add("type", *errors.choices(sorted(possible)))
+        creatable_types.discard(ChannelType.GUILD_ANNOUNCEMENT)
+    if kind not in creatable_types:
+        form.add("type", *errors.choices(sorted(creatable_types)))
 
 
 def features(guild: GuildTraits) -> frozenset[str]:
@@ -53,12 +56,12 @@ def has_announcements(guild: GuildTraits) -> bool:
 
 
 def required_by_community(guild: GuildTraits, channel_id: int) -> bool:
-    """Return whether the community needs this channel."""
+    """Return whether the guild is a community and the channel is its rules or public updates channel."""
     return "COMMUNITY" in features(guild) and channel_id in (guild.rules_channel_id, guild.public_updates_channel_id)
 
 
 def bitrate_max(kind: int, guild: GuildTraits) -> int:
-    """Return the highest bitrate of a voice or stage channel in this guild."""
+    """Return the highest bitrate in bits per second of a channel of the type `kind` (voice or stage) in a guild."""
     if kind == ChannelType.GUILD_STAGE_VOICE:
         return wire.STAGE_BITRATE_MAX
     tiers = wire.BITRATE_MAX_BY_TIER
@@ -72,37 +75,37 @@ def apply_body(
     form: FormErrors,
     new_tag_id: Callable[[], TagId],
 ) -> ChannelRow:
-    """Apply the fields of a request body to a channel row.
+    """Return a channel row with the fields of a request body applied; add form errors for invalid fields.
 
     Absent fields are unchanged, null resets a field, and fields that the channel type does not have are ignored.
-    Parent, type and overwrites are handled elsewhere."""
-    kind = row.type
+    The caller applies position, parent, type and overwrites. `new_tag_id` generates the ID of a new forum tag."""
+    channel_type = row.type
     changes: dict[str, Any] = {}
     if isinstance(body.name, str):
-        name = clean_name(kind, body.name)
+        name = clean_name(channel_type, body.name)
         if not name:
             form.add("name", *errors.bad_length(1, wire.CHANNEL_NAME_MAX))
         changes["name"] = name
-    if kind == ChannelType.GUILD_CATEGORY:
+    if channel_type == ChannelType.GUILD_CATEGORY:
         return row._replace(**changes)
     if body.nsfw is not UNSET:
         changes["nsfw"] = int(body.nsfw or False)
     if body.rate_limit_per_user is not UNSET:
         changes["rate_limit_per_user"] = body.rate_limit_per_user or 0
-    if body.topic is not UNSET and (kind in TEXT_LIKE_TYPES or kind == ChannelType.GUILD_STAGE_VOICE):
-        limit = wire.FORUM_TOPIC_MAX if kind in FORUM_TYPES else wire.TOPIC_MAX
+    if body.topic is not UNSET and (channel_type in TEXT_LIKE_TYPES or channel_type == ChannelType.GUILD_STAGE_VOICE):
+        limit = wire.FORUM_TOPIC_MAX if channel_type in FORUM_TYPES else wire.TOPIC_MAX
         if body.topic is not None and len(body.topic) > limit:
             form.add("topic", *errors.bad_length(0, limit))
         changes["topic"] = body.topic or None
-    if kind in VOICE_TYPES:
-        changes |= _voice(kind, body, guild, form)
+    if channel_type in VOICE_TYPES:
+        changes |= _voice_changes(channel_type, body, guild, form)
     else:
-        changes |= _threads(body)
-    if kind in FORUM_TYPES:
-        changes |= _forum(row, body, form, new_tag_id)
+        changes |= _thread_default_changes(body)
+    if channel_type in FORUM_TYPES:
+        changes |= _forum_changes(row, body, form, new_tag_id)
     updated = row._replace(**changes)
     if body.flags is not UNSET:
-        updated = updated._replace(flags=_flags(updated, body.flags or 0))
+        updated = updated._replace(flags=_updated_flags(updated, body.flags or 0))
     elif updated.nsfw:
         updated = updated._replace(flags=updated.flags & ~ChannelFlags.IS_SPOILER_CHANNEL)
     return updated
@@ -116,45 +119,47 @@ def check_emojis(
     A custom emoji must belong to the guild. A tag keeps an emoji that was deleted since."""
     if row.type not in FORUM_TYPES:
         return
-    current = {tag.emoji_id for tag in views.tags(row)}
-    requested: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
+    current_emoji_ids = {tag.emoji_id for tag in views.tags(row)}
+    requested_emojis: list[tuple[tuple[str | int, ...], wire.ForumTagRequest | wire.DefaultReactionRequest]] = [
         (("available_tags", index), tag) for index, tag in enumerate(body.available_tags or ())
     ]
     if body.default_reaction_emoji:
-        requested.append((("default_reaction_emoji",), body.default_reaction_emoji))
-    for path, emoji in requested:
-        if emoji.emoji_id and emoji.emoji_id not in current:
-            known = emojis.find(call.tx, emoji.emoji_id)
-            if known is None or known.guild_id != row.guild_id:
+        requested_emojis.append((("default_reaction_emoji",), body.default_reaction_emoji))
+    for path, emoji in requested_emojis:
+        if emoji.emoji_id and emoji.emoji_id not in current_emoji_ids:
+            emoji_row = emojis.find(call.tx, emoji.emoji_id)
+            if emoji_row is None or emoji_row.guild_id != row.guild_id:
                 form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
         elif emoji.emoji_name and not emoji.emoji_id and not emojis.is_unicode(emoji.emoji_name):
             form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
 
 
-def _voice(
-    kind: int, body: wire.CreateGuildChannel | wire.UpdateChannel, guild: GuildTraits, form: FormErrors
+def _voice_changes(
+    channel_type: int, body: wire.CreateGuildChannel | wire.UpdateChannel, guild: GuildTraits, form: FormErrors
 ) -> dict[str, Any]:
+    """Return the changed columns of a voice or stage channel."""
     changes: dict[str, Any] = {}
     if body.bitrate is not UNSET:
-        if body.bitrate is not None and body.bitrate > bitrate_max(kind, guild):
+        if body.bitrate is not None and body.bitrate > bitrate_max(channel_type, guild):
             raise errors.BITRATE_TOO_HIGH()
         changes["bitrate"] = body.bitrate
     if body.user_limit is not UNSET:
-        limit = wire.VOICE_USER_LIMIT_MAX if kind == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
+        limit = wire.VOICE_USER_LIMIT_MAX if channel_type == ChannelType.GUILD_VOICE else wire.STAGE_USER_LIMIT_MAX
         if body.user_limit is not None and body.user_limit > limit:
             form.add("user_limit", *errors.number_max(limit))
         changes["user_limit"] = body.user_limit
     if body.rtc_region is not UNSET:
-        known = [each.id for each in voice_regions.REGIONS]
-        if body.rtc_region is not None and body.rtc_region not in known:
-            form.add("rtc_region", *errors.choices(known))
+        region_ids = [region.id for region in voice_regions.REGIONS]
+        if body.rtc_region is not None and body.rtc_region not in region_ids:
+            form.add("rtc_region", *errors.choices(region_ids))
         changes["rtc_region"] = body.rtc_region
     if body.video_quality_mode is not UNSET:
         changes["video_quality_mode"] = None if body.video_quality_mode is None else int(body.video_quality_mode)
     return changes
 
 
-def _threads(body: wire.CreateGuildChannel | wire.UpdateChannel) -> dict[str, Any]:
+def _thread_default_changes(body: wire.CreateGuildChannel | wire.UpdateChannel) -> dict[str, Any]:
+    """Return the changed columns with the defaults for new threads."""
     changes: dict[str, Any] = {}
     if body.default_auto_archive_duration is not UNSET:
         duration = body.default_auto_archive_duration
@@ -164,12 +169,13 @@ def _threads(body: wire.CreateGuildChannel | wire.UpdateChannel) -> dict[str, An
     return changes
 
 
-def _forum(
+def _forum_changes(
     row: ChannelRow,
     body: wire.CreateGuildChannel | wire.UpdateChannel,
     form: FormErrors,
     new_tag_id: Callable[[], TagId],
 ) -> dict[str, Any]:
+    """Return the changed columns of a forum or media channel."""
     changes: dict[str, Any] = {}
     if body.default_sort_order is not UNSET:
         changes["default_sort_order"] = None if body.default_sort_order is None else int(body.default_sort_order)
@@ -178,13 +184,13 @@ def _forum(
     if body.default_tag_setting is not UNSET:
         changes["default_tag_setting"] = body.default_tag_setting
     if body.default_reaction_emoji is not UNSET:
-        changes["default_reaction_emoji"] = _reaction(body.default_reaction_emoji, form)
+        changes["default_reaction_emoji"] = _encode_default_reaction(body.default_reaction_emoji, form)
     if body.available_tags is not UNSET:
-        changes["available_tags"] = _tags(row, body.available_tags or [], form, new_tag_id)
+        changes["available_tags"] = _encode_tags(row, body.available_tags or [], form, new_tag_id)
     return changes
 
 
-def _reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> str | None:
+def _encode_default_reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> str | None:
     if emoji is None:
         return None
     emoji_id, emoji_name = emoji.emoji_id or None, emoji.emoji_name or None
@@ -193,21 +199,21 @@ def _reaction(emoji: wire.DefaultReactionRequest | None, form: FormErrors) -> st
     return codec.encode(wire.DefaultReaction(emoji_id=emoji_id, emoji_name=emoji_name)).decode()
 
 
-def _tags(
-    row: ChannelRow, wanted: Sequence[wire.ForumTagRequest], form: FormErrors, new_tag_id: Callable[[], TagId]
+def _encode_tags(
+    row: ChannelRow, requested_tags: Sequence[wire.ForumTagRequest], form: FormErrors, new_tag_id: Callable[[], TagId]
 ) -> str:
-    if len(wanted) > wire.FORUM_TAGS_MAX:
+    if len(requested_tags) > wire.FORUM_TAGS_MAX:
         raise errors.MAX_FORUM_TAGS()
-    known = {tag.id for tag in views.tags(row)}
+    current_tag_ids = {tag.id for tag in views.tags(row)}
     tags: list[wire.ForumTag] = []
-    for index, tag in enumerate(wanted):
+    for index, tag in enumerate(requested_tags):
         emoji_id, emoji_name = tag.emoji_id or None, tag.emoji_name or None
         if emoji_id is not None and emoji_name is not None:
             form.add(("available_tags", index), "FORUM_TAG_EMOJI_INVALID", "Set either emoji_id or emoji_name.")
         tags.append(
             wire.ForumTag(
                 # An ID of another forum creates a new tag, so that a list of tags can be copied.
-                id=tag.id if tag.id and tag.id in known else new_tag_id(),
+                id=tag.id if tag.id and tag.id in current_tag_ids else new_tag_id(),
                 name=tag.name,
                 moderated=bool(tag.moderated or False),
                 emoji_id=emoji_id,
@@ -221,8 +227,8 @@ def _tags(
     return codec.encode(tags).decode()
 
 
-def _flags(row: ChannelRow, wanted: int) -> int:
-    """Return the flags after an edit. Flags that this channel type cannot set stay unchanged (spec/http.md#3.2)."""
+def _updated_flags(row: ChannelRow, requested_flags: int) -> int:
+    """Return the flags after an edit. Flags that cannot be set for the channel type stay unchanged (spec/http.md#3.2)."""
     settable = 0
     if row.type in FORUM_TYPES:
         settable |= ChannelFlags.REQUIRE_TAG
@@ -230,12 +236,14 @@ def _flags(row: ChannelRow, wanted: int) -> int:
         settable |= ChannelFlags.HIDE_MEDIA_DOWNLOAD_OPTIONS
     if row.type in TEXT_LIKE_TYPES or row.type == ChannelType.GUILD_VOICE:
         settable |= ChannelFlags.IS_SPOILER_CHANNEL
-    flags = row.flags & ~settable | wanted & settable
+    flags = row.flags & ~settable | requested_flags & settable
     return flags & ~ChannelFlags.IS_SPOILER_CHANNEL if row.nsfw else flags
 
 
 def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors, path: errors.Path) -> None:
-    """Require a category of the same guild that is not full and in which the caller manages channels."""
+    """Require that `parent_id` is a category of the channel's guild, is not full, and that the caller manages channels in it.
+
+    Adds a form error at `path`, or raises if a permission is missing."""
     parent = store.find(call.tx, parent_id)
     if (
         parent is None
@@ -253,38 +261,44 @@ def require_parent(call: Call, row: ChannelRow, parent_id: int, form: FormErrors
 def overwrites_from(
     call: Call, guild_id: int, channel_id: int, wanted: Sequence[wire.OverwriteRequest], form: FormErrors
 ) -> list[OverwriteRow]:
-    """Build overwrites from a request body. Each must target a different role of the guild or user."""
+    """Build the overwrites in a request body, by ascending target ID.
+
+    Adds a form error for a target that is unknown or repeated. A target is a role of the guild, or any user."""
     if len(wanted) > wire.OVERWRITES_MAX:
         raise errors.MAX_CHANNEL_OVERWRITES()
-    ids = [each.id for each in wanted]
-    roles, users = store.known_targets(call.tx, guild_id, ids)
-    rows: dict[int, OverwriteRow] = {}
-    for index, each in enumerate(wanted):
-        kind = overwrite_type(each.type, each.id in roles)
-        if each.id not in (roles if kind == OverwriteType.ROLE else users):
+    target_ids = [overwrite_request.id for overwrite_request in wanted]
+    role_ids, user_ids = store.known_targets(call.tx, guild_id, target_ids)
+    rows_by_target: dict[int, OverwriteRow] = {}
+    for index, overwrite_request in enumerate(wanted):
+        target_type = overwrite_type(overwrite_request.type, overwrite_request.id in role_ids)
+        if overwrite_request.id not in (role_ids if target_type == OverwriteType.ROLE else user_ids):
             form.add(
                 ("permission_overwrites", index, "id"), "CHANNEL_OVERWRITE_TARGET_INVALID", "Unknown role or user."
             )
-        if each.id in rows:
+        if overwrite_request.id in rows_by_target:
             form.add(("permission_overwrites", index, "id"), *errors.duplicate())
-        rows[each.id] = OverwriteRow(
-            channel_id, each.id, kind, (each.allow or 0) & Permissions.ALL, (each.deny or 0) & Permissions.ALL
+        rows_by_target[overwrite_request.id] = OverwriteRow(
+            channel_id,
+            overwrite_request.id,
+            target_type,
+            (overwrite_request.allow or 0) & Permissions.ALL,
+            (overwrite_request.deny or 0) & Permissions.ALL,
         )
-    return [rows[target] for target in sorted(rows)]
+    return [rows_by_target[target_id] for target_id in sorted(rows_by_target)]
 
 
 def overwrite_type(requested: OverwriteType | None | UnsetType, is_role: bool) -> int:
-    """Return the requested type of an overwrite, or the type of its target."""
+    """Return the requested type of an overwrite, or the type of its target if none was requested."""
     if requested is None or requested is UNSET:
         return int(OverwriteType.ROLE if is_role else OverwriteType.MEMBER)
     return int(requested)
 
 
 def changed_bits(before: Mapping[int, Bits], after: Mapping[int, Bits]) -> int:
-    """Return every bit that differs between two sets of overwrites."""
+    """Return every bit that differs between two sets of overwrites, which are given by target ID."""
     bits = 0
-    for target in before.keys() | after.keys():
-        old, new = before.get(target, (0, 0)), after.get(target, (0, 0))
+    for target_id in before.keys() | after.keys():
+        old, new = before.get(target_id, (0, 0)), after.get(target_id, (0, 0))
         bits |= old[0] ^ new[0] | old[1] ^ new[1]
     return bits
 
@@ -293,10 +307,10 @@ def require_new_overwrites(
     call: Call, standing: GuildAccess, parent_id: int | None, rows: Sequence[OverwriteRow]
 ) -> None:
     """Require that a new channel's overwrites use only bits the caller holds in the guild or category (spec/http.md#2.3)."""
-    inherited = 0
+    category_permissions = 0
     if parent_id is not None:
-        inherited = access.permissions_in(call.tx, standing, parent_id)
-    if not can_overwrite(standing.allowed, inherited, changed_bits({}, bits_of(rows))):
+        category_permissions = access.permissions_in(call.tx, standing, parent_id)
+    if not can_overwrite(standing.allowed, category_permissions, changed_bits({}, bits_of(rows))):
         raise errors.MISSING_PERMISSIONS()
 
 
@@ -308,22 +322,22 @@ def require_overwrites(
     if standing is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
     manages_by_overwrite = any(
-        each.allow & Permissions.MANAGE_ROLES
-        for each in before
-        if each.target_id == standing.user_id or each.target_id in standing.roles
+        overwrite.allow & Permissions.MANAGE_ROLES
+        for overwrite in before
+        if overwrite.target_id == standing.user_id or overwrite.target_id in standing.roles
     )
-    changed = changed_bits(bits_of(before), bits_of(after))
-    if not can_overwrite(standing.allowed, channel_access.allowed, changed, manages_by_overwrite=manages_by_overwrite):
+    bits = changed_bits(bits_of(before), bits_of(after))
+    if not can_overwrite(standing.allowed, channel_access.allowed, bits, manages_by_overwrite=manages_by_overwrite):
         raise errors.MISSING_PERMISSIONS()
 
 
 def bits_of(rows: Sequence[OverwriteRow]) -> dict[int, Bits]:
-    """Return the allow and deny bits by target ID."""
+    """Return the allow and deny bits of overwrites by target ID."""
     return {row.target_id: (row.allow, row.deny) for row in rows}
 
 
 def require_type_change(row: ChannelRow, kind: int, guild: GuildTraits) -> None:
-    """Reject type changes other than between text and announcement channels."""
+    """Reject a change to the type `kind` other than between text and announcement channels."""
     convertible = {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT}
     if row.type not in convertible or kind not in convertible or not has_announcements(guild):
         raise errors.WRONG_CHANNEL_TYPE()
@@ -342,17 +356,19 @@ _VIEW_AND_SEND = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 
 
 def can_link_lobby(row: ChannelRow, bits: int) -> bool:
-    """Return whether a user with these permissions may link a lobby to a channel (spec/sdk.md#12.6)."""
+    """Return whether a user with the permissions `bits` in a channel may link a lobby to it (spec/sdk.md#12.6)."""
     is_linkable = row.type == ChannelType.GUILD_TEXT and not row.nsfw and row.linked_lobby is None
     return is_linkable and not (Permissions.MANAGE_CHANNELS | _VIEW_AND_SEND) & ~bits
 
 
 def is_open_to_all(guild_id: int, everyone: int, overwrites: Sequence[OverwriteRow]) -> bool:
-    """Return whether every member of the guild can view the channel and send messages, regardless of roles."""
+    """Return whether every member of the guild can view the channel and send messages, regardless of roles.
+
+    `everyone` holds the permissions of the @everyone role, whose ID is the guild ID."""
     allowed, denied = everyone, 0
-    for each in overwrites:
-        if each.target_id == guild_id:
-            allowed = allowed & ~each.deny | each.allow
+    for overwrite in overwrites:
+        if overwrite.target_id == guild_id:
+            allowed = allowed & ~overwrite.deny | overwrite.allow
         else:
-            denied |= each.deny
+            denied |= overwrite.deny
     return not _VIEW_AND_SEND & ~allowed and not _VIEW_AND_SEND & denied

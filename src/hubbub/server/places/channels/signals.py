@@ -4,7 +4,7 @@ import msgspec
 
 
 class LinkedChannelChanged(msgspec.Struct, frozen=True):
-    """A channel linked to a lobby was renamed. Players see the channel by its name."""
+    """A channel that is linked to a lobby was renamed."""
 
     channel_id: int
 
@@ -13,4 +13,5 @@ class ChannelsDeleted(msgspec.Struct, frozen=True, kw_only=True):
     """Channels or threads are about to be deleted; their rows still exist. Listeners delete dependent data."""
 
     guild_id: int | None
+    """ID of the guild; None for private channels."""
     channel_ids: tuple[int, ...]

@@ -1,4 +1,6 @@
-"""SQL for the channels and overwrites tables."""
+"""SQL for the channels, overwrites, recipients and slowmodes tables.
+
+Channel types in SQL: 4 category, 10 to 12 threads, 15 and 16 forum and media channels (`ChannelType`)."""
 
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
@@ -34,7 +36,7 @@ SlowModeKind = Literal["message", "thread"]
 class ChannelRow(NamedTuple):
     """A channel of any kind: guild channel, thread or private channel.
 
-    The fields up to `last_message_id` suffice for text channels."""
+    Text channels use only the fields up to `last_message_id`; see `TEXT_COLUMNS`."""
 
     id: int
     type: int
@@ -78,8 +80,9 @@ class ChannelRow(NamedTuple):
     applied_tags: str | None = None
     """JSON list of tag IDs; None outside forums."""
     created_ms: int | None = None
-    """Creation time of a thread. A thread started from a message has the message's ID, so the ID does not contain
-    it."""
+    """Creation time of a thread in Unix milliseconds; None for other channels.
+
+    It cannot be derived from the ID, because a thread started from a message has the ID of the message."""
 
 
 class OverwriteRow(NamedTuple):
@@ -88,35 +91,38 @@ class OverwriteRow(NamedTuple):
     channel_id: int
     target_id: int
     type: int
+    """Value of an `OverwriteType`."""
     allow: int
     deny: int
 
 
-_NEWEST: Final = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)"
-_NEWEST_OF_ANY: Final = (
-    f"CASE WHEN c.type IN (15, 16) THEN (SELECT MAX(t.id) FROM channels t WHERE t.parent_id = c.id) ELSE {_NEWEST} END"
+_NEWEST_MESSAGE_SQL: Final = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)"
+_NEWEST_MESSAGE_OR_POST_SQL: Final = (
+    "CASE WHEN c.type IN (15, 16) THEN (SELECT MAX(t.id) FROM channels t WHERE t.parent_id = c.id) "
+    f"ELSE {_NEWEST_MESSAGE_SQL} END"
 )
 COLUMNS: Final = ", ".join(
-    _NEWEST_OF_ANY if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
+    _NEWEST_MESSAGE_OR_POST_SQL if field == "last_message_id" else f"c.{field}" for field in ChannelRow._fields
 )
 """Columns to select `FROM channels c` for a `ChannelRow`."""
 TEXT_COLUMNS: Final = ", ".join(
-    _NEWEST if field == "last_message_id" else f"c.{field}"
+    _NEWEST_MESSAGE_SQL if field == "last_message_id" else f"c.{field}"
     for field in ChannelRow._fields[: ChannelRow._fields.index("bitrate")]
 )
-"""Columns for a `ChannelRow` of a text channel. Fewer columns make the query markedly faster."""
+"""Columns to select `FROM channels c` for a `ChannelRow` of a text channel. Fewer columns make the query faster."""
 
-_STORED: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
-_stored: Final = attrgetter(*_STORED)
-_ref: Final = attrgetter(*ChannelRef._fields)
+_STORED_FIELDS: Final = tuple(field for field in ChannelRow._fields if field != "last_message_id")
+"""Fields of `ChannelRow` that are columns of the table."""
+_stored_values: Final = attrgetter(*_STORED_FIELDS)
+_ref_values: Final = attrgetter(*ChannelRef._fields)
 
 
 def ref(row: ChannelRow) -> ChannelRef:
     """Return the part of a channel that access checks need."""
-    return channel_ref(_ref(row))
+    return channel_ref(_ref_values(row))
 
 
-_OVERWRITE: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
+_OVERWRITE_COLUMNS: Final = "o.channel_id, o.target_id, o.type, o.allow, o.deny"
 
 
 def find(tx: Tx, channel_id: int) -> ChannelRow | None:
@@ -125,13 +131,13 @@ def find(tx: Tx, channel_id: int) -> ChannelRow | None:
 
 
 def find_many(tx: Tx, channel_ids: Iterable[int]) -> dict[int, ChannelRow]:
-    """Return the existing channels among these IDs, by ID."""
-    wanted = list(dict.fromkeys(channel_ids))
-    found: dict[int, ChannelRow] = {}
-    for batch in batches(wanted):
+    """Return the existing channels among `channel_ids`, by ID."""
+    ids = list(dict.fromkeys(channel_ids))
+    rows_by_id: dict[int, ChannelRow] = {}
+    for batch in batches(ids):
         for row in tx.all(f"SELECT {COLUMNS} FROM channels c WHERE c.id IN ({placeholders(batch)})", *batch):
-            found[row[0]] = ChannelRow(*row)
-    return found
+            rows_by_id[row[0]] = ChannelRow(*row)
+    return rows_by_id
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[ChannelRow]:
@@ -162,19 +168,22 @@ def count_children(tx: Tx, category_id: int) -> int:
 
 def next_position(tx: Tx, guild_id: int, *, category: bool) -> int:
     """Return the position after the last category, or after the last other channel, of a guild."""
-    same = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
-    last = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {same}", guild_id)
-    return 0 if last is None else min(int(last) + 1, INT32_MAX)
+    type_condition = "type = 4" if category else "type NOT IN (4, 10, 11, 12)"
+    last_position = tx.value(f"SELECT MAX(position) FROM channels WHERE guild_id = ? AND {type_condition}", guild_id)
+    return 0 if last_position is None else min(int(last_position) + 1, INT32_MAX)
 
 
 def insert(tx: Tx, row: ChannelRow) -> None:
     """Insert a channel."""
-    tx.run(f"INSERT INTO channels ({', '.join(_STORED)}) VALUES ({placeholders(_STORED)})", *_stored(row))
+    tx.run(
+        f"INSERT INTO channels ({', '.join(_STORED_FIELDS)}) VALUES ({placeholders(_STORED_FIELDS)})",
+        *_stored_values(row),
+    )
 
 
 def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
     """Update the columns that differ between two states of one channel."""
-    changed = [field for field in _STORED if getattr(before, field) != getattr(after, field)]
+    changed = [field for field in _STORED_FIELDS if getattr(before, field) != getattr(after, field)]
     if changed:
         tx.run(
             f"UPDATE channels SET {', '.join(f'{field} = ?' for field in changed)} WHERE id = ?",
@@ -184,7 +193,7 @@ def update(tx: Tx, before: ChannelRow, after: ChannelRow) -> None:
 
 
 def set_last_pin(tx: Tx, channel_id: int, ms: int | None) -> None:
-    """Store when a message was last pinned in a channel."""
+    """Store when a message was last pinned in a channel, in Unix milliseconds; None clears the time."""
     tx.run("UPDATE channels SET last_pin_ms = ? WHERE id = ?", ms, channel_id)
 
 
@@ -209,17 +218,17 @@ def overwrites_of(tx: Tx, channel_id: int) -> list[OverwriteRow]:
     """List the overwrites of a channel, by target ID."""
     return tx.fetch(
         OverwriteRow,
-        f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id = ? ORDER BY o.target_id",
+        f"SELECT {_OVERWRITE_COLUMNS} FROM overwrites o WHERE o.channel_id = ? ORDER BY o.target_id",
         channel_id,
     )
 
 
 def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
     """Return every overwrite in a guild, by channel ID."""
-    return _by_channel(
+    return _group_by_channel(
         tx.fetch(
             OverwriteRow,
-            f"SELECT {_OVERWRITE} FROM channels c JOIN overwrites o ON o.channel_id = c.id WHERE c.guild_id = ?"
+            f"SELECT {_OVERWRITE_COLUMNS} FROM channels c JOIN overwrites o ON o.channel_id = c.id WHERE c.guild_id = ?"
             " ORDER BY o.target_id",
             guild_id,
         )
@@ -227,23 +236,24 @@ def overwrites_of_guild(tx: Tx, guild_id: int) -> dict[int, list[OverwriteRow]]:
 
 
 def overwrites_of_many(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[OverwriteRow]]:
-    """Return the overwrites of some channels, by channel ID."""
+    """Return the overwrites of the given channels, by channel ID. Channels without overwrites are omitted."""
     if not channel_ids:
         return {}
-    return _by_channel(
+    return _group_by_channel(
         tx.fetch(
             OverwriteRow,
-            f"SELECT {_OVERWRITE} FROM overwrites o WHERE o.channel_id IN ({placeholders(channel_ids)}) ORDER BY o.target_id",
+            f"SELECT {_OVERWRITE_COLUMNS} FROM overwrites o WHERE o.channel_id IN ({placeholders(channel_ids)}) "
+            "ORDER BY o.target_id",
             *channel_ids,
         )
     )
 
 
-def _by_channel(rows: Iterable[OverwriteRow]) -> dict[int, list[OverwriteRow]]:
-    found: dict[int, list[OverwriteRow]] = {}
+def _group_by_channel(rows: Iterable[OverwriteRow]) -> dict[int, list[OverwriteRow]]:
+    rows_by_channel: dict[int, list[OverwriteRow]] = {}
     for row in rows:
-        found.setdefault(row.channel_id, []).append(row)
-    return found
+        rows_by_channel.setdefault(row.channel_id, []).append(row)
+    return rows_by_channel
 
 
 def count_overwrites(tx: Tx, guild_id: int) -> int:
@@ -263,7 +273,7 @@ def replace_overwrites(tx: Tx, channel_id: int, rows: Sequence[OverwriteRow]) ->
 
 
 def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> None:
-    """Delete the overwrites of a role or member in some channels."""
+    """Delete the overwrites of a role or member in the given channels, of which there must be at least one."""
     tx.run(
         f"DELETE FROM overwrites WHERE target_id = ? AND channel_id IN ({placeholders(channel_ids)})",
         target_id,
@@ -272,7 +282,7 @@ def delete_overwrites(tx: Tx, channel_ids: Sequence[int], target_id: int) -> Non
 
 
 def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
-    """List the channels of a guild with an overwrite for a role or member."""
+    """List the IDs of the channels of a guild with an overwrite for a role or member."""
     rows = tx.all(
         "SELECT c.id FROM overwrites o JOIN channels c ON c.id = o.channel_id WHERE o.target_id = ? AND c.guild_id = ?",
         target_id,
@@ -282,13 +292,13 @@ def channels_with_overwrite(tx: Tx, guild_id: int, target_id: int) -> list[int]:
 
 
 def known_targets(tx: Tx, guild_id: int, ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return which of these IDs are roles of the guild, and which are users (members or not)."""
+    """Return the IDs among `ids` that are roles of the guild, and those that are users, members or not."""
     if not ids:
         return set(), set()
     marks = placeholders(ids)
-    roles = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({marks})", guild_id, *ids)
-    users = tx.all(f"SELECT id FROM users WHERE id IN ({marks})", *ids)
-    return {row[0] for row in roles}, {row[0] for row in users}
+    role_rows = tx.all(f"SELECT id FROM roles WHERE guild_id = ? AND id IN ({marks})", guild_id, *ids)
+    user_rows = tx.all(f"SELECT id FROM users WHERE id IN ({marks})", *ids)
+    return {row[0] for row in role_rows}, {row[0] for row in user_rows}
 
 
 def role_permissions(tx: Tx, role_id: int) -> int:
@@ -300,6 +310,7 @@ class GuildTraits(NamedTuple):
     """The columns of a guild that its channels depend on."""
 
     features: str
+    """JSON list of feature names."""
     premium_tier: int
     rules_channel_id: int | None
     public_updates_channel_id: int | None
@@ -315,7 +326,7 @@ def guild_traits(tx: Tx, guild_id: int) -> GuildTraits | None:
 
 
 def recipients_of(tx: Tx, channel_id: int) -> list[int]:
-    """List the recipients of a private channel, by user ID."""
+    """List the user IDs of all members of a private channel, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all("SELECT user_id FROM recipients WHERE channel_id = ? ORDER BY user_id", channel_id)
@@ -355,7 +366,7 @@ def count_message(tx: Tx, thread_id: int) -> None:
 
 
 def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
-    """Decrease the message count of a thread; the total of sent messages stays."""
+    """Subtract `number` from the message count of a thread, to at least 0. `total_message_sent` stays unchanged."""
     tx.run(
         "UPDATE channels SET message_count = CASE WHEN message_count > ? THEN message_count - ? ELSE 0 END WHERE id = ?",
         number,
@@ -365,22 +376,24 @@ def subtract_messages(tx: Tx, thread_id: int, number: int) -> None:
 
 
 def delete_threads(tx: Tx, thread_ids: Iterable[int]) -> None:
-    """Delete the rows of threads; other channels with these IDs stay."""
+    """Delete the rows of threads. IDs of other channels are ignored."""
     for batch in batches(list(thread_ids)):
         tx.run(f"DELETE FROM channels WHERE id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch)
 
 
 def add_thread_members(tx: Tx, thread_id: int, number: int) -> None:
-    """Add a number, which may be negative, to the member count of a thread."""
+    """Add `number`, which may be negative, to the member count of a thread."""
     tx.run("UPDATE channels SET member_count = member_count + ? WHERE id = ?", number, thread_id)
 
 
 def last_use_ms(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind) -> int | None:
-    """Return when a user last sent a message or created a thread in a channel with slow mode, or None."""
-    found: int | None = tx.value(
+    """Return when a user last sent a message or created a thread in a channel with slow mode, or None.
+
+    The time is in Unix milliseconds."""
+    last_ms: int | None = tx.value(
         "SELECT last_ms FROM slowmodes WHERE channel_id = ? AND user_id = ? AND kind = ?", channel_id, user_id, kind
     )
-    return found
+    return last_ms
 
 
 def record_use(tx: Tx, channel_id: int, user_id: int, kind: SlowModeKind, now: int) -> None:
@@ -426,7 +439,7 @@ def unhide(tx: Tx, channel_id: int, user_id: int) -> bool:
 
 
 def replace_recipient(tx: Tx, channel_id: int, user_id: int, by_id: int) -> None:
-    """Replace a recipient of a private channel by another user."""
+    """Replace the recipient `user_id` of a private channel by the user `by_id`."""
     tx.run("UPDATE recipients SET user_id = ? WHERE channel_id = ? AND user_id = ?", by_id, channel_id, user_id)
 
 
@@ -436,7 +449,7 @@ def hide_for_all(tx: Tx, channel_id: int) -> None:
 
 
 def delete_group(tx: Tx, channel_id: int) -> None:
-    """Delete a group without recipients."""
+    """Delete the row of a group that has no recipients."""
     tx.run("DELETE FROM channels WHERE id = ?", channel_id)
 
 

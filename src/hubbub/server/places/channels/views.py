@@ -6,7 +6,14 @@ from typing import Any, Final
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import changes, codec
-from hubbub.protocol.enums import FORUM_TYPES, THREAD_TYPES, VOICE_TYPES, ChannelType
+from hubbub.protocol.enums import (
+    FORUM_TYPES,
+    THREAD_TYPES,
+    VOICE_TYPES,
+    AutoArchiveDuration,
+    ChannelType,
+    OverwriteType,
+)
 from hubbub.protocol.flags import ChannelFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, MessageId, Snowflake, TagId, Timestamp, UserId
 from hubbub.protocol.permissions import Permissions
@@ -16,6 +23,7 @@ from hubbub.protocol.resources.users import User
 from hubbub.server.places.channels.store import ChannelRow, OverwriteRow, ThreadMemberRow
 
 HIDDEN_NAME: Final = "___hidden___"
+"""Name of every obfuscated channel."""
 
 
 def any_channel(
@@ -25,7 +33,10 @@ def any_channel(
     member: wire.ThreadMember | UnsetType = UNSET,
     recipients: Iterable[User] = (),
 ) -> wire.AnyChannel:
-    """Build a channel of any kind."""
+    """Build a channel of any kind.
+
+    `overwrites` are used for guild channels, `member` (the viewer's membership) for threads, and `recipients` for private
+    channels."""
     if row.type in THREAD_TYPES:
         return thread(row, member=member)
     if row.guild_id is None:
@@ -34,10 +45,10 @@ def any_channel(
 
 
 def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel:
-    """Build a guild channel that the viewer can see.
+    """Build a guild channel with all its fields.
 
-    Over HTTP, before the obfuscation date, the viewer may be any bot."""
-    view = _base(row, row.name or "", [overwrite(each) for each in overwrites], row.flags)
+    `obfuscated` builds the form for gateway sessions that cannot see the channel."""
+    view = _base_channel(row, row.name or "", [overwrite(overwrite_row) for overwrite_row in overwrites], row.flags)
     if row.type == ChannelType.GUILD_CATEGORY:
         return view
     view.nsfw = bool(row.nsfw)
@@ -72,10 +83,13 @@ def channel(row: ChannelRow, overwrites: Iterable[OverwriteRow]) -> wire.Channel
 def obfuscated(row: ChannelRow) -> wire.Channel:
     """Build the obfuscated form of a guild channel, for gateway sessions that cannot see it (spec/gateway.md#9)."""
     guild_id = row.guild_id or 0
-    deny = wire.Overwrite(
-        id=Snowflake(guild_id), type=0, allow=Permissions(0), deny=Permissions(Permissions.VIEW_CHANNEL)
+    deny_overwrite = wire.Overwrite(
+        id=Snowflake(guild_id),
+        type=OverwriteType.ROLE,
+        allow=Permissions(0),
+        deny=Permissions(Permissions.VIEW_CHANNEL),
     )
-    view = _base(row, HIDDEN_NAME, [deny], ChannelFlags.CHANNEL_OBFUSCATED)
+    view = _base_channel(row, HIDDEN_NAME, [deny_overwrite], ChannelFlags.CHANNEL_OBFUSCATED)
     view.application_id = UNSET
     if row.type == ChannelType.GUILD_CATEGORY:
         return view
@@ -103,32 +117,32 @@ def obfuscated(row: ChannelRow) -> wire.Channel:
 
 def thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET) -> wire.Thread:
     """Build a thread or forum post, with the viewer's own membership if they have one."""
-    view = wire.Thread(**_thread_keys(row))
+    view = wire.Thread(**_thread_fields(row))
     view.member = member
     return view
 
 
 def created_thread(row: ChannelRow, *, member: wire.ThreadMember | UnsetType = UNSET, new: bool) -> wire.ThreadCreated:
     """Build the payload of THREAD_CREATE. `new` is False if the thread exists and the recipient was added to it."""
-    view = wire.ThreadCreated(**_thread_keys(row))
+    view = wire.ThreadCreated(**_thread_fields(row))
     view.member = member
     if new:
         view.newly_created = True
     return view
 
 
-def _thread_keys(row: ChannelRow) -> dict[str, Any]:
+def _thread_fields(row: ChannelRow) -> dict[str, Any]:
     created_ms = Snowflake(row.id).created_ms if row.created_ms is None else row.created_ms
     metadata = wire.ThreadMetadata(
         archived=bool(row.archived),
-        auto_archive_duration=row.auto_archive_duration or 1440,
+        auto_archive_duration=row.auto_archive_duration or int(AutoArchiveDuration.ONE_DAY),
         archive_timestamp=codec.timestamp(created_ms if row.archive_changed_ms is None else row.archive_changed_ms),
         locked=bool(row.locked),
         create_timestamp=codec.timestamp(created_ms),
     )
     if row.type == ChannelType.PRIVATE_THREAD:
         metadata.invitable = row.invitable is None or bool(row.invitable)
-    keys: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "id": ChannelId(row.id),
         "type": row.type,
         "flags": row.flags,
@@ -146,12 +160,12 @@ def _thread_keys(row: ChannelRow) -> dict[str, Any]:
         "total_message_sent": row.total_message_sent,
     }
     if row.applied_tags is not None:
-        keys["applied_tags"] = codec.decode(row.applied_tags, list[TagId])
-    return keys
+        fields["applied_tags"] = codec.decode(row.applied_tags, list[TagId])
+    return fields
 
 
 def thread_member(row: ThreadMemberRow, member: Member | UnsetType = UNSET) -> wire.ThreadMember:
-    """Build a thread membership."""
+    """Build a thread membership. `member` is the guild member; UNSET omits it."""
     return wire.ThreadMember(
         id=ChannelId(row.thread_id),
         user_id=UserId(row.user_id),
@@ -206,7 +220,7 @@ def default_reaction(row: ChannelRow) -> wire.DefaultReaction | None:
     )
 
 
-def _base(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
+def _base_channel(row: ChannelRow, name: str, overwrites: list[wire.Overwrite], flags: int) -> wire.Channel:
     """Build the fields that all guild channels have."""
     return wire.Channel(
         id=ChannelId(row.id),

@@ -44,6 +44,7 @@ def delete(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, row: RowT) ->
 
 
 def _publish(call: Call, kind: Kind[RowT, ViewT], guild_id: GuildId, before: RowT | None, after: RowT | None) -> None:
+    """Publish the event of a change; `before` is None for a new expression, `after` for a deleted one."""
     event, payload = kind.event(call.tx, guild_id, before, after)
     call.tx.emit(event, payload, Audience.guild(guild_id))
 
@@ -59,14 +60,15 @@ def on_emoji_deleted(call: Call, signal: EmojiDeleted) -> None:
 def on_role_deleted(call: Call, signal: RoleDeleted) -> None:
     """Remove a deleted role from emojis.
 
-    An emoji that was limited to this role alone becomes available to all members."""
-    changed = False
+    An emoji that was limited to the deleted role alone becomes available to all members."""
+    is_changed = False
     for row in EMOJIS.table.list_by(call.tx, guild_id=signal.guild_id):
         if signal.role_id in row.role_ids:
-            remaining = [role for role in row.role_ids if role != signal.role_id]
-            EMOJIS.table.update(call.tx, row._replace(roles=codec.encode(remaining).decode()))
-            changed = True
-    if changed:
+            remaining_role_ids = [role_id for role_id in row.role_ids if role_id != signal.role_id]
+            EMOJIS.table.update(call.tx, row._replace(roles=codec.encode(remaining_role_ids).decode()))
+            is_changed = True
+    if is_changed:
+        # The event of emojis contains all emojis of the guild, so it needs no rows.
         _publish(call, EMOJIS, signal.guild_id, None, None)
 
 
@@ -94,6 +96,7 @@ def play(call: Call, channel_access: ChannelAccess, sound: soundboard.Soundboard
 
 
 def _emoji_of_sound(call: Call, sound: soundboard.SoundboardSound) -> emojis.PartialEmoji | None:
+    """Return the custom or Unicode emoji of a sound; None if it has none or the custom emoji was deleted."""
     if sound.emoji_id is not None:
         row = EMOJIS.table.find(call.tx, sound.emoji_id)
         return None if row is None else views.partial_emoji(row)

@@ -28,9 +28,11 @@ class Kind(Generic[RowT, ViewT]):
 
     table: Table[RowT]
     view: Callable[[RowT], ViewT]
-    """Builds the wire model without the creator."""
+    """Builds the wire model of a row, without the creator."""
     event: Callable[[Tx, GuildId, RowT | None, RowT | None], tuple[Event[Any], Struct]]
-    """Returns the event and payload of a change, from the rows before and after it."""
+    """Returns the event and payload of a change from the guild ID and the rows before and after it.
+
+    The row before is None for a new expression, the row after is None for a deleted one."""
     unknown: ErrorCode
     """The error for an ID that does not exist in the guild."""
     slots_max_by_tier: tuple[int, ...]
@@ -38,6 +40,7 @@ class Kind(Generic[RowT, ViewT]):
     more_slots_feature: GuildFeature
     """The guild feature that raises the maximum to at least `more_slots_max`."""
     more_slots_max: int
+    """The maximum number of expressions with `more_slots_feature`."""
     create_action: AuditLogAction
     update_action: AuditLogAction
     delete_action: AuditLogAction
@@ -47,11 +50,11 @@ class Kind(Generic[RowT, ViewT]):
     """Further fields in the audit log entry of an update."""
 
     def list_of_guild(self, tx: Tx, guild_id: int) -> list[ViewT]:
-        """Build the expressions of a guild as all its members see them."""
+        """Build the expressions of a guild without their creators."""
         return [self.view(row) for row in self.table.list_by(tx, guild_id=guild_id)]
 
 
-def _emoji(row: EmojiRow) -> Emoji:
+def _emoji_view(row: EmojiRow) -> Emoji:
     return Emoji(id=EmojiId(row.id), name=row.name, roles=row.role_ids, animated=bool(row.animated))
 
 
@@ -62,7 +65,7 @@ def _emoji_event(tx: Tx, guild_id: GuildId, *_rows: EmojiRow | None) -> tuple[Ev
 
 EMOJIS: Final[Kind[EmojiRow, Emoji]] = Kind(
     table=store.EMOJIS,
-    view=_emoji,
+    view=_emoji_view,
     event=_emoji_event,
     unknown=errors.UNKNOWN_EMOJI,
     slots_max_by_tier=emojis.EMOJIS_MAX_BY_TIER,
@@ -76,7 +79,7 @@ EMOJIS: Final[Kind[EmojiRow, Emoji]] = Kind(
 )
 
 
-def _sticker(row: StickerRow) -> Sticker:
+def _sticker_view(row: StickerRow) -> Sticker:
     return Sticker(
         id=StickerId(row.id),
         name=row.name,
@@ -96,7 +99,7 @@ def _sticker_event(tx: Tx, guild_id: GuildId, *_rows: StickerRow | None) -> tupl
 
 STICKERS: Final[Kind[StickerRow, Sticker]] = Kind(
     table=store.STICKERS,
-    view=_sticker,
+    view=_sticker_view,
     event=_sticker_event,
     unknown=errors.UNKNOWN_STICKER,
     slots_max_by_tier=stickers.STICKERS_MAX_BY_TIER,
@@ -109,7 +112,7 @@ STICKERS: Final[Kind[StickerRow, Sticker]] = Kind(
 )
 
 
-def _sound(row: SoundRow) -> SoundboardSound:
+def _sound_view(row: SoundRow) -> SoundboardSound:
     return SoundboardSound(
         name=row.name,
         sound_id=SoundId(row.id),
@@ -127,7 +130,7 @@ def _sound_event(
     if after is not None:
         is_new = before is None
         event = soundboard.GUILD_SOUNDBOARD_SOUND_CREATE if is_new else soundboard.GUILD_SOUNDBOARD_SOUND_UPDATE
-        return event, _sound(after)
+        return event, _sound_view(after)
     assert before is not None
     payload = soundboard.SoundDeleted(guild_id=guild_id, sound_id=SoundId(before.id))
     return soundboard.GUILD_SOUNDBOARD_SOUND_DELETE, payload
@@ -135,7 +138,7 @@ def _sound_event(
 
 SOUNDS: Final[Kind[SoundRow, SoundboardSound]] = Kind(
     table=store.SOUNDS,
-    view=_sound,
+    view=_sound_view,
     event=_sound_event,
     unknown=errors.UNKNOWN_SOUND,
     slots_max_by_tier=soundboard.SOUNDS_MAX_BY_TIER,

@@ -18,9 +18,11 @@ MANAGE = Permissions.MANAGE_GUILD_EXPRESSIONS
 
 
 def require_create(call: Call, guild_id: GuildId) -> GuildAccess:
-    """Require a caller who may create expressions (spec/http.md#2.4). Before the split, managers may, too."""
+    """Require a caller who may create expressions, and return their access to the guild (spec/http.md#2.4).
+
+    Before `changes.PERMISSION_SPLITS`, MANAGE_GUILD_EXPRESSIONS was enough, too."""
     standing = access.guild(call, guild_id)
-    if changes.PERMISSION_SPLITS.is_active(call.now) or _may_create(call, standing):
+    if changes.PERMISSION_SPLITS.is_active(call.now) or _can_create(call, standing):
         return access.require_guild(call, guild_id, CREATE)
     return access.require_guild(call, guild_id, MANAGE)
 
@@ -35,28 +37,30 @@ def require_known(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expressi
 
 
 def require_change(call: Call, kind: Kind[RowT, Any], guild_id: GuildId, expression_id: int) -> RowT:
-    """Return an expression that the caller may change: their own with CREATE, others' only with MANAGE."""
+    """Return an expression that the caller may change, or raise an error.
+
+    CREATE_GUILD_EXPRESSIONS is enough for the caller's own expressions; others require MANAGE_GUILD_EXPRESSIONS."""
     row = require_known(call, kind, guild_id, expression_id)
-    if row.user_id != call.user_id or not _may_create(call, access.guild(call, guild_id)):
+    if row.user_id != call.user_id or not _can_create(call, access.guild(call, guild_id)):
         access.require_guild(call, guild_id, MANAGE)
     return row
 
 
 def can_see_creators(call: Call, standing: GuildAccess) -> bool:
     """Return whether a member sees the creators of expressions (spec/http.md#3.8)."""
-    return _may_create(call, standing) or standing.can(MANAGE)
+    return _can_create(call, standing) or standing.can(MANAGE)
 
 
-def _may_create(call: Call, standing: GuildAccess) -> bool:
+def _can_create(call: Call, standing: GuildAccess) -> bool:
     # spec/dated-changes.md#3: until 20 November 2025 CREATE_GUILD_EXPRESSIONS had no effect for bots.
-    usable = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now)
-    return usable and standing.can(CREATE)
+    is_effective = not call.actor.is_bot or changes.CREATE_PERMISSIONS_FOR_BOTS.is_active(call.now)
+    return is_effective and standing.can(CREATE)
 
 
 def require_slot(tx: Tx, kind: Kind[Any, Any], guild_id: GuildId, full: ErrorCode, **counted: int) -> None:
     """Raise `full` if the expressions of a guild take all slots of its premium tier and features.
 
-    `counted` restricts the count to expressions with these column values."""
+    `counted` restricts the count to expressions with the given column values."""
     guild = store.find_guild_limits(tx, guild_id)
     slots_max = kind.slots_max_by_tier[min(guild.premium_tier, len(kind.slots_max_by_tier) - 1)]
     if kind.more_slots_feature in guild.features:

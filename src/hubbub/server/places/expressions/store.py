@@ -76,7 +76,9 @@ RowT = TypeVar("RowT", bound=EmojiRow | StickerRow | SoundRow)
 
 
 class Table(Generic[RowT]):
-    """The table of one kind of expression."""
+    """The table of one kind of expression.
+
+    `name` is the table, `row` the type of its rows, and `changeable` are the columns that `update` writes."""
 
     def __init__(self, name: str, row: type[RowT], *, changeable: tuple[str, ...]) -> None:
         self._name = name
@@ -89,20 +91,20 @@ class Table(Generic[RowT]):
         return tx.find(self._row, f"SELECT {self._columns} FROM {self._name} WHERE id = ?", expression_id)
 
     def find_many(self, tx: Tx, ids: Iterable[int]) -> dict[int, RowT]:
-        """Return the existing expressions among these IDs, by ID."""
-        wanted = list(dict.fromkeys(ids))
-        if not wanted:
+        """Return the existing expressions among `ids`, by ID."""
+        distinct_ids = list(dict.fromkeys(ids))
+        if not distinct_ids:
             return {}
-        sql = f"SELECT {self._columns} FROM {self._name} WHERE id IN ({placeholders(wanted)})"
-        return {row.id: row for row in tx.fetch(self._row, sql, *wanted)}
+        sql = f"SELECT {self._columns} FROM {self._name} WHERE id IN ({placeholders(distinct_ids)})"
+        return {row.id: row for row in tx.fetch(self._row, sql, *distinct_ids)}
 
     def list_by(self, tx: Tx, **values: int) -> list[RowT]:
-        """List the expressions with these column values, oldest first."""
+        """List the expressions with the given column values, oldest first."""
         sql = f"SELECT {self._columns} FROM {self._name} WHERE {_condition(values)} ORDER BY id"
         return tx.fetch(self._row, sql, *values.values())
 
     def count_by(self, tx: Tx, **values: int) -> int:
-        """Return the number of expressions with these column values."""
+        """Return the number of expressions with the given column values."""
         return int(tx.value(f"SELECT COUNT(*) FROM {self._name} WHERE {_condition(values)}", *values.values()))
 
     def insert(self, tx: Tx, row: RowT) -> None:
@@ -111,12 +113,12 @@ class Table(Generic[RowT]):
 
     def update(self, tx: Tx, row: RowT) -> None:
         """Update the changeable columns of an expression."""
-        columns = ", ".join(f"{column} = ?" for column in self._changeable)
+        assignments = ", ".join(f"{column} = ?" for column in self._changeable)
         values = [getattr(row, column) for column in self._changeable]
-        tx.run(f"UPDATE {self._name} SET {columns} WHERE id = ?", *values, row.id)
+        tx.run(f"UPDATE {self._name} SET {assignments} WHERE id = ?", *values, row.id)
 
     def delete_by(self, tx: Tx, **values: int) -> None:
-        """Delete the expressions with these column values."""
+        """Delete the expressions with the given column values."""
         tx.run(f"DELETE FROM {self._name} WHERE {_condition(values)}", *values.values())
 
 
@@ -142,7 +144,7 @@ class GuildLimits(NamedTuple):
 
 
 def find_guild_limits(tx: Tx, guild_id: int) -> GuildLimits:
-    """Return the premium tier and the features of a guild."""
+    """Return the premium tier and the features of a guild; tier 0 without features if it does not exist."""
     row = tx.one("SELECT premium_tier, features FROM guilds WHERE id = ?", guild_id)
     return GuildLimits(row[0], frozenset(codec.decode(row[1], list[str]))) if row else GuildLimits(0, frozenset())
 
@@ -172,5 +174,7 @@ def find_connected_member(tx: Tx, guild_id: int, user_id: int) -> ConnectedMembe
 
 
 def list_connected_users(tx: Tx, channel_id: int) -> frozenset[int]:
-    """Return the users connected to a voice channel."""
-    return frozenset(user for (user,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id))
+    """Return the IDs of the users connected to a voice channel."""
+    return frozenset(
+        user_id for (user_id,) in tx.all("SELECT user_id FROM voice_states WHERE channel_id = ?", channel_id)
+    )

@@ -20,20 +20,22 @@ from hubbub.server.places.members import MemberRemoved
 
 UPDATE_MEMBERS_JOB: Final = "guild_tags.retell"
 MEMBERS_BATCH_SIZE: Final = 100
+"""Number of members that one job updates."""
 
 CLEARED: Final = PrimaryGuild(identity_guild_id=None, identity_enabled=None, tag=None, badge=None)
-"""The tag of a user after the platform removed it: `identity_enabled` is null in User.primary_guild."""
+"""Value of `User.primary_guild` after the platform removed the displayed tag: all its fields are null."""
 
 
 class UpdateMembersPayload(msgspec.Struct):
-    """Job payload: the guild whose tag changed, and the last user ID already updated."""
+    """Payload of the job that updates the members who display the tag of a guild."""
 
     guild_id: GuildId
     after: int = 0
+    """The highest user ID that is already updated."""
 
 
 def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> None:
-    """Store a guild's new tag and schedule the update of the members who display it."""
+    """Store and audit a guild's changed tag, and schedule the update of the members who display it."""
     if before == after:
         return
     store.put(call.tx, GuildTagRow(after.id, after.tag, after.badge) if after.tag is not None else None, after.id)
@@ -48,7 +50,10 @@ def change(call: Call, before: wire.GuildProfile, after: wire.GuildProfile) -> N
 
 
 def set_displayed_tag(call: Call, user: UserRow, row: GuildTagRow | None, guild_id: int | None) -> UserRow:
-    """Display or hide a tag. A hidden tag with a guild ID is remembered as hidden; without one it is cleared."""
+    """Set the tag that a user displays.
+
+    `row` is the tag to display. If it is None, the tag of `guild_id` is stored as hidden, or cleared if `guild_id` is
+    None, too."""
     if row is not None:
         return users.set_primary_guild(call, user, displayed_tag(row))
     if guild_id is None:

@@ -21,9 +21,9 @@ def get_guild_profile(call: Call, guild_id: GuildId) -> wire.GuildProfile:
     """Get the guild profile.
 
     The caller must be a member of the guild."""
-    _require_active(call)
+    _require_tags_released(call)
     access.guild(call, guild_id)
-    return _profile(call, _get(call, guild_id))
+    return _guild_profile(call, _require_guild(call, guild_id))
 
 
 @handles(wire.UPDATE_GUILD_PROFILE)
@@ -31,9 +31,9 @@ def update_guild_profile(call: Call, guild_id: GuildId, body: wire.UpdateGuildPr
     """Update the guild profile.
 
     Sets or removes the guild tag."""
-    _require_active(call)
-    guild = _get(call, guild_id)
-    before = _profile(call, guild)
+    _require_tags_released(call)
+    guild = _require_guild(call, guild_id)
+    before = _guild_profile(call, guild)
     tag = before.tag if body.tag is UNSET else body.tag
     badge = before.badge if body.badge is UNSET else body.badge.hash if body.badge else None
     if tag is not None:
@@ -52,7 +52,7 @@ def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
     """Set the guild tag of the current user.
 
     The caller must be a member of the guild. Without a guild, the tag is removed."""
-    _require_active(call)
+    _require_tags_released(call)
     user = users.find(call.tx, call.user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
@@ -62,25 +62,25 @@ def wear_guild_tag(call: Call, body: wire.SetPrimaryGuild) -> MyUser:
         access.guild(call, guild_id)
         if body.identity_enabled is not False:
             row = store.find(call.tx, guild_id)
-            if row is None or GuildFeature.GUILD_TAGS not in _get(call, guild_id).feature_names:
+            if row is None or GuildFeature.GUILD_TAGS not in _require_guild(call, guild_id).feature_names:
                 raise errors.invalid("identity_guild_id", "GUILD_TAG_UNAVAILABLE", "This server has no tag.")
     return users.my_user(actions.set_displayed_tag(call, user, row, guild_id), call.actor)
 
 
-def _require_active(call: Call) -> None:
+def _require_tags_released(call: Call) -> None:
     """Raise 404 before guild tags were introduced, together with role gradients (spec/dated-changes.md#3)."""
     if not changes.ROLE_GRADIENTS.is_active(call.now):
         raise errors.NOT_FOUND()
 
 
-def _get(call: Call, guild_id: GuildId) -> GuildRow:
+def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
     return row
 
 
-def _profile(call: Call, guild: GuildRow) -> wire.GuildProfile:
+def _guild_profile(call: Call, guild: GuildRow) -> wire.GuildProfile:
     row = store.find(call.tx, guild.id)
     return wire.GuildProfile(
         id=GuildId(guild.id), name=guild.name, tag=row.tag if row else None, badge=row.badge if row else None

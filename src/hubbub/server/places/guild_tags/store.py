@@ -9,9 +9,12 @@ TABLES: Final = ("guild_tags",)
 
 
 class GuildTagRow(NamedTuple):
+    """The tag of a guild."""
+
     guild_id: int
     tag: str
     badge: str | None
+    """The hash of the badge image, or None."""
 
 
 def find(tx: Tx, guild_id: int) -> GuildTagRow | None:

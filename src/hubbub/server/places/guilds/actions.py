@@ -18,10 +18,10 @@ from hubbub.server.places.guilds.signals import FeaturesRemoved, GuildDeleted
 from hubbub.server.places.guilds.store import GuildRow
 
 _DELETE_BATCH_SIZE = 1000
-"""Number of members in one GUILD_DELETE audience."""
+"""Maximum number of members in the audience of one GUILD_DELETE event."""
 
-_UNAUDITED = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
-"""Fields that other slices audit, and derived fields."""
+_UNAUDITED_FIELDS = frozenset({"id", "roles", "emojis", "stickers", "nsfw"})
+"""Fields of a guild that are not compared for the audit log: other slices audit them, or they are derived."""
 
 
 def create(
@@ -36,8 +36,8 @@ def create(
 ) -> GuildRow:
     """Create a guild with its roles, channels and owner.
 
-    `contents` lists the roles and channels; None means the default ones. `settings` are columns of the guild. No actor is
-    needed, so that a world can be built without a caller."""
+    `guild_id` is generated if None. `contents` are the initial roles and channels; None means the default contents.
+    `settings` are columns of the guild. The call needs no actor, so that a world can be loaded without a caller."""
     guild_id = guild_id or call.new_id(GuildId)
     contents = contents or initial_contents.default_contents(call)
     row = GuildRow(
@@ -63,16 +63,16 @@ def create(
 def change(call: Call, before: GuildRow, after: GuildRow, also: Sequence[AuditLogChange] = ()) -> wire.Guild:
     """Store, audit and publish a changed guild. Does nothing if nothing changed.
 
-    `also` holds changes beside the guild object (its welcome screen) for the same audit log entry."""
+    `also` holds further changes for the audit log entry, such as those of the welcome screen."""
     role_rows = roles.list_of_guild(call.tx, before.id)
     guild = views.guild(call.tx, after, role_rows, now=call.now)
     if after != before:
         if (after.name, after.description) != (before.name, before.description):
             ports.check_names(call, (after.name, after.description or ""))
         store.update(call.tx, before, after)
-        previous = views.guild(call.tx, before, role_rows, now=call.now)
-        keys = [key for key in guild.__struct_fields__ if key not in _UNAUDITED]
-        also = [*audit.differences(previous, guild, keys), *also]
+        previous_guild = views.guild(call.tx, before, role_rows, now=call.now)
+        audited_fields = [key for key in guild.__struct_fields__ if key not in _UNAUDITED_FIELDS]
+        also = [*audit.differences(previous_guild, guild, audited_fields), *also]
         publish_update(call, guild)
     if also:
         audit.record(call, before.id, AuditLogAction.GUILD_UPDATE, target_id=before.id, changes=also)
@@ -87,23 +87,23 @@ def grant(
     add: Iterable[str] = (),
     remove: Iterable[str] = (),
 ) -> GuildRow:
-    """Set a guild's boost tier, and add or remove features, for an operator.
+    """Set a guild's premium tier, and add or remove features, at the request of an operator.
 
-    The change is audited and published as usual."""
+    `premium_tier` is unchanged if None. The change is audited and published."""
     after = before
     if premium_tier is not None:
         after = after._replace(premium_tier=premium_tier)
     for feature in add:
         after = store.with_feature(after, feature, True)
-    removed = frozenset(remove) & frozenset(before.feature_names)
-    for feature in removed:
+    removed_features = frozenset(remove) & frozenset(before.feature_names)
+    for feature in removed_features:
         after = store.with_feature(after, feature, False)
-    if GuildFeature.VANITY_URL in removed:
+    if GuildFeature.VANITY_URL in removed_features:
         after = after._replace(vanity_url_code=None)
     rules.require_community(after)
     change(call, before, after)
-    if removed:
-        call.notify(FeaturesRemoved(GuildId(before.id), removed))
+    if removed_features:
+        call.notify(FeaturesRemoved(GuildId(before.id), removed_features))
     return after
 
 
@@ -114,11 +114,11 @@ def publish_update(call: Call, guild: wire.Guild) -> None:
 
 def delete(call: Call, row: GuildRow) -> None:
     """Delete a guild and publish its deletion to all members."""
-    members = store.member_ids(call.tx, row.id)
+    member_ids = store.member_ids(call.tx, row.id)
     call.notify(GuildDeleted(GuildId(row.id)))
     roles.delete_of_guild(call.tx, row.id)
     ports.delete_rows(call, row.id)
     store.delete(call.tx, row.id)
     payload = codec.encode(wire.UnavailableGuild(id=GuildId(row.id)))
-    for batch in batches(members, _DELETE_BATCH_SIZE):
+    for batch in batches(member_ids, _DELETE_BATCH_SIZE):
         call.tx.emit(wire.GUILD_DELETE, payload, Audience.of_users(*batch))

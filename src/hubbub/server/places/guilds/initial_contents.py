@@ -16,6 +16,7 @@ from hubbub.server.places import roles
 from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
 
 INITIAL_TYPES: Final = (ChannelType.GUILD_TEXT, ChannelType.GUILD_VOICE, ChannelType.GUILD_CATEGORY)
+"""Types of channels that a request to create a guild can contain."""
 
 
 class InitialContents(NamedTuple):
@@ -33,58 +34,74 @@ class InitialContents(NamedTuple):
 
 def default_contents(call: Call) -> InitialContents:
     """Return the default contents: a text and a voice channel, each in a category (decisions/0010)."""
-    text, voice, general, lounge = (call.new_id(ChannelId) for _ in range(4))
+    text_category_id, voice_category_id, text_channel_id, voice_channel_id = (call.new_id(ChannelId) for _ in range(4))
     return InitialContents(
         Permissions.DEFAULT_EVERYONE,
         [],
         [
-            NewChannel(text, "Text Channels", ChannelType.GUILD_CATEGORY, 0),
-            NewChannel(voice, "Voice Channels", ChannelType.GUILD_CATEGORY, 1),
-            NewChannel(general, "general", ChannelType.GUILD_TEXT, 0, text),
-            NewChannel(lounge, "General", ChannelType.GUILD_VOICE, 0, voice, bitrate=BITRATE_DEFAULT, user_limit=0),
+            NewChannel(text_category_id, "Text Channels", ChannelType.GUILD_CATEGORY, 0),
+            NewChannel(voice_category_id, "Voice Channels", ChannelType.GUILD_CATEGORY, 1),
+            NewChannel(text_channel_id, "general", ChannelType.GUILD_TEXT, 0, text_category_id),
+            NewChannel(
+                voice_channel_id,
+                "General",
+                ChannelType.GUILD_VOICE,
+                0,
+                voice_category_id,
+                bitrate=BITRATE_DEFAULT,
+                user_limit=0,
+            ),
         ],
         [],
-        system_channel_id=general,
+        system_channel_id=text_channel_id,
     )
 
 
 def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> InitialContents:
-    """Build the contents of a request, replacing its placeholder IDs by real ones.
+    """Build the contents of a request, replacing its placeholder IDs by generated IDs.
 
-    Unlisted parts are the default ones."""
-    everyone, role_rows, role_ids = _roles(call, guild_id, body)
+    Without channels or roles in the request, the default channels or roles are used."""
+    everyone_permissions, role_rows, role_ids = _requested_roles(call, guild_id, body)
     if body.channels is UNSET or body.channels is None:
-        return default_contents(call)._replace(everyone=everyone, roles=role_rows)
-    channel_ids: dict[int, int] = {each.id: call.new_id(ChannelId) for each in body.channels if each.id is not UNSET}
+        return default_contents(call)._replace(everyone=everyone_permissions, roles=role_rows)
+    channel_ids: dict[int, int] = {
+        channel.id: call.new_id(ChannelId) for channel in body.channels if channel.id is not UNSET
+    }
     channels: list[NewChannel] = []
     overwrites: list[NewOverwrite] = []
     form = errors.FormErrors()
-    for index, each in enumerate(body.channels):
-        kind = each.type if each.type is not UNSET and each.type is not None else ChannelType.GUILD_TEXT
-        if kind not in INITIAL_TYPES:
-            form.add(("channels", index, "type"), *errors.choices([int(kind) for kind in INITIAL_TYPES]))
-        parent_id = None if each.parent_id is UNSET or each.parent_id is None else channel_ids.get(each.parent_id)
-        voice = kind == ChannelType.GUILD_VOICE
-        channel_id = channel_ids[each.id] if each.id is not UNSET else call.new_id(ChannelId)
+    for index, channel in enumerate(body.channels):
+        channel_type = (
+            channel.type if channel.type is not UNSET and channel.type is not None else ChannelType.GUILD_TEXT
+        )
+        if channel_type not in INITIAL_TYPES:
+            form.add(
+                ("channels", index, "type"), *errors.choices([int(channel_type) for channel_type in INITIAL_TYPES])
+            )
+        parent_id = (
+            None if channel.parent_id is UNSET or channel.parent_id is None else channel_ids.get(channel.parent_id)
+        )
+        is_voice = channel_type == ChannelType.GUILD_VOICE
+        channel_id = channel_ids[channel.id] if channel.id is not UNSET else call.new_id(ChannelId)
         channels.append(
             NewChannel(
                 id=channel_id,
-                name=each.name,
-                type=int(kind),
-                position=_value_or(each.position, index),
+                name=channel.name,
+                type=int(channel_type),
+                position=_value_or(channel.position, index),
                 parent_id=parent_id,
-                topic=_value_or(each.topic, None),
-                nsfw=int(_value_or(each.nsfw, False)),
-                rate_limit_per_user=_value_or(each.rate_limit_per_user, 0),
-                bitrate=_value_or(each.bitrate, BITRATE_DEFAULT) if voice else None,
-                user_limit=_value_or(each.user_limit, 0) if voice else None,
+                topic=_value_or(channel.topic, None),
+                nsfw=int(_value_or(channel.nsfw, False)),
+                rate_limit_per_user=_value_or(channel.rate_limit_per_user, 0),
+                bitrate=_value_or(channel.bitrate, BITRATE_DEFAULT) if is_voice else None,
+                user_limit=_value_or(channel.user_limit, 0) if is_voice else None,
             )
         )
-        given = each.permission_overwrites if each.permission_overwrites is not UNSET else None
-        for overwrite_index, overwrite in enumerate(given or ()):
+        requested_overwrites = channel.permission_overwrites if channel.permission_overwrites is not UNSET else None
+        for overwrite_index, overwrite in enumerate(requested_overwrites or ()):
             role_id = role_ids.get(overwrite.id)
             if role_id is None:
-                # The owner is the only member yet, so only roles of this request are valid.
+                # The guild has no member except its owner yet, so only the roles of the request are valid targets.
                 form.add(
                     ("channels", index, "permission_overwrites", overwrite_index, "id"),
                     *errors.choices(sorted(role_ids)),
@@ -101,7 +118,7 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
             )
     form.raise_if_any()
     return InitialContents(
-        everyone,
+        everyone_permissions,
         role_rows,
         channels,
         overwrites,
@@ -110,17 +127,19 @@ def requested_contents(call: Call, guild_id: GuildId, body: wire.CreateGuild) ->
     )
 
 
-def _roles(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> tuple[int, list[roles.RoleRow], dict[int, int]]:
-    """Return the permissions of @everyone, the other roles, and the real ID of each placeholder ID."""
-    given = body.roles if body.roles is not UNSET and body.roles is not None else []
-    everyone: int = Permissions.DEFAULT_EVERYONE
+def _requested_roles(
+    call: Call, guild_id: GuildId, body: wire.CreateGuild
+) -> tuple[int, list[roles.RoleRow], dict[int, int]]:
+    """Return the permissions of @everyone, the other roles, and the generated ID of each placeholder ID."""
+    requested_roles = body.roles if body.roles is not UNSET and body.roles is not None else []
+    everyone_permissions: int = Permissions.DEFAULT_EVERYONE
     # Placeholder 0 means @everyone, as does the ID of the first role in the list.
-    ids: dict[int, int] = {0: guild_id}
+    ids_by_placeholder: dict[int, int] = {0: guild_id}
     role_rows: list[roles.RoleRow] = []
-    for position, each in enumerate(given):
-        permissions = _value_or(each.permissions, everyone) & Permissions.ALL
+    for position, role in enumerate(requested_roles):
+        permissions = _value_or(role.permissions, everyone_permissions) & Permissions.ALL
         if position == 0:
-            everyone = permissions
+            everyone_permissions = permissions
             role_id: int = guild_id
         else:
             role_id = call.new_id(RoleId)
@@ -128,17 +147,17 @@ def _roles(call: Call, guild_id: GuildId, body: wire.CreateGuild) -> tuple[int, 
                 roles.RoleRow(
                     role_id,
                     guild_id,
-                    _value_or(each.name, DEFAULT_ROLE_NAME),
+                    _value_or(role.name, DEFAULT_ROLE_NAME),
                     permissions,
                     position,
-                    color=_value_or(each.color, 0),
-                    hoist=int(_value_or(each.hoist, False)),
-                    mentionable=int(_value_or(each.mentionable, False)),
+                    color=_value_or(role.color, 0),
+                    hoist=int(_value_or(role.hoist, False)),
+                    mentionable=int(_value_or(role.mentionable, False)),
                 )
             )
-        if each.id is not UNSET:
-            ids[each.id] = role_id
-    return everyone, role_rows, ids
+        if role.id is not UNSET:
+            ids_by_placeholder[role.id] = role_id
+    return everyone_permissions, role_rows, ids_by_placeholder
 
 
 T = TypeVar("T")

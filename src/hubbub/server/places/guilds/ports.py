@@ -9,7 +9,7 @@ from hubbub.server.places.guilds.store import NewChannel, NewOverwrite
 
 @port
 def check_names(call: Call, names: Sequence[str]) -> None:
-    """Raise if the caller may not give these names to a guild, a channel or a stage."""
+    """Raise if the caller may not use one of `names` as the name or description of a guild, a channel or a stage."""
 
 
 @port
@@ -26,7 +26,7 @@ def insert_channels(
 
 @port
 def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
-    """Insert the owner of a new guild as its first member, who is already counted."""
+    """Insert the owner of a new guild as its first member. The member count already includes the owner."""
 
 
 @multi_port

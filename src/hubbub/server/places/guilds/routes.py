@@ -18,7 +18,7 @@ from hubbub.server.places.guilds import actions, initial_contents, ports, rules,
 from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
-_DEFAULTS = {
+_NUMERIC_DEFAULTS = {
     "verification_level": 0,
     "default_message_notifications": 0,
     "explicit_content_filter": 0,
@@ -26,16 +26,16 @@ _DEFAULTS = {
     "system_channel_flags": 0,
     "premium_progress_bar_enabled": 0,
 }
-"""Values that null resets a setting to."""
+"""Columns of the numeric settings, with the value that null resets each to."""
 
-_CHANNELS = (
+_CHANNEL_FIELDS = (
     "afk_channel_id",
     "system_channel_id",
     "rules_channel_id",
     "public_updates_channel_id",
     "safety_alerts_channel_id",
 )
-_IMAGES = ("icon", "splash", "discovery_splash", "banner")
+_IMAGE_FIELDS = ("icon", "splash", "discovery_splash", "banner")
 
 
 @handles(wire.CREATE_GUILD)
@@ -61,9 +61,9 @@ def get_guild(call: Call, guild_id: GuildId, query: wire.GetGuild) -> wire.Guild
 
     The caller must be a member."""
     access.guild(call, guild_id)
-    row = _get(call, guild_id)
-    online = _count_online(call, [row])[guild_id] if query.with_counts else None
-    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online, now=call.now)
+    row = _require_guild(call, guild_id)
+    online_count = _count_online(call, [row])[guild_id] if query.with_counts else None
+    return views.guild(call.tx, row, roles.list_of_guild(call.tx, guild_id), online_count, now=call.now)
 
 
 @handles(wire.GET_GUILD_PREVIEW)
@@ -71,7 +71,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
     """Get a guild preview.
 
     The caller must be a member, or the guild must be discoverable."""
-    row = _get(call, guild_id)
+    row = _require_guild(call, guild_id)
     if GuildFeature.DISCOVERABLE not in row.feature_names and not store.is_member(call.tx, guild_id, call.user_id):
         raise errors.UNKNOWN_GUILD()
     return views.preview(call.tx, row, _count_online(call, [row])[guild_id])
@@ -81,7 +81,7 @@ def get_guild_preview(call: Call, guild_id: GuildId) -> wire.GuildPreview:
 def update_guild(call: Call, guild_id: GuildId, body: wire.UpdateGuild) -> wire.Guild:
     """Update a guild."""
     standing = access.guild(call, guild_id)
-    before = _get(call, guild_id)
+    before = _require_guild(call, guild_id)
     after = _with_owner(call, standing, before, body)
     after = _with_channels(call, after, body)
     if body.features is not UNSET:
@@ -110,7 +110,7 @@ def set_guild_mfa_level(call: Call, guild_id: GuildId, body: wire.GuildMfaLevel)
     owner = users.find(call.tx, call.user_id)
     if owner is None or not owner.mfa_enabled:
         raise errors.TWO_FACTOR_REQUIRED()
-    before = _get(call, guild_id)
+    before = _require_guild(call, guild_id)
     actions.change(call, before, before._replace(mfa_level=body.level))
     return body
 
@@ -121,7 +121,7 @@ def delete_guild(call: Call, guild_id: GuildId) -> None:
 
     Only the owner may delete it."""
     rules.require_owner(access.guild(call, guild_id))
-    actions.delete(call, _get(call, guild_id))
+    actions.delete(call, _require_guild(call, guild_id))
 
 
 @handles(wire.LIST_MY_GUILDS)
@@ -134,9 +134,12 @@ def list_my_guilds(call: Call, query: wire.ListMyGuilds) -> list[wire.MyGuild]:
         after=None if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    permissions = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
-    online = _count_online(call, rows) if query.with_counts else {}
-    return [views.my_guild(row, call.user_id, permissions[row.id], online.get(row.id), call.now) for row in rows]
+    permissions_by_guild = roles.find_permissions(call.tx, call.user_id, [(row.id, row.owner_id) for row in rows])
+    online_counts = _count_online(call, rows) if query.with_counts else {}
+    return [
+        views.my_guild(row, call.user_id, permissions_by_guild[row.id], online_counts.get(row.id), call.now)
+        for row in rows
+    ]
 
 
 @handles(wire.LEAVE_GUILD)
@@ -152,7 +155,7 @@ def leave_guild(call: Call, guild_id: GuildId) -> None:
     ports.remove_member(call, guild_id, call.user_id)
 
 
-def _get(call: Call, guild_id: GuildId) -> GuildRow:
+def _require_guild(call: Call, guild_id: GuildId) -> GuildRow:
     row = store.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
@@ -160,20 +163,20 @@ def _get(call: Call, guild_id: GuildId) -> GuildRow:
 
 
 def _count_online(call: Call, rows: list[GuildRow]) -> dict[int, int]:
-    """Return the number of online members of each guild."""
+    """Return the number of online members of each guild, by guild ID."""
     return store.count_online(call.tx, rows, {presence.user_id for presence in call.presences})
 
 
 def _numeric_settings(body: wire.CreateGuild | wire.UpdateGuild) -> dict[str, Any]:
-    """Return the numeric settings of a request body, as columns."""
-    found: dict[str, Any] = {}
-    for field, default in _DEFAULTS.items():
+    """Return the columns of the numeric settings that a request body contains."""
+    columns: dict[str, Any] = {}
+    for field, default in _NUMERIC_DEFAULTS.items():
         value = getattr(body, field, UNSET)
         if value is not UNSET:
-            found[field] = default if value is None else int(value)
-    if "system_channel_flags" in found:
-        found["system_channel_flags"] &= SystemChannelFlags.ALL
-    return found
+            columns[field] = default if value is None else int(value)
+    if "system_channel_flags" in columns:
+        columns["system_channel_flags"] &= SystemChannelFlags.ALL
+    return columns
 
 
 def _with_owner(call: Call, standing: GuildAccess, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
@@ -184,7 +187,7 @@ def _with_owner(call: Call, standing: GuildAccess, row: GuildRow, body: wire.Upd
 
 
 def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
-    for field in _CHANNELS:
+    for field in _CHANNEL_FIELDS:
         channel_id = getattr(body, field)
         if channel_id is UNSET:
             continue
@@ -198,9 +201,9 @@ def _with_channels(call: Call, row: GuildRow, body: wire.UpdateGuild) -> GuildRo
 
 def _with_images(row: GuildRow, body: wire.UpdateGuild) -> GuildRow:
     if body.home_header:
-        # No feature for a home header exists here (decisions/0010).
+        # The platform has no feature that allows a home header (decisions/0010).
         raise errors.MORE_BOOSTS_NEEDED()
-    for field in _IMAGES:
+    for field in _IMAGE_FIELDS:
         image: ImageData | UnsetType | None = getattr(body, field)
         if image is UNSET:
             continue

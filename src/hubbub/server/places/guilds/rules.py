@@ -15,9 +15,9 @@ from hubbub.server.places.guilds.store import GuildRow
 from hubbub.server.places.standing import GuildAccess, access
 
 BOT_GUILDS_MAX: Final = 10
-"""A bot in this number of guilds could not create more, while bots could create guilds (spec/dated-changes.md#2.3)."""
+"""Number of guilds from which on a bot could not create guilds, before bots lost this ability (spec/dated-changes.md#2.3)."""
 
-_FEATURE_NEEDS: Final[dict[str, int]] = {
+_FEATURE_PERMISSIONS: Final[dict[str, int]] = {
     GuildFeature.COMMUNITY: Permissions.ADMINISTRATOR,
     GuildFeature.DISCOVERABLE: Permissions.ADMINISTRATOR,
     GuildFeature.INVITES_DISABLED: Permissions.MANAGE_GUILD,
@@ -26,14 +26,14 @@ _FEATURE_NEEDS: Final[dict[str, int]] = {
 """Features that members can set, and the permission required for each."""
 
 _TEXT_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
-_CHANNEL_TYPES: Final = {
+_CHANNEL_TYPES_BY_FIELD: Final = {
     "afk_channel_id": frozenset({ChannelType.GUILD_VOICE}),
     "system_channel_id": _TEXT_TYPES,
     "rules_channel_id": _TEXT_TYPES,
     "public_updates_channel_id": _TEXT_TYPES,
     "safety_alerts_channel_id": _TEXT_TYPES,
 }
-_COMMUNITY_CHANNELS: Final = ("rules_channel_id", "public_updates_channel_id")
+_COMMUNITY_CHANNEL_FIELDS: Final = ("rules_channel_id", "public_updates_channel_id")
 
 
 def require_creation(call: Call) -> None:
@@ -69,15 +69,15 @@ def require_owner(standing: GuildAccess) -> None:
 
 
 def require_new_owner(call: Call, standing: GuildAccess, user_id: int) -> None:
-    """Require that the caller may transfer the guild to this member."""
+    """Require that the caller may transfer the guild to the member `user_id`."""
     require_owner(standing)
-    pending = store.find_pending(call.tx, standing.guild_id, user_id)
-    if pending is None:
+    is_pending = store.find_pending(call.tx, standing.guild_id, user_id)
+    if is_pending is None:
         raise errors.UNKNOWN_MEMBER()
     row = users.find(call.tx, user_id)
     if row is None or row.bot:
         raise errors.OWNERSHIP_CANNOT_GO_TO_BOT()
-    if pending:
+    if is_pending:
         raise errors.OWNER_CANNOT_BE_PENDING()
 
 
@@ -86,17 +86,24 @@ def require_channel(call: Call, guild_id: int, field: str, channel_id: int) -> N
     channel = access.find_channel(call.tx, channel_id)
     if channel is None or channel.guild_id != guild_id:
         raise errors.UNKNOWN_CHANNEL()
-    if channel.type not in _CHANNEL_TYPES[field]:
-        raise errors.COMMUNITY_CHANNELS_MUST_BE_TEXT() if field in _COMMUNITY_CHANNELS else errors.WRONG_CHANNEL_TYPE()
+    if channel.type not in _CHANNEL_TYPES_BY_FIELD[field]:
+        raise (
+            errors.COMMUNITY_CHANNELS_MUST_BE_TEXT()
+            if field in _COMMUNITY_CHANNEL_FIELDS
+            else errors.WRONG_CHANNEL_TYPE()
+        )
 
 
 def features(standing: GuildAccess, before: Iterable[str], wanted: Iterable[str]) -> list[str]:
-    """Return the features of a guild after a request. Features that cannot be set are ignored (spec/http.md#3.5)."""
-    old, requested = set(before), set(wanted)
-    writable = set(_FEATURE_NEEDS)
-    for feature in (old ^ requested) & writable:
-        standing.require(_FEATURE_NEEDS[feature])
-    return sorted(old - writable | requested & writable)
+    """Return the sorted features of a guild after a request that changes `before` to `wanted`.
+
+    Changes of features that members cannot set are ignored (spec/http.md#3.5). Raises if the caller lacks the permission
+    for a changed feature."""
+    current, requested = set(before), set(wanted)
+    writable = set(_FEATURE_PERMISSIONS)
+    for feature in (current ^ requested) & writable:
+        standing.require(_FEATURE_PERMISSIONS[feature])
+    return sorted(current - writable | requested & writable)
 
 
 def require_community(row: GuildRow) -> None:
@@ -104,23 +111,23 @@ def require_community(row: GuildRow) -> None:
     if GuildFeature.COMMUNITY not in row.feature_names:
         return
     form = errors.FormErrors()
-    for field in _COMMUNITY_CHANNELS:
+    for field in _COMMUNITY_CHANNEL_FIELDS:
         if getattr(row, field) is None:
             form.add(field, *errors.required())
     form.raise_if_any()
 
 
 def require_image_features(field: str, image: ImageData, features: Iterable[str]) -> None:
-    """Require the features that an image field needs."""
-    needs = {
+    """Require that the guild's `features` allow an image in a field; an animated image may need another feature."""
+    feature_by_field = {
         "splash": GuildFeature.INVITE_SPLASH,
         "discovery_splash": GuildFeature.DISCOVERABLE,
         "banner": GuildFeature.BANNER,
     }
-    animated_needs = {"icon": GuildFeature.ANIMATED_ICON, "banner": GuildFeature.ANIMATED_BANNER}
-    required = {needs[field]} if field in needs else set()
-    if image.is_animated and field in animated_needs:
-        required.add(animated_needs[field])
+    animated_feature_by_field = {"icon": GuildFeature.ANIMATED_ICON, "banner": GuildFeature.ANIMATED_BANNER}
+    required = {feature_by_field[field]} if field in feature_by_field else set()
+    if image.is_animated and field in animated_feature_by_field:
+        required.add(animated_feature_by_field[field])
     if not required <= set(features):
         raise errors.MORE_BOOSTS_NEEDED()
 

@@ -1,4 +1,4 @@
-"""SQL for the guilds table, and for the rows created with a guild."""
+"""SQL for the guilds table, and the rows of channels and overwrites that are created with a guild."""
 
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final, NamedTuple
@@ -16,7 +16,7 @@ READS: Final = {
 
 
 class GuildRow(NamedTuple):
-    """A stored guild."""
+    """A row of the guilds table. Images are hashes."""
 
     id: int
     name: str
@@ -29,6 +29,7 @@ class GuildRow(NamedTuple):
     description: str | None = None
     afk_channel_id: int | None = None
     afk_timeout: int = 300
+    """Seconds."""
     verification_level: int = 0
     default_message_notifications: int = 0
     explicit_content_filter: int = 0
@@ -54,18 +55,20 @@ class GuildRow(NamedTuple):
 
     @property
     def feature_names(self) -> list[str]:
-        """The decoded features."""
+        """The names of the features, decoded from `features`."""
         return codec.decode(self.features, list[str])
 
 
 def with_feature(row: GuildRow, feature: str, enabled: bool) -> GuildRow:
-    """Return a guild with a feature added or removed."""
-    others = {name for name in row.feature_names if name != feature}
-    return row._replace(features=codec.encode(sorted(others | {str(feature)} if enabled else others)).decode())
+    """Return a guild row with a feature added, or removed if `enabled` is False."""
+    other_features = {name for name in row.feature_names if name != feature}
+    return row._replace(
+        features=codec.encode(sorted(other_features | {str(feature)} if enabled else other_features)).decode()
+    )
 
 
 class NewChannel(NamedTuple):
-    """A channel created with a guild. The channels slice sets everything else about it."""
+    """A channel that is created with a guild. Its other columns have their default values."""
 
     id: int
     name: str
@@ -90,7 +93,7 @@ class NewOverwrite(NamedTuple):
 
 
 COLUMNS = ", ".join(GuildRow._fields)
-_PREFIXED = ", ".join(f"g.{field}" for field in GuildRow._fields)
+_PREFIXED_COLUMNS = ", ".join(f"g.{field}" for field in GuildRow._fields)
 
 
 def find(tx: Tx, guild_id: int) -> GuildRow | None:
@@ -99,11 +102,11 @@ def find(tx: Tx, guild_id: int) -> GuildRow | None:
 
 
 def find_many(tx: Tx, guild_ids: Iterable[int]) -> dict[int, GuildRow]:
-    """Return the existing guilds among these IDs, by ID."""
-    wanted = list(dict.fromkeys(guild_ids))
-    if not wanted:
+    """Return the existing guilds among `guild_ids`, by ID."""
+    distinct_ids = list(dict.fromkeys(guild_ids))
+    if not distinct_ids:
         return {}
-    rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({placeholders(wanted)})", *wanted)
+    rows = tx.fetch(GuildRow, f"SELECT {COLUMNS} FROM guilds WHERE id IN ({placeholders(distinct_ids)})", *distinct_ids)
     return {row.id: row for row in rows}
 
 
@@ -113,13 +116,13 @@ def is_member(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def find_pending(tx: Tx, guild_id: int, user_id: int) -> int | None:
-    """Return whether a member has yet to pass membership screening, or None for a non-member."""
-    found: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
-    return found
+    """Return 1 if a member has yet to pass membership screening, 0 if not, or None if the user is not a member."""
+    pending: int | None = tx.value("SELECT pending FROM members WHERE guild_id = ? AND user_id = ?", guild_id, user_id)
+    return pending
 
 
 def ids_of_user(tx: Tx, user_id: int) -> list[int]:
-    """List the guilds of a user, in ascending order."""
+    """List the IDs of the guilds of a user, in ascending order."""
     rows = tx.all("SELECT guild_id FROM members WHERE user_id = ? ORDER BY guild_id", user_id)
     return [guild_id for (guild_id,) in rows]
 
@@ -130,38 +133,40 @@ def count_of_user(tx: Tx, user_id: int) -> int:
 
 
 def list_of_user(tx: Tx, user_id: int, *, before: int | None, after: int | None, limit: int) -> list[GuildRow]:
-    """Return a page of a user's guilds in ascending order. `before` takes precedence over `after`."""
-    start = f"SELECT {_PREFIXED} FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ?"
+    """Return a page of a user's guilds by ascending ID. `before` takes precedence over `after`."""
+    select = f"SELECT {_PREFIXED_COLUMNS} FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ?"
     if before is not None:
-        rows = tx.fetch(GuildRow, f"{start} AND g.id < ? ORDER BY g.id DESC LIMIT ?", user_id, before, limit)
+        rows = tx.fetch(GuildRow, f"{select} AND g.id < ? ORDER BY g.id DESC LIMIT ?", user_id, before, limit)
         return rows[::-1]
-    return tx.fetch(GuildRow, f"{start} AND g.id > ? ORDER BY g.id LIMIT ?", user_id, after or 0, limit)
+    return tx.fetch(GuildRow, f"{select} AND g.id > ? ORDER BY g.id LIMIT ?", user_id, after or 0, limit)
 
 
 def member_ids(tx: Tx, guild_id: int) -> list[int]:
-    """List the members of a guild."""
+    """List the user IDs of the members of a guild."""
     return [user_id for (user_id,) in tx.all("SELECT user_id FROM members WHERE guild_id = ?", guild_id)]
 
 
 def count_online(tx: Tx, guilds: Sequence[GuildRow], present: Collection[int]) -> dict[int, int]:
-    """Return how many of these users are in each guild. Iterates over the smaller side."""
-    found = {guild.id: 0 for guild in guilds}
-    wanted = list(found)
+    """Return the number of members of each guild whose user ID is in `present`, by guild ID.
+
+    Reads either the members of the guilds or the memberships of the users, whichever are fewer."""
+    counts = {guild.id: 0 for guild in guilds}
+    guild_ids = list(counts)
     if sum(guild.member_count for guild in guilds) < len(present):
-        sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({placeholders(wanted)})"
-        for guild_id, user_id in tx.all(sql, *wanted) if wanted else ():
-            found[guild_id] += user_id in present
-        return found
-    users = list(present)
-    for batch in batches(users if wanted else ()):
+        sql = f"SELECT guild_id, user_id FROM members WHERE guild_id IN ({placeholders(guild_ids)})"
+        for guild_id, user_id in tx.all(sql, *guild_ids) if guild_ids else ():
+            counts[guild_id] += user_id in present
+        return counts
+    present_ids = list(present)
+    for batch in batches(present_ids if guild_ids else ()):
         for guild_id, count in tx.all(
-            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(wanted)}) "
+            f"SELECT guild_id, COUNT(*) FROM members WHERE guild_id IN ({placeholders(guild_ids)}) "
             f"AND user_id IN ({placeholders(batch)}) GROUP BY guild_id",
-            *wanted,
+            *guild_ids,
             *batch,
         ):
-            found[guild_id] += count
-    return found
+            counts[guild_id] += count
+    return counts
 
 
 def insert(tx: Tx, row: GuildRow) -> None:
@@ -186,13 +191,13 @@ def delete(tx: Tx, guild_id: int) -> None:
 
 
 def is_owner(tx: Tx, user_id: int) -> bool:
-    """Return whether a user owns a guild."""
-    found = tx.value(
+    """Return whether a user owns any guild."""
+    owned_guild = tx.value(
         "SELECT 1 FROM members m JOIN guilds g ON g.id = m.guild_id WHERE m.user_id = ? AND g.owner_id = ? LIMIT 1",
         user_id,
         user_id,
     )
-    return found is not None
+    return owned_guild is not None
 
 
 _CHANNEL_REFERENCES: Final = (
@@ -216,7 +221,7 @@ def clear_channel_references(tx: Tx, guild_id: int, channel_id: int) -> bool:
 
 
 def add_members(tx: Tx, guild_id: int, number: int) -> None:
-    """Add a number, which may be negative, to the member count of a guild."""
+    """Add `number`, which may be negative, to the member count of a guild."""
     tx.run("UPDATE guilds SET member_count = member_count + ? WHERE id = ?", number, guild_id)
 
 

@@ -18,7 +18,9 @@ from hubbub.server.places.guilds.store import GuildRow
 def guild(
     tx: Tx, row: GuildRow, role_rows: Iterable[roles.RoleRow], presences: int | None = None, *, now: int | None
 ) -> wire.Guild:
-    """Build a guild as its members see it at `now`. Both counts are present if `presences` is given."""
+    """Build a guild as its members see it at `now` (Unix milliseconds). None includes all fields of the roles.
+
+    `presences` is the number of online members; if it is None, both approximate counts are omitted."""
     return wire.Guild(
         id=GuildId(row.id),
         name=row.name,
@@ -33,12 +35,12 @@ def guild(
         discovery_splash=row.discovery_splash,
         banner=row.banner,
         application_id=None if row.application_id is None else ApplicationId(row.application_id),
-        afk_channel_id=_channel(row.afk_channel_id),
+        afk_channel_id=_channel_id(row.afk_channel_id),
         afk_timeout=row.afk_timeout,
-        system_channel_id=_channel(row.system_channel_id),
+        system_channel_id=_channel_id(row.system_channel_id),
         system_channel_flags=row.system_channel_flags,
         widget_enabled=bool(row.widget_enabled),
-        widget_channel_id=_channel(row.widget_channel_id),
+        widget_channel_id=_channel_id(row.widget_channel_id),
         verification_level=row.verification_level,
         default_message_notifications=row.default_message_notifications,
         mfa_level=row.mfa_level,
@@ -47,9 +49,9 @@ def guild(
         premium_tier=row.premium_tier,
         premium_subscription_count=row.premium_subscription_count,
         preferred_locale=row.preferred_locale,
-        rules_channel_id=_channel(row.rules_channel_id),
-        safety_alerts_channel_id=_channel(row.safety_alerts_channel_id),
-        public_updates_channel_id=_channel(row.public_updates_channel_id),
+        rules_channel_id=_channel_id(row.rules_channel_id),
+        safety_alerts_channel_id=_channel_id(row.safety_alerts_channel_id),
+        public_updates_channel_id=_channel_id(row.public_updates_channel_id),
         premium_progress_bar_enabled=bool(row.premium_progress_bar_enabled),
         nsfw=row.nsfw_level in (NsfwLevel.EXPLICIT, NsfwLevel.AGE_RESTRICTED),
         nsfw_level=row.nsfw_level,
@@ -60,7 +62,7 @@ def guild(
 
 
 def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
-    """Build the preview of a guild for non-members."""
+    """Build the preview of a guild for non-members. `presences` is the number of online members."""
     return wire.GuildPreview(
         id=GuildId(row.id),
         name=row.name,
@@ -78,8 +80,10 @@ def preview(tx: Tx, row: GuildRow, presences: int) -> wire.GuildPreview:
 
 
 def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | None, now: int) -> wire.MyGuild:
-    """Build a guild of a user's own guild list."""
-    counts: int | UnsetType = UNSET if presences is None else row.member_count
+    """Build a guild of a user's own guild list. `permissions` are the user's permissions in the guild.
+
+    `presences` is the number of online members; if it is None, both approximate counts are omitted."""
+    member_count: int | UnsetType = UNSET if presences is None else row.member_count
     return wire.MyGuild(
         id=GuildId(row.id),
         name=row.name,
@@ -88,10 +92,10 @@ def my_guild(row: GuildRow, user_id: int, permissions: int, presences: int | Non
         owner=row.owner_id == user_id,
         permissions=Permissions(permissions),
         features=row.feature_names,
-        approximate_member_count=counts,
+        approximate_member_count=member_count,
         approximate_presence_count=UNSET if presences is None else presences,
     )
 
 
-def _channel(channel_id: int | None) -> ChannelId | None:
+def _channel_id(channel_id: int | None) -> ChannelId | None:
     return None if channel_id is None else ChannelId(channel_id)

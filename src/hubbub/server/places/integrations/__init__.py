@@ -18,15 +18,16 @@ from hubbub.server.places.integrations.actions import publish_created, publish_d
 from hubbub.server.places.members import MemberAdded, MemberRemoved
 
 AUDITED_ACTIONS = range(AuditLogAction.INTEGRATION_CREATE, AuditLogAction.INTEGRATION_DELETE + 1)
+"""Audit log actions whose target is an integration."""
 
 
 def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the integrations that audit log entries refer to."""
     target_ids = [entry.target_id for entry in entries if entry.action_type in AUDITED_ACTIONS]
-    rows = applications.find_many(call.tx, [each for each in target_ids if each is not None])
+    rows = applications.find_many(call.tx, [target_id for target_id in target_ids if target_id is not None])
     integrations = [views.partial_integration(row) for row in rows.values()]
     return ReferencedObjects(
-        integrations=[msgspec.to_builtins(each, enc_hook=codec.encode_hook) for each in integrations]
+        integrations=[msgspec.to_builtins(integration, enc_hook=codec.encode_hook) for integration in integrations]
     )
 
 

@@ -32,22 +32,24 @@ def delete(call: Call, guild_id: GuildId, row: ApplicationRow) -> None:
 
 
 def publish_created(call: Call, guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str]) -> None:
-    """Publish that an application became an integration of the guild."""
+    """Publish that an application became an integration of a guild.
+
+    `bot` is None if the application was installed without its bot. `scopes` are the scopes of the installation."""
     payload = views.guild_integration(guild_id, row, bot, scopes)
     call.tx.emit(wire.INTEGRATION_CREATE, payload, Audience.guild(guild_id))
-    _changed(call, guild_id)
+    _publish_integrations_update(call, guild_id)
 
 
 def publish_deleted(call: Call, guild_id: int, row: ApplicationRow) -> None:
-    """Publish that an application is no longer an integration of the guild.
+    """Publish that an application is no longer an integration of a guild.
 
-    Its own bot is excluded from the audience because it has left."""
+    The bot of the application is excluded from the audience, because it has left the guild."""
     payload = wire.IntegrationDeleted(
         id=IntegrationId(row.id), guild_id=GuildId(guild_id), application_id=ApplicationId(row.id)
     )
     bot_id = None if row.bot_id is None else int(row.bot_id)
     call.tx.emit(wire.INTEGRATION_DELETE, payload, Audience.guild(guild_id, excluded_user_id=bot_id))
-    _changed(call, guild_id)
+    _publish_integrations_update(call, guild_id)
 
 
 def member_added(call: Call, signal: MemberAdded) -> None:
@@ -73,9 +75,10 @@ def user_changed(call: Call, signal: UserChanged) -> None:
     for guild_id in guilds.ids_of_user(call.tx, signal.row.id):
         payload = views.guild_integration(guild_id, row, signal.row)
         call.tx.emit(wire.INTEGRATION_UPDATE, payload, Audience.guild(guild_id))
-        _changed(call, guild_id)
+        _publish_integrations_update(call, guild_id)
 
 
-def _changed(call: Call, guild_id: int) -> None:
+def _publish_integrations_update(call: Call, guild_id: int) -> None:
+    """Publish GUILD_INTEGRATIONS_UPDATE, which accompanies every other integration event."""
     payload = wire.GuildIntegrations(guild_id=GuildId(guild_id))
     call.tx.emit(wire.GUILD_INTEGRATIONS_UPDATE, payload, Audience.guild(guild_id))

@@ -1,4 +1,4 @@
-"""HTTP handlers of integrations."""
+"""Handlers for integrations."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import ApplicationIntegrationType
@@ -19,13 +19,18 @@ def list_guild_integrations(call: Call, guild_id: GuildId) -> list[wire.Integrat
     Applications with a bot in the guild come first, then applications that have only commands there."""
     bot_application_ids = applications.ids_of_guild(call.tx, guild_id, wire.INTEGRATIONS_MAX)
     scopes_by_id = {row.application_id: row.scopes.split() for row in oauth2.list_installations(call.tx, guild_id)}
-    rows = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
-    bots = users.find_many(call.tx, [rows[each].bot_id or 0 for each in bot_application_ids])
-    integrations = [views.integration(rows[each], bots[rows[each].bot_id or 0]) for each in bot_application_ids]
+    rows_by_id = applications.find_many(call.tx, [*bot_application_ids, *scopes_by_id])
+    bots_by_id = users.find_many(
+        call.tx, [rows_by_id[application_id].bot_id or 0 for application_id in bot_application_ids]
+    )
+    integrations = [
+        views.integration(rows_by_id[application_id], bots_by_id[rows_by_id[application_id].bot_id or 0])
+        for application_id in bot_application_ids
+    ]
     integrations += [
-        views.integration(rows[each], None, scopes_by_id[each])
-        for each in scopes_by_id
-        if each in rows and each not in bot_application_ids
+        views.integration(rows_by_id[application_id], None, scopes_by_id[application_id])
+        for application_id in scopes_by_id
+        if application_id in rows_by_id and application_id not in bot_application_ids
     ]
     return integrations[: wire.INTEGRATIONS_MAX]
 
@@ -36,7 +41,7 @@ def delete_guild_integration(call: Call, guild_id: GuildId, integration_id: Inte
 
     Removes the application from the guild and kicks its bot."""
     row = applications.find(call.tx, integration_id)
-    if row is None or not _is_there(call, guild_id, row):
+    if row is None or not _is_installed(call, guild_id, row):
         raise errors.UNKNOWN_INTEGRATION()
     actions.delete(call, guild_id, row)
 
@@ -56,7 +61,7 @@ def update_guild_integration(
     """Update a guild integration.
 
     Always fails: integrations are applications, which have no subscribers to configure."""
-    _require_account(call, guild_id, integration_id)
+    _raise_unsupported(call, guild_id, integration_id)
 
 
 @handles(wire.SYNC_GUILD_INTEGRATION)
@@ -64,17 +69,19 @@ def sync_guild_integration(call: Call, guild_id: GuildId, integration_id: Integr
     """Sync a guild integration.
 
     Always fails: integrations are applications, which have no subscribers to sync."""
-    _require_account(call, guild_id, integration_id)
+    _raise_unsupported(call, guild_id, integration_id)
 
 
-def _require_account(call: Call, guild_id: int, integration_id: int) -> None:
+def _raise_unsupported(call: Call, guild_id: int, integration_id: int) -> None:
+    """Raise UNKNOWN_INTEGRATION, or a form error if the integration exists, because it has no subscribers."""
     row = applications.find(call.tx, integration_id)
-    if row is not None and _is_there(call, guild_id, row):
+    if row is not None and _is_installed(call, guild_id, row):
         raise errors.invalid("integration_id", "INTEGRATION_TYPE_INVALID", "An application has no subscribers.")
     raise errors.UNKNOWN_INTEGRATION()
 
 
-def _is_there(call: Call, guild_id: int, row: ApplicationRow) -> bool:
+def _is_installed(call: Call, guild_id: int, row: ApplicationRow) -> bool:
+    """Return whether an application is installed in a guild, with or without its bot."""
     if row.bot_id is not None and guilds.is_member(call.tx, guild_id, row.bot_id):
         return True
     return oauth2.find_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is not None

@@ -14,7 +14,7 @@ BOT_SCOPES = (Scope.APPLICATIONS_COMMANDS, Scope.BOT)
 
 
 def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES) -> wire.Integration:
-    """Return the integration of an application, with its bot if the bot is in the guild.
+    """Build the integration of an application. `bot` is None if the application has no bot in the guild.
 
     The integration ID equals the application ID (decisions/0021)."""
     application = wire.IntegrationApplication(
@@ -32,7 +32,7 @@ def integration(row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] 
 
 
 def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
-    """Return the partial integration that the audit log includes."""
+    """Build the partial integration that the audit log includes."""
     return wire.PartialIntegration(
         id=IntegrationId(row.id),
         name=row.name,
@@ -44,7 +44,7 @@ def partial_integration(row: ApplicationRow) -> wire.PartialIntegration:
 def guild_integration(
     guild_id: int, row: ApplicationRow, bot: UserRow | None, scopes: Sequence[str] = BOT_SCOPES
 ) -> wire.GuildIntegration:
-    """Return the integration with its guild ID, as used in events."""
+    """Build the integration with its guild ID, as used in events."""
     base = integration(row, bot, scopes)
     return wire.GuildIntegration(
         guild_id=GuildId(guild_id),

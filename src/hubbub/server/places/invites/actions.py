@@ -23,14 +23,16 @@ from hubbub.server.places.invites.store import InviteRow, TargetsProgress
 from hubbub.server.places.invites.target_files import TargetList
 
 EXPIRE: Final = "invites.expire"
+"""Name of the job that deletes an expired invite."""
 READ_TARGETS: Final = "invites.read_targets"
+"""Name of the job that stores a batch of target users."""
 
 TARGETS_BATCH_SIZE: Final = 1000
 """Number of target users stored by the request itself.
 
 Longer lists continue in jobs of this size, so that no transaction runs long."""
 
-_BASE62: Final = string.digits + string.ascii_letters
+_CODE_ALPHABET: Final = string.digits + string.ascii_letters
 
 
 class InviteExpiry(msgspec.Struct):
@@ -40,18 +42,19 @@ class InviteExpiry(msgspec.Struct):
 
 
 class TargetsBatch(msgspec.Struct):
-    """Job payload: a batch of target users of a long list."""
+    """Payload of the job that stores a batch of target users of a long list."""
 
     code: str
     created_ms: int
-    """Creation time of the target list, in milliseconds; the list may have been replaced since."""
+    """Creation time of the target list in Unix milliseconds. If the list was replaced, the time differs."""
     user_ids: list[int]
 
 
 def create(call: Call, template: InviteRow, target_list: TargetList | None = None, *, logged: bool = True) -> InviteRow:
     """Create an invite from a template row, under a new code.
 
-    Pass `logged=False` for invites that the platform creates itself; they get no audit log entry."""
+    `target_list` limits the invite to the listed users; None allows all users. Pass `logged=False` for invites that the
+    platform creates itself; they get no audit log entry."""
     if template.guild_id is not None and store.count(call.tx, template.guild_id, call.now) >= wire.INVITES_MAX:
         raise errors.MAX_INVITES()
     row = template._replace(code=_new_code())
@@ -70,7 +73,7 @@ def create(call: Call, template: InviteRow, target_list: TargetList | None = Non
 
 
 def _new_code() -> str:
-    return "".join(secrets.choice(_BASE62) for _ in range(wire.INVITE_CODE_LENGTH))
+    return "".join(secrets.choice(_CODE_ALPHABET) for _ in range(wire.INVITE_CODE_LENGTH))
 
 
 def _audit_values(row: InviteRow) -> dict[str, Any]:
@@ -91,7 +94,7 @@ def _audit_values(row: InviteRow) -> dict[str, Any]:
 
 
 def _managers_audience(row: InviteRow) -> Audience:
-    """Invite events go to members with MANAGE_CHANNELS in the channel (spec/gateway.md#5.1)."""
+    """Return the audience of invite events: members with MANAGE_CHANNELS in the channel (spec/gateway.md#5.1)."""
     return Audience.viewers(row.guild_id or 0, row.channel_id, permission=Permissions.MANAGE_CHANNELS)
 
 
@@ -102,41 +105,42 @@ def replace_targets(call: Call, row: InviteRow, target_list: TargetList) -> None
     """Replace the target users of an invite."""
     store.clear_targets(call.tx, row.code)
     jobs.cancel(call.tx, READ_TARGETS, f"{READ_TARGETS}:{row.code}")
-    before = row.target_users
-    after = _store_targets(call, row, target_list).target_users
-    if row.guild_id is not None and after is not None:
+    old_targets = row.target_users
+    new_targets = _store_targets(call, row, target_list).target_users
+    if row.guild_id is not None and new_targets is not None:
         # There may be many thousands of IDs, so the audit log records only their number.
-        old, new = None if before is None else before.total, after.total
-        change = AuditLogChange(key="target_users_count", new_value=new)
-        if old is not None:
-            change.old_value = old
+        old_count, new_count = None if old_targets is None else old_targets.total, new_targets.total
+        change = AuditLogChange(key="target_users_count", new_value=new_count)
+        if old_count is not None:
+            change.old_value = old_count
         changes = [AuditLogChange(key="code", old_value=row.code, new_value=row.code), change]
         audit.record(call, row.guild_id, AuditLogAction.INVITE_UPDATE, changes=changes)
 
 
 def _store_targets(call: Call, row: InviteRow, target_list: TargetList) -> InviteRow:
+    """Store the first batch of target users, schedule the others, and return the updated invite."""
     user_ids = [int(user_id) for user_id in target_list.user_ids]
-    first = user_ids[:TARGETS_BATCH_SIZE]
-    store.add_targets(call.tx, row.code, first)
+    first_batch = user_ids[:TARGETS_BATCH_SIZE]
+    store.add_targets(call.tx, row.code, first_batch)
     targets = TargetsProgress(
         total=len(user_ids),
-        processed=len(first),
+        processed=len(first_batch),
         created_ms=call.now,
-        completed_ms=call.now if len(first) == len(user_ids) else None,
+        completed_ms=call.now if len(first_batch) == len(user_ids) else None,
         header=target_list.header,
     )
     store.set_targets(call.tx, row.code, targets)
     for start in range(TARGETS_BATCH_SIZE, len(user_ids), TARGETS_BATCH_SIZE):
         batch = TargetsBatch(row.code, call.now, user_ids[start : start + TARGETS_BATCH_SIZE])
         call.tx.enqueue(READ_TARGETS, batch, key=f"{READ_TARGETS}:{row.code}")
-    stored = store.find(call.tx, row.code)
-    if stored is None:
+    updated_row = store.find(call.tx, row.code)
+    if updated_row is None:
         raise errors.UNKNOWN_INVITE()
-    return stored
+    return updated_row
 
 
 def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
-    """Store the next batch of target users, unless the invite or its list was replaced."""
+    """Store a batch of target users, unless the invite was deleted or its target list was replaced."""
     row = store.find(call.tx, batch.code)
     targets = None if row is None else row.target_users
     if targets is None or targets.created_ms != batch.created_ms:
@@ -152,27 +156,28 @@ def store_targets_batch(call: Call, batch: TargetsBatch) -> None:
 
 
 def accept(call: Call, row: InviteRow) -> None:
-    """Add the caller to the guild or group, and grant the invite's roles; a member only gets the roles."""
+    """Add the caller to the guild or group, and grant the invite's roles. An existing member only gets the roles."""
     if row.guild_id is None:
         ports.add_to_group(call, row.channel_id, call.user_id)
         _count_use(call, row)
         return
-    granted = list(roles.find_many(call.tx, row.guild_id, row.roles))
+    granted_role_ids = list(roles.find_many(call.tx, row.guild_id, row.roles))
     member = members.find(call.tx, row.guild_id, call.user_id)
     if member is not None:
-        missing = [role for role in granted if RoleId(role) not in member.roles]
-        if missing:
-            members.grant_roles(call, row.guild_id, call.user_id, missing)
+        missing_role_ids = [role_id for role_id in granted_role_ids if RoleId(role_id) not in member.roles]
+        if missing_role_ids:
+            members.grant_roles(call, row.guild_id, call.user_id, missing_role_ids)
             # Only count a use when the member gained a role; otherwise an invite with one use would serve all members.
             _count_use(call, row)
         return
     members.require_can_join(call, row.guild_id, call.user_id)
     rules.require_invites_enabled(call, row.guild_id)
-    members.add(call, row.guild_id, call.user_id, role_ids=granted, temporary=bool(row.temporary))
+    members.add(call, row.guild_id, call.user_id, role_ids=granted_role_ids, temporary=bool(row.temporary))
     _count_use(call, row)
 
 
 def _count_use(call: Call, row: InviteRow) -> None:
+    """Count a use of an invite, and delete the invite after its last permitted use."""
     if row.is_vanity:
         vanity_urls.count_use(call.tx, row.code)
     elif row.max_uses and row.uses + 1 >= row.max_uses:

@@ -1,4 +1,4 @@
-"""HTTP handlers of invites."""
+"""Handlers for invites."""
 
 from msgspec import UNSET
 
@@ -22,9 +22,9 @@ def list_guild_invites(call: Call, guild_id: GuildId) -> list[wire.Invite]:
 
     Metadata is included for callers with MANAGE_GUILD, and omitted for callers who have only VIEW_AUDIT_LOG."""
     standing = access.guild(call, guild_id)
-    manages = standing.can(Permissions.MANAGE_GUILD)
-    access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if manages else Permissions.VIEW_AUDIT_LOG)
-    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now), metadata=manages)
+    can_manage = standing.can(Permissions.MANAGE_GUILD)
+    access.require_guild(call, guild_id, Permissions.MANAGE_GUILD if can_manage else Permissions.VIEW_AUDIT_LOG)
+    return views.invites(call, store.list_of_guild(call.tx, guild_id, call.now), metadata=can_manage)
 
 
 @handles(wire.LIST_CHANNEL_INVITES)
@@ -63,15 +63,15 @@ def create_channel_invite(call: Call, channel_id: ChannelId, body: wire.CreateCh
             target_user_id=body.target_user_id or None,
             target_application_id=body.target_application_id or None,
         )
-        # Before this change, invites had no target users and granted no roles (spec/dated-changes.md#3).
+        # Before `INVITE_TARGET_USERS`, invites had no target users and granted no roles (spec/dated-changes.md#3).
         if changes.INVITE_TARGET_USERS.is_active(call.now):
-            granted = members.require_roles(call, channel_access.guild, rules.role_ids(body))
-            template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in granted)).decode())
+            role_rows = members.require_roles(call, channel_access.guild, rules.role_ids(body))
+            template = template._replace(role_ids=codec.encode(sorted(RoleId(row.id) for row in role_rows)).decode())
             target_list = target_files.parse(call.files[0].data) if call.files else None
         rules.require_target(call, channel_access.channel, body)
     row: InviteRow | None = None
     if target_list is None and not body.unique:
-        # An equal invite with at least half of its lifetime left is reused (decisions/0017).
+        # An equal invite with at least half of its lifetime left (seconds * 1000 / 2) is reused (decisions/0017).
         row = store.find_reusable(call.tx, template, call.now + max_age * 500)
     return _invite_view(call, row or actions.create(call, template, target_list), metadata=True)
 
@@ -121,11 +121,11 @@ def accept_invite(call: Call, code: str) -> wire.Invite:
 def get_invite_target_users(call: Call, code: str) -> bytes:
     """Get the target users of an invite as a CSV file."""
     row = _require_targeted_invite(call, code)
-    state = row.target_users
-    if state is None:
+    progress = row.target_users
+    if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS()
-    # Before this change, the header of the uploaded file was returned (spec/dated-changes.md#3).
-    header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now) else state.header
+    # Before `TARGET_USERS_HEADER`, the header of the uploaded file was returned (spec/dated-changes.md#3).
+    header = target_files.HEADER if changes.TARGET_USERS_HEADER.is_active(call.now) else progress.header
     return target_files.serialize(store.list_targets(call.tx, row.code), header)
 
 
@@ -145,10 +145,10 @@ def update_invite_target_users(call: Call, code: str) -> None:
 @handles(wire.GET_INVITE_TARGET_USERS_JOB_STATUS)
 def get_invite_target_users_job_status(call: Call, code: str) -> wire.TargetUsersJob:
     """Get the processing status of an invite's target users."""
-    state = _require_targeted_invite(call, code).target_users
-    if state is None:
+    progress = _require_targeted_invite(call, code).target_users
+    if progress is None:
         raise errors.UNKNOWN_INVITE_TARGET_USERS_JOB()
-    return views.targets_job(state)
+    return views.targets_job(progress)
 
 
 def _require_invite(call: Call, code: str) -> InviteRow:
@@ -167,17 +167,19 @@ def _require_targeted_invite(call: Call, code: str) -> InviteRow:
 
 
 def _require_targets_released(call: Call) -> None:
+    """Raise 404 before target users of invites were introduced (spec/dated-changes.md#3)."""
     if not changes.INVITE_TARGET_USERS.is_active(call.now):
         raise errors.NOT_FOUND()
 
 
 def _invite_view(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
+    """Build an invite; an invite to a group includes the members of the group."""
     invite = views.invite(call, row, metadata=metadata)
     if row.guild_id is None and invite.channel is not None:
         recipient_ids = channels.recipients_of(call.tx, row.channel_id)
         users_by_id = users.find_many(call.tx, recipient_ids)
         invite.channel.recipients = views.recipients(
-            [users_by_id[user] for user in recipient_ids if user in users_by_id]
+            [users_by_id[user_id] for user_id in recipient_ids if user_id in users_by_id]
         )
     return invite
 
@@ -186,7 +188,7 @@ def _add_counts(call: Call, row: InviteRow, invite: wire.Invite) -> None:
     guild = None if row.guild_id is None else guilds.find(call.tx, row.guild_id)
     if guild is not None:
         invite.approximate_member_count = guild.member_count
-        present = guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})
-        invite.approximate_presence_count = present[guild.id]
+        online_counts = guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})
+        invite.approximate_presence_count = online_counts[guild.id]
     elif invite.channel is not None and invite.channel.recipients is not UNSET:
         invite.approximate_member_count = len(invite.channel.recipients)

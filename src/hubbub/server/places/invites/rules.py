@@ -18,45 +18,46 @@ from hubbub.server.places.invites import store
 from hubbub.server.places.invites.store import InviteRow
 from hubbub.server.places.standing import ChannelAccess, ChannelRef, access
 
-_WITHOUT_INVITES: Final = THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
+_TYPES_WITHOUT_INVITES: Final = THREAD_TYPES | {ChannelType.GUILD_CATEGORY}
 _TARGET_TYPES: Final = (InviteTargetType.STREAM, InviteTargetType.EMBEDDED_APPLICATION)
+"""Target types that a client can request."""
 
 
 def require_channel_type(channel: ChannelRef) -> None:
     """Raise unless the channel can have invites; DMs, categories and threads cannot."""
     if channel.type == ChannelType.DM:
         raise errors.CANNOT_EXECUTE_ON_DM()
-    if channel.type in _WITHOUT_INVITES:
+    if channel.type in _TYPES_WITHOUT_INVITES:
         raise errors.WRONG_CHANNEL_TYPE()
 
 
 def role_ids(body: wire.CreateChannelInvite) -> list[RoleId]:
-    """Return the distinct role IDs of a request body, given as a list or separated by commas."""
-    given = body.role_ids or []
-    if isinstance(given, str):
+    """Return the distinct role IDs of a request body, which contains a list or a text with commas, in ascending order."""
+    requested_ids = body.role_ids or []
+    if isinstance(requested_ids, str):
         try:
-            given = [parse_wide(RoleId, part.strip()) for part in given.split(",") if part.strip()]
+            requested_ids = [parse_wide(RoleId, part.strip()) for part in requested_ids.split(",") if part.strip()]
         except ValueError as error:
             raise errors.invalid("role_ids", "NUMBER_TYPE_COERCE", str(error)) from None
-        if len(given) > wire.INVITE_ROLES_MAX:
+        if len(requested_ids) > wire.INVITE_ROLES_MAX:
             raise errors.invalid("role_ids", *errors.bad_length(0, wire.INVITE_ROLES_MAX))
-    return sorted(set(given))
+    return sorted(set(requested_ids))
 
 
 def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvite) -> None:
     """Raise unless the invite's target exists: a user who streams in the channel, or an embedded application."""
-    kind = body.target_type or None
+    target_type = body.target_type or None
     form = errors.FormErrors()
-    if kind is None:
+    if target_type is None:
         if body.target_user_id or body.target_application_id:
             form.add("target_type", *errors.required())
-    elif kind not in _TARGET_TYPES:
-        form.add("target_type", *errors.choices([int(target_type) for target_type in _TARGET_TYPES]))
-    elif kind == InviteTargetType.STREAM:
-        state = voice_states.find(call.tx, channel.guild_id or 0, body.target_user_id or 0)
+    elif target_type not in _TARGET_TYPES:
+        form.add("target_type", *errors.choices([int(allowed_type) for allowed_type in _TARGET_TYPES]))
+    elif target_type == InviteTargetType.STREAM:
+        voice_state = voice_states.find(call.tx, channel.guild_id or 0, body.target_user_id or 0)
         if not body.target_user_id:
             form.add("target_user_id", *errors.required())
-        elif state is None or state.channel_id != channel.id or not state.self_stream:
+        elif voice_state is None or voice_state.channel_id != channel.id or not voice_state.self_stream:
             form.add("target_user_id", "GUILD_INVITE_INVALID_TARGET_USER_ID", "Invalid target user.")
     elif not body.target_application_id:
         form.add("target_application_id", *errors.required())
@@ -68,7 +69,7 @@ def require_target(call: Call, channel: ChannelRef, body: wire.CreateChannelInvi
 
 
 def require_group_age(body: wire.CreateChannelInvite) -> None:
-    """Raise if the invite to a group has no expiry."""
+    """Raise if `max_age` of an invite to a group is 0, because such an invite must expire."""
     if body.max_age is not UNSET and body.max_age is not None and body.max_age < 1:
         raise errors.invalid("max_age", *errors.number_min(1))
 
@@ -98,7 +99,9 @@ def find(call: Call, code: str) -> InviteRow | None:
 
 
 def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
-    """Return the caller's access to the invite's channel; None if anonymous or not in the guild."""
+    """Return the caller's access to the invite's channel.
+
+    Return None for a group invite, an anonymous caller, or a caller who is not a member of the guild."""
     actor = call.actor_or_none
     if actor is None or row.guild_id is None:
         return None
@@ -110,7 +113,7 @@ def find_access(call: Call, row: InviteRow) -> ChannelAccess | None:
 
 
 def has_guild_permission(channel_access: ChannelAccess | None, bits: int) -> bool:
-    """Return whether the caller has any of these permissions in the guild."""
+    """Return whether the caller has any of the permissions `bits` in the guild."""
     return channel_access is not None and channel_access.guild is not None and bool(channel_access.guild.allowed & bits)
 
 
@@ -133,7 +136,9 @@ def can_read_targets(call: Call, row: InviteRow, channel_access: ChannelAccess |
 
 
 def can_change_targets(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> bool:
-    """Return whether the caller may change an invite's target users."""
+    """Return whether the caller may change an invite's target users.
+
+    The inviter may while in the guild, as may members with MANAGE_GUILD."""
     return channel_access is not None and (
         row.inviter_id == call.user_id or has_guild_permission(channel_access, Permissions.MANAGE_GUILD)
     )
@@ -158,7 +163,8 @@ def require_target_changer(call: Call, row: InviteRow, channel_access: ChannelAc
 def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
     """Raise UNKNOWN_INVITE unless the caller may see the invite; return their access to its channel.
 
-    An invite with target users is visible to them, to its inviter and to those who manage it (spec/http.md#3.6)."""
+    An invite with target users is visible to these users and to members who may read its target users or revoke it
+    (spec/http.md#3.6)."""
     channel_access = find_access(call, row)
     if row.targets is None:
         return channel_access
@@ -173,7 +179,9 @@ def require_visible(call: Call, row: InviteRow) -> ChannelAccess | None:
 
 
 def require_manager(call: Call, row: InviteRow, channel_access: ChannelAccess | None) -> None:
-    """Raise unless the caller may revoke the invite."""
+    """Raise unless the caller may revoke the invite.
+
+    An invite to a group can be revoked by its inviter and by the owner of the group."""
     if row.guild_id is None:
         channel = access.find_channel(call.tx, row.channel_id)
         if call.user_id not in (row.inviter_id, channel and channel.owner_id):
@@ -192,8 +200,8 @@ def require_invites_enabled(call: Call, guild_id: int) -> None:
     if row is None:
         raise errors.UNKNOWN_INVITE()
     incidents = None if row.incidents is None else codec.decode(row.incidents, IncidentsData)
-    until = None if incidents is None else incidents.invites_disabled_until
-    # Both use the fixed format of `wire.timestamp`, so string comparison orders them by time.
-    paused = until is not None and until > codec.timestamp(call.now)
-    if paused or GuildFeature.INVITES_DISABLED in row.feature_names:
+    disabled_until = None if incidents is None else incidents.invites_disabled_until
+    # Both texts have the fixed format of `codec.timestamp`, so comparing them compares the times.
+    is_paused = disabled_until is not None and disabled_until > codec.timestamp(call.now)
+    if is_paused or GuildFeature.INVITES_DISABLED in row.feature_names:
         raise errors.FEATURE_DISABLED(message="Invites to this server are paused")

@@ -28,25 +28,34 @@ class TargetsProgress(msgspec.Struct, kw_only=True, omit_defaults=True):
     Stored as JSON: add fields with a default, never rename."""
 
     total: int
+    """Number of users in the list."""
     processed: int
+    """Number of users that are already stored."""
     created_ms: int
+    """Time of the upload in Unix milliseconds."""
     completed_ms: int | None = None
+    """Time at which the last user was stored, in Unix milliseconds; None before."""
     header: str | None = None
-    """First line of the uploaded file, if it was not an ID."""
+    """First line of the uploaded file; None if it was an ID."""
 
 
 class InviteRow(NamedTuple):
-    """A row of the invites table."""
+    """An invite: a row of the invites table, or the synthetic invite of a vanity code."""
 
     code: str
     guild_id: int | None
     """Guild ID; None for a group invite."""
     channel_id: int
     inviter_id: int | None
+    """ID of the user who created the invite; None for a vanity code."""
     created_ms: int
+    """Creation time in Unix milliseconds; 0 for a vanity code."""
     expires_ms: int | None
+    """Expiry in Unix milliseconds; None if the invite does not expire."""
     max_age: int
+    """Lifetime in seconds; 0 if the invite does not expire."""
     max_uses: int
+    """Maximum number of uses; 0 means no limit."""
     uses: int = 0
     temporary: int = 0
     flags: int = 0
@@ -54,27 +63,27 @@ class InviteRow(NamedTuple):
     target_user_id: int | None = None
     target_application_id: int | None = None
     role_ids: str = "[]"
-    """JSON list of role IDs."""
+    """JSON list of the IDs of the roles to grant."""
     targets: str | None = None
     """`TargetsProgress` as JSON; None if any user may accept the invite."""
 
     @property
     def roles(self) -> list[RoleId]:
-        """Return the IDs of the roles to grant; some may have been deleted."""
+        """The IDs of the roles to grant; some may have been deleted."""
         return codec.decode(self.role_ids, list[RoleId])
 
     @property
     def target_users(self) -> TargetsProgress | None:
-        """Return the progress of the target user list, or None if the invite has no target users."""
+        """The progress of the target user list; None if any user may accept the invite."""
         return None if self.targets is None else codec.decode(self.targets, TargetsProgress)
 
     @property
     def is_vanity(self) -> bool:
-        """Return whether this is the synthetic invite of a vanity code, which has no row in the table."""
+        """Whether the invite is the synthetic invite of a vanity code, which has no row in the table."""
         return not self.created_ms
 
     def is_expired(self, now: int) -> bool:
-        """Return whether the invite has expired; the job that deletes it may run a moment later."""
+        """Return whether the invite has expired at `now` (Unix milliseconds). Its row may still exist for a moment."""
         return self.expires_ms is not None and self.expires_ms <= now
 
 
@@ -82,7 +91,7 @@ COLUMNS = ", ".join(InviteRow._fields)
 
 
 def find(tx: Tx, code: str) -> InviteRow | None:
-    """Return the invite, or None."""
+    """Return the invite with a code, or None."""
     return tx.find(InviteRow, f"SELECT {COLUMNS} FROM invites WHERE code = ?", code)
 
 
@@ -98,17 +107,19 @@ def list_of_guild(tx: Tx, guild_id: int, now: int) -> list[InviteRow]:
 
 
 def list_of_channels(tx: Tx, channel_ids: Iterable[int], now: int = 0) -> list[InviteRow]:
-    """Return the unexpired invites to some channels, oldest first."""
-    found: list[InviteRow] = []
+    """Return the invites to the given channels that are unexpired at `now` (Unix milliseconds), or all if `now` is 0.
+
+    The invites to one channel are sorted by creation time."""
+    rows: list[InviteRow] = []
     for batch in batches(channel_ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             InviteRow,
             f"SELECT {COLUMNS} FROM invites WHERE channel_id IN ({placeholders(batch)}) "
             "AND (expires_ms IS NULL OR expires_ms > ?) ORDER BY created_ms, code",
             *batch,
             now,
         )
-    return found
+    return rows
 
 
 def count(tx: Tx, guild_id: int, now: int) -> int:
@@ -121,9 +132,9 @@ def count(tx: Tx, guild_id: int, now: int) -> int:
 
 
 def find_reusable(tx: Tx, template: InviteRow, lasting_ms: int) -> InviteRow | None:
-    """Return an unused invite without target users with the same inviter and settings.
+    """Return the newest invite without target users that has the inviter, channel and settings of `template`, or None.
 
-    It must not expire before `lasting_ms`."""
+    It must expire after `lasting_ms` (Unix milliseconds) or never. If its uses are limited, it must be unused."""
     return tx.find(
         InviteRow,
         f"SELECT {COLUMNS} FROM invites WHERE channel_id = ? AND inviter_id = ? AND max_age = ? AND max_uses = ? "
@@ -149,17 +160,19 @@ def insert(tx: Tx, row: InviteRow) -> bool:
 
 
 def find_vanity_channel(tx: Tx, guild_id: int) -> int | None:
-    """Return the channel that a vanity code leads to: the system channel, else the first text channel."""
-    found: int | None = tx.value(
+    """Return the ID of the channel that a vanity code leads to, or None if the guild has no suitable channel.
+
+    It is the system channel, or else the first text (0) or announcement (5) channel."""
+    channel_id: int | None = tx.value(
         "SELECT c.id FROM channels c JOIN guilds g ON g.id = c.guild_id WHERE c.guild_id = ? AND c.type IN (0, 5) "
         "ORDER BY CASE WHEN c.id = g.system_channel_id THEN 0 ELSE 1 END, c.position, c.id LIMIT 1",
         guild_id,
     )
-    return found
+    return channel_id
 
 
 def increment_uses(tx: Tx, code: str) -> None:
-    """Increment the number of uses."""
+    """Increment the number of uses of an invite."""
     tx.run("UPDATE invites SET uses = uses + 1 WHERE code = ?", code)
 
 

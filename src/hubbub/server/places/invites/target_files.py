@@ -10,6 +10,7 @@ from hubbub.protocol.resources import invites as wire
 ERRORS_MAX: Final = 20
 """Maximum number of invalid lines reported in one error."""
 HEADER: Final = "user_id"
+"""Header of the files that the server returns."""
 
 _LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 
@@ -20,6 +21,7 @@ class TargetList(NamedTuple):
     user_ids: list[UserId]
     """Distinct user IDs in file order."""
     header: str | None
+    """First line of the file, at most 64 characters; None if it was an ID."""
 
 
 def parse(data: bytes) -> TargetList:
@@ -35,18 +37,18 @@ def parse(data: bytes) -> TargetList:
     error_count = 0
     header: str | None = None
     user_ids: dict[UserId, None] = {}
-    for number, line in enumerate(_LINE_BREAK.split(text), 1):
+    for line_number, line in enumerate(_LINE_BREAK.split(text), 1):
         value = line.strip().strip('"').strip()
         if not value:
             continue
-        if number == 1 and not value[0].isdigit():
+        if line_number == 1 and not value[0].isdigit():
             header = value[:64]
             continue
         try:
             user_ids[parse_wide(UserId, value)] = None
         except ValueError:
             code, _ = errors.not_snowflake(value)
-            form.add(field, code, f"Line {number}: invalid user ID {value[:64]}")
+            form.add(field, code, f"Line {line_number}: invalid user ID {value[:64]}")
             error_count += 1
             if error_count == ERRORS_MAX:
                 break
@@ -59,7 +61,7 @@ def parse(data: bytes) -> TargetList:
 
 
 def serialize(user_ids: list[int], header: str | None) -> bytes:
-    """Return the file content for a list of user IDs."""
+    """Return the content of a target user file; without a header if `header` is None."""
     lines = [] if header is None else [header]
     lines += map(str, user_ids)
     return "".join(f"{line}\n" for line in lines).encode()

@@ -24,13 +24,13 @@ from hubbub.server.places.roles import RoleRow
 
 
 class RelatedObjects:
-    """Objects that a number of invites refer to, loaded in a few queries."""
+    """The guilds, channels, users, roles and applications that invites refer to, loaded together."""
 
     def __init__(self, call: Call, rows: Sequence[InviteRow]) -> None:
         tx = call.tx
         self.guilds = guilds.find_many(tx, [row.guild_id for row in rows if row.guild_id is not None])
         self.channels = channels.find_many(tx, [row.channel_id for row in rows])
-        user_ids = [user for row in rows for user in (row.inviter_id, row.target_user_id) if user is not None]
+        user_ids = [user_id for row in rows for user_id in (row.inviter_id, row.target_user_id) if user_id is not None]
         self.users: dict[int, UserRow] = users.find_many(tx, user_ids)
         role_ids_by_guild: dict[int, set[int]] = {}
         for row in rows:
@@ -41,19 +41,19 @@ class RelatedObjects:
             self.roles |= roles.find_many(tx, guild_id, role_ids)
         self.applications: dict[int, ApplicationRow] = {}
         for application_id in {row.target_application_id for row in rows if row.target_application_id is not None}:
-            if (found := applications.find(tx, application_id)) is not None:
-                self.applications[application_id] = found
-        # Before this change, an invite included its complete roles (spec/dated-changes.md#3).
+            if (application_row := applications.find(tx, application_id)) is not None:
+                self.applications[application_id] = application_row
         self.now = call.now
+        # Before `TARGET_USERS_HEADER`, an invite included its complete roles (spec/dated-changes.md#3).
         self.partial_roles = changes.TARGET_USERS_HEADER.is_active(call.now)
 
     def user(self, user_id: int | None) -> User | UnsetType:
-        """Return the user, or UNSET if it does not exist."""
+        """Return the user with an ID, or UNSET if the ID is None or the user does not exist."""
         row = self.users.get(user_id or 0)
         return UNSET if row is None else users.user(row)
 
     def application(self, application_id: int | None) -> PublicApplication | UnsetType:
-        """Return the public view of an application, or UNSET if it does not exist."""
+        """Return the public view of an application, or UNSET if the ID is None or the application does not exist."""
         row = self.applications.get(application_id or 0)
         if row is None:
             return UNSET
@@ -70,39 +70,40 @@ class RelatedObjects:
         )
 
     def granted_roles(self, row: InviteRow) -> list[PartialRole] | UnsetType:
-        """Return the roles that an invite grants, or UNSET if there are none."""
-        found = [self.roles[role] for role in row.roles if role in self.roles]
-        if not found:
+        """Return the existing roles that an invite grants, or UNSET if there are none."""
+        role_rows = [self.roles[role_id] for role_id in row.roles if role_id in self.roles]
+        if not role_rows:
             return UNSET
         return [
-            roles.partial_role(role, self.now) if self.partial_roles else roles.role(role, self.now) for role in found
+            roles.partial_role(role, self.now) if self.partial_roles else roles.role(role, self.now)
+            for role in role_rows
         ]
 
 
 def invites(call: Call, rows: Sequence[InviteRow], *, metadata: bool) -> list[wire.Invite]:
-    """Return invites, with the metadata that managers see if `metadata` is set."""
+    """Build invites, with the metadata that managers see if `metadata` is set."""
     related = RelatedObjects(call, rows)
-    return [_invite(related, row, metadata) for row in rows]
+    return [_invite_view(related, row, metadata) for row in rows]
 
 
 def invite(call: Call, row: InviteRow, *, metadata: bool) -> wire.Invite:
-    """Return one invite."""
+    """Build one invite, with the metadata that managers see if `metadata` is set."""
     return invites(call, [row], metadata=metadata)[0]
 
 
-def _invite(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Invite:
+def _invite_view(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Invite:
     channel = related.channels.get(row.channel_id)
     guild = related.guilds.get(row.guild_id or 0)
     view = wire.Invite(
         type=InviteType.GROUP_DM if row.guild_id is None else InviteType.GUILD,
         code=row.code,
-        channel=None if channel is None else _channel(channel),
-        expires_at=_timestamp(row.expires_ms),
+        channel=None if channel is None else _partial_channel(channel),
+        expires_at=_timestamp_or_none(row.expires_ms),
         inviter=related.user(row.inviter_id),
     )
     if guild is not None:
         view.guild_id = GuildId(guild.id)
-        view.guild = _guild(guild)
+        view.guild = _invite_guild(guild)
         view.flags = row.flags
         view.target_type = UNSET if row.target_type is None else row.target_type
         view.target_user = related.user(row.target_user_id)
@@ -118,7 +119,7 @@ def _invite(related: RelatedObjects, row: InviteRow, metadata: bool) -> wire.Inv
     return view
 
 
-def _guild(row: GuildRow) -> wire.InviteGuild:
+def _invite_guild(row: GuildRow) -> wire.InviteGuild:
     return wire.InviteGuild(
         id=GuildId(row.id),
         name=row.name,
@@ -135,7 +136,7 @@ def _guild(row: GuildRow) -> wire.InviteGuild:
     )
 
 
-def _channel(row: ChannelRow) -> PartialChannel:
+def _partial_channel(row: ChannelRow) -> PartialChannel:
     view = channels.partial(row)
     if row.icon is not None:
         view.icon = row.icon
@@ -143,12 +144,12 @@ def _channel(row: ChannelRow) -> PartialChannel:
 
 
 def recipients(rows: Sequence[UserRow]) -> list[ChannelRecipient]:
-    """Return the members of a group as its invite lists them."""
+    """Build the members of a group as its invite lists them."""
     return [ChannelRecipient(id=UserId(row.id), username=row.username, avatar=row.avatar) for row in rows]
 
 
 def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
-    """Return the INVITE_CREATE payload of a new invite."""
+    """Build the INVITE_CREATE payload of a new invite."""
     related = RelatedObjects(call, [row])
     return wire.InviteCreated(
         channel_id=ChannelId(row.channel_id),
@@ -158,7 +159,7 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
         max_uses=row.max_uses,
         temporary=bool(row.temporary),
         uses=row.uses,
-        expires_at=_timestamp(row.expires_ms),
+        expires_at=_timestamp_or_none(row.expires_ms),
         guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
         inviter=related.user(row.inviter_id),
         target_type=UNSET if row.target_type is None else row.target_type,
@@ -169,17 +170,17 @@ def invite_created(call: Call, row: InviteRow) -> wire.InviteCreated:
 
 
 def targets_job(targets: TargetsProgress) -> wire.TargetUsersJob:
-    """Return the processing status of a target user list."""
-    done = targets.completed_ms is not None
+    """Build the processing status of a target user list."""
+    is_completed = targets.completed_ms is not None
     return wire.TargetUsersJob(
-        status=TargetUsersJobStatus.COMPLETED if done else TargetUsersJobStatus.PROCESSING,
+        status=TargetUsersJobStatus.COMPLETED if is_completed else TargetUsersJobStatus.PROCESSING,
         total_users=targets.total,
         processed_users=targets.processed,
         created_at=codec.timestamp(targets.created_ms),
-        completed_at=_timestamp(targets.completed_ms),
+        completed_at=_timestamp_or_none(targets.completed_ms),
         error_message=None,
     )
 
 
-def _timestamp(ms: int | None) -> Timestamp | None:
+def _timestamp_or_none(ms: int | None) -> Timestamp | None:
     return None if ms is None else codec.timestamp(ms)

@@ -35,9 +35,9 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
     """Create a guild emoji."""
     standing = rules.require_create(call, guild_id)
     role_ids = emoji_rules.require_roles(call.tx, guild_id, body.roles)
-    animated = body.image.is_animated
-    full = errors.MAX_ANIMATED_EMOJIS if animated else errors.MAX_EMOJIS
-    rules.require_slot(call.tx, EMOJIS, guild_id, full, animated=int(animated))
+    is_animated = body.image.is_animated
+    full_error = errors.MAX_ANIMATED_EMOJIS if is_animated else errors.MAX_EMOJIS
+    rules.require_slot(call.tx, EMOJIS, guild_id, full_error, animated=int(is_animated))
     row = EmojiRow(
         id=call.new_id(EmojiId),
         guild_id=guild_id,
@@ -45,7 +45,7 @@ def create_guild_emoji(call: Call, guild_id: GuildId, body: wire.CreateGuildEmoj
         user_id=call.user_id,
         name=body.name,
         image=body.image.hash,
-        animated=int(animated),
+        animated=int(is_animated),
         roles=role_ids,
     )
     actions.create(call, EMOJIS, guild_id, row)

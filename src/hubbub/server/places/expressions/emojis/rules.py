@@ -18,11 +18,11 @@ from hubbub.server.places.standing import ChannelAccess, access
 
 
 def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> EmojiRow:
-    """Return the emoji if the caller may use it in this channel.
+    """Return the emoji if the caller may use it in the channel.
 
-    Raises UNKNOWN_EMOJI if the caller cannot know it, MISSING_PERMISSIONS if they may not use it. An application can
-    use its own emojis everywhere. A guild emoji may be limited to roles; one of another guild requires
-    USE_EXTERNAL_EMOJIS."""
+    Raises UNKNOWN_EMOJI for an emoji of another application or of a guild that the caller is not in, and
+    MISSING_PERMISSIONS if the caller may not use it. An application can use its own emojis everywhere. A guild emoji may
+    be limited to roles; an emoji of another guild requires USE_EXTERNAL_EMOJIS."""
     row = EMOJIS.table.find(call.tx, emoji_id)
     if row is None:
         raise errors.UNKNOWN_EMOJI()
@@ -31,26 +31,26 @@ def require_use(call: Call, channel_access: ChannelAccess, emoji_id: int) -> Emo
             raise errors.UNKNOWN_EMOJI()
         return row
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
-        member_roles: Iterable[int] = channel_access.guild.roles
+        member_role_ids: Iterable[int] = channel_access.guild.roles
     else:
         if not store.is_member(call.tx, row.guild_id, call.user_id):
             raise errors.UNKNOWN_EMOJI()
         channel_access.require(Permissions.USE_EXTERNAL_EMOJIS)
-        member_roles = access.guild(call, row.guild_id).roles
-    allowed_roles = row.role_ids
-    if allowed_roles and not set(member_roles) & set(allowed_roles):
+        member_role_ids = access.guild(call, row.guild_id).roles
+    allowed_role_ids = row.role_ids
+    if allowed_role_ids and not set(member_role_ids) & set(allowed_role_ids):
         raise errors.MISSING_PERMISSIONS()
     return row
 
 
 def require_roles(tx: Tx, guild_id: GuildId, wanted: list[RoleId | None] | None | UnsetType) -> str:
-    """Return the stored form of the roles in a request body.
+    """Return the role IDs of a request body (`wanted`) as a JSON list, without duplicates.
 
     Raises UNKNOWN_ROLE for a role of another guild. @everyone means no limitation, like an empty list."""
-    ids = sorted({role for role in wanted or () if role is not None and int(role) != guild_id})
-    if len(roles.find_many(tx, guild_id, ids)) < len(ids):
+    role_ids = sorted({role_id for role_id in wanted or () if role_id is not None and int(role_id) != guild_id})
+    if len(roles.find_many(tx, guild_id, role_ids)) < len(role_ids):
         raise errors.UNKNOWN_ROLE()
-    return codec.encode(ids).decode()
+    return codec.encode(role_ids).decode()
 
 
 def require_application(call: Call, application_id: int) -> None:

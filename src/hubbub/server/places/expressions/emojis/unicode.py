@@ -8,6 +8,7 @@ Unicode Technical Standard 51: variation selectors, skin tones, joiners, keycaps
 import re
 from typing import Final
 
+# Hexadecimal code points and ranges of code points.
 _CODE_POINTS: Final = """
 A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8-23FA 24C2 25AA-25AB 25B6 25C0 25FB-25FE
 2600-2604 260E 2611 2614-2615 2618 261D 2620 2622-2623 2626 262A 262E-262F 2638-263A 2640 2642 2648-2653 265F-2660 2663
@@ -22,25 +23,27 @@ A9 AE 203C 2049 2122 2139 2194-2199 21A9-21AA 231A-231B 2328 23CF 23E9-23F3 23F8
 """
 
 _JOINER: Final = "\u200d"
+"""Zero-width joiner, which combines several emojis into one."""
 VARIATION: Final = "\ufe0f"
+"""Variation selector 16, which requests the display as an emoji."""
 LENGTH_MAX: Final = 32
 """Maximum length in characters. The longest known emoji has ten."""
 
 
-def _pattern() -> re.Pattern[str]:
+def _emoji_pattern() -> re.Pattern[str]:
     ranges = (part.partition("-") for part in _CODE_POINTS.split())
-    code_points = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
-    element = f"[{code_points}](?:{VARIATION}|[\U0001f3fb-\U0001f3ff])?"
+    code_point_ranges = "".join(f"{chr(int(first, 16))}-{chr(int(last or first, 16))}" for first, _, last in ranges)
+    emoji = f"[{code_point_ranges}](?:{VARIATION}|[\U0001f3fb-\U0001f3ff])?"
     keycap = f"[0-9#*]{VARIATION}?\u20e3"
-    # A single regional indicator is an emoji, too: users vote with them.
+    # Two regional indicators are a flag. A single one is accepted as well, because users vote with them.
     flag = "[\U0001f1e6-\U0001f1ff]{1,2}"
-    region = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
-    return re.compile(f"{keycap}|{flag}|{region}|{element}(?:{_JOINER}{element})*")
+    region_flag = "\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f"
+    return re.compile(f"{keycap}|{flag}|{region_flag}|{emoji}(?:{_JOINER}{emoji})*")
 
 
-_UNICODE: Final = _pattern()
+_UNICODE_EMOJI: Final = _emoji_pattern()
 
 
 def is_unicode(text: str) -> bool:
     """Return whether a text is exactly one Unicode emoji."""
-    return len(text) <= LENGTH_MAX and _UNICODE.fullmatch(text) is not None
+    return len(text) <= LENGTH_MAX and _UNICODE_EMOJI.fullmatch(text) is not None

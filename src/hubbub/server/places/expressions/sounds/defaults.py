@@ -15,45 +15,47 @@ from hubbub.server.places.expressions.kinds import SOUNDS
 _FOLDER: Final = Path(__file__).with_name("default")
 
 
-class _Default(NamedTuple):
+class _DefaultSound(NamedTuple):
     id: int
     file: str
+    """Name of the file in `_FOLDER`."""
     name: str
     emoji: str
+    """Unicode emoji."""
 
 
 _DEFAULTS: Final = (
-    _Default(1, "bell.ogg", "bell", "🔔"),
-    _Default(2, "clap.ogg", "clap", "👏"),
-    _Default(3, "fanfare.ogg", "fanfare", "🎺"),
-    _Default(4, "knock.ogg", "knock", "🚪"),
-    _Default(5, "sad.ogg", "sad", "😢"),
-    _Default(6, "whoop.ogg", "whoop", "🎉"),
+    _DefaultSound(1, "bell.ogg", "bell", "🔔"),
+    _DefaultSound(2, "clap.ogg", "clap", "👏"),
+    _DefaultSound(3, "fanfare.ogg", "fanfare", "🎺"),
+    _DefaultSound(4, "knock.ogg", "knock", "🚪"),
+    _DefaultSound(5, "sad.ogg", "sad", "😢"),
+    _DefaultSound(6, "whoop.ogg", "whoop", "🎉"),
 )
-_BY_ID: Final = {each.id: each for each in _DEFAULTS}
+_DEFAULTS_BY_ID: Final = {sound.id: sound for sound in _DEFAULTS}
 
 
 def list_sounds() -> list[wire.SoundboardSound]:
     """Return all default sounds."""
-    return [_sound(each) for each in _DEFAULTS]
+    return [_sound_view(default) for default in _DEFAULTS]
 
 
 def find(sound_id: int) -> wire.SoundboardSound | None:
     """Return a default sound, or None."""
-    found = _BY_ID.get(sound_id)
-    return None if found is None else _sound(found)
+    default = _DEFAULTS_BY_ID.get(sound_id)
+    return None if default is None else _sound_view(default)
 
 
 def find_file(tx: Tx, sound_id: int) -> str | bytes | None:
     """Return the file of a sound: the storage key of a guild's sound, the bytes of a default sound, or None."""
-    default = _BY_ID.get(sound_id)
+    default = _DEFAULTS_BY_ID.get(sound_id)
     if default is not None:
-        return _read(default.file)
+        return _read_file(default.file)
     row = SOUNDS.table.find(tx, sound_id)
     return None if row is None else cdn_urls.sound_key(row.file)
 
 
-def _sound(default: _Default) -> wire.SoundboardSound:
+def _sound_view(default: _DefaultSound) -> wire.SoundboardSound:
     return wire.SoundboardSound(
         name=default.name,
         sound_id=SoundId(default.id),
@@ -65,5 +67,5 @@ def _sound(default: _Default) -> wire.SoundboardSound:
 
 
 @cache
-def _read(name: str) -> bytes:
-    return (_FOLDER / name).read_bytes()
+def _read_file(file_name: str) -> bytes:
+    return (_FOLDER / file_name).read_bytes()

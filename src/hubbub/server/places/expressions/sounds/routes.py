@@ -39,7 +39,7 @@ def get_guild_soundboard_sound(call: Call, guild_id: GuildId, sound_id: SoundId)
 def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.CreateSound) -> wire.SoundboardSound:
     """Create a guild soundboard sound."""
     standing = rules.require_create(call, guild_id)
-    file = sound_rules.require_sound(body.sound)
+    file_hash = sound_rules.require_sound(body.sound)
     sound_rules.require_emoji(call.tx, guild_id, body.emoji_id, body.emoji_name)
     rules.require_slot(call.tx, SOUNDS, guild_id, errors.MAX_SOUNDS)
     row = SoundRow(
@@ -47,10 +47,10 @@ def create_guild_soundboard_sound(call: Call, guild_id: GuildId, body: wire.Crea
         guild_id=guild_id,
         user_id=call.user_id,
         name=body.name,
-        volume=_volume(body),
+        volume=_volume_or_default(body),
         emoji_id=body.emoji_id or None,
         emoji_name=None if body.emoji_id else body.emoji_name or None,
-        file=file,
+        file=file_hash,
     )
     actions.create(call, SOUNDS, guild_id, row)
     return views.for_member(call, SOUNDS, standing, row)
@@ -68,8 +68,8 @@ def update_guild_soundboard_sound(
     if body.name is not UNSET:
         after = after._replace(name=body.name)
     if body.volume is not UNSET:
-        after = after._replace(volume=_volume(body))
-    # A sound has one emoji: a new one replaces the other kind.
+        after = after._replace(volume=_volume_or_default(body))
+    # A sound has at most one emoji: a new custom emoji replaces a Unicode emoji and the other way around.
     if body.emoji_id is not UNSET:
         after = after._replace(emoji_id=body.emoji_id)
     if body.emoji_name is not UNSET:
@@ -109,5 +109,5 @@ def request_soundboard_sounds(call: Call, payload: gateway.RequestSoundboardSoun
             call.replies.append((gateway.SOUNDBOARD_SOUNDS, reply))
 
 
-def _volume(body: wire.CreateSound | wire.UpdateSound) -> float:
+def _volume_or_default(body: wire.CreateSound | wire.UpdateSound) -> float:
     return 1.0 if body.volume is UNSET or body.volume is None else float(body.volume)

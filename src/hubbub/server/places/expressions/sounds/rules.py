@@ -30,7 +30,9 @@ def require_sound(sound: SoundData) -> str:
 def require_emoji(
     tx: Tx, guild_id: GuildId, emoji_id: EmojiId | UnsetType | None, name: str | UnsetType | None
 ) -> None:
-    """Raise an error unless the emoji of a sound is a Unicode emoji or an emoji of the guild."""
+    """Raise an error unless the emoji of a sound is a custom emoji of the guild (`emoji_id`) or a Unicode emoji (`name`).
+
+    A sound without an emoji is valid."""
     if emoji_id:
         row = emojis.find(tx, emoji_id)
         if row is None or row.guild_id != guild_id:
@@ -40,7 +42,7 @@ def require_emoji(
 
 
 def require_unsilenced(call: Call, channel_access: ChannelAccess) -> None:
-    """Raise an error unless the caller is connected to this voice channel and is neither muted nor deafened there."""
+    """Raise an error unless the caller is connected to the voice channel and is neither muted nor deafened in it."""
     if channel_access.channel.type not in (ChannelType.GUILD_VOICE, ChannelType.GUILD_STAGE_VOICE):
         raise errors.WRONG_CHANNEL_TYPE()
     member = store.find_connected_member(call.tx, channel_access.guild_id, call.user_id)
@@ -51,7 +53,7 @@ def require_unsilenced(call: Call, channel_access: ChannelAccess) -> None:
 
 
 def require_playable(call: Call, channel_access: ChannelAccess, body: wire.SendSound) -> wire.SoundboardSound:
-    """Return the sound if the caller may play it here, otherwise raise an error.
+    """Return the requested sound if the caller may play it in the channel, otherwise raise an error.
 
     Allowed are default sounds, the guild's sounds and, with USE_EXTERNAL_SOUNDS, sounds of the caller's other
     guilds."""

@@ -1,4 +1,4 @@
-"""Validation of Lottie animations, as far as the rules for stickers go."""
+"""Validation of the Lottie animations that are uploaded as stickers."""
 
 from typing import Any
 
@@ -7,34 +7,37 @@ import msgspec
 from hubbub.protocol import codec, errors
 from hubbub.protocol.resources import stickers as wire
 
-_NUMBERS = ("fr", "ip", "op", "w", "h")
+_NUMBER_FIELDS = ("fr", "ip", "op", "w", "h")
+"""Required numbers of an animation: frame rate, first frame, end frame, width and height."""
 
 
 def require_animation(data: bytes) -> None:
-    """Raise an error unless the data is a vector animation allowed as a sticker (spec/http.md#1.9: 170001 to 170007)."""
+    """Raise an error unless the data is a Lottie animation that is allowed as a sticker.
+
+    The errors have the codes 170001 to 170007 (spec/http.md#1.9)."""
     try:
-        drawing = codec.decode_any(data)
+        animation = codec.decode_any(data)
     except msgspec.DecodeError:
         raise errors.LOTTIE_INVALID_JSON() from None
-    if not isinstance(drawing, dict) or not isinstance(drawing.get("layers"), list):
+    if not isinstance(animation, dict) or not isinstance(animation.get("layers"), list):
         raise errors.LOTTIE_INVALID_JSON()
-    if not all(_is_number(drawing.get(name)) for name in _NUMBERS):
+    if not all(_is_number(animation.get(name)) for name in _NUMBER_FIELDS):
         raise errors.LOTTIE_INVALID_JSON()
-    assets = drawing.get("assets")
+    assets = animation.get("assets")
     if assets is not None and not isinstance(assets, list):
         raise errors.LOTTIE_INVALID_JSON()
     if any(_is_raster(asset) for asset in assets or ()):
         raise errors.LOTTIE_RASTER_IMAGES()
-    rate, frames = drawing["fr"], drawing["op"] - drawing["ip"]
-    if rate > wire.LOTTIE_FRAME_RATE_MAX:
+    frame_rate, frame_count = animation["fr"], animation["op"] - animation["ip"]
+    if frame_rate > wire.LOTTIE_FRAME_RATE_MAX:
         raise errors.LOTTIE_FRAME_RATE()
-    if rate < 1 or frames <= 0:
+    if frame_rate < 1 or frame_count <= 0:
         raise errors.LOTTIE_FRAME_RATE_RANGE()
-    if frames > wire.LOTTIE_FRAMES_MAX:
+    if frame_count > wire.LOTTIE_FRAMES_MAX:
         raise errors.LOTTIE_FRAME_COUNT()
-    if not (0 < drawing["w"] <= wire.STICKER_SIDE_PIXELS_MAX and 0 < drawing["h"] <= wire.STICKER_SIDE_PIXELS_MAX):
+    if not (0 < animation["w"] <= wire.STICKER_SIDE_PIXELS_MAX and 0 < animation["h"] <= wire.STICKER_SIDE_PIXELS_MAX):
         raise errors.LOTTIE_DIMENSIONS()
-    if frames / rate > wire.STICKER_SECONDS_MAX:
+    if frame_count / frame_rate > wire.STICKER_SECONDS_MAX:
         raise errors.LOTTIE_DURATION()
 
 

@@ -24,13 +24,15 @@ def require_sendable(
 ) -> list[wire.StickerItem]:
     """Return the distinct stickers of a message, or raise an error.
 
-    INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for an external one that the caller may not
-    send here."""
-    wanted = list(dict.fromkeys(sticker_ids))
-    rows = STICKERS.table.find_many(call.tx, [each for each in wanted if packs.find_standard(each) is None])
+    INVALID_STICKER is raised for an unknown sticker, STICKER_NOT_ALLOWED for a sticker of another guild that the caller
+    may not send in the channel."""
+    distinct_ids = list(dict.fromkeys(sticker_ids))
+    rows_by_id = STICKERS.table.find_many(
+        call.tx, [sticker_id for sticker_id in distinct_ids if packs.find_standard(sticker_id) is None]
+    )
     items = []
-    for sticker_id in wanted:
-        sticker = packs.find_standard(sticker_id) or rows.get(sticker_id)
+    for sticker_id in distinct_ids:
+        sticker = packs.find_standard(sticker_id) or rows_by_id.get(sticker_id)
         if sticker is None:
             raise errors.INVALID_STICKER()
         if isinstance(sticker, StickerRow):
@@ -42,9 +44,10 @@ def require_sendable(
 
 
 def _require_usable(call: Call, channel_access: ChannelAccess, row: StickerRow) -> None:
-    """Raise an error if the caller may not send a sticker here.
+    """Raise an error if the caller may not send a guild sticker in the channel.
 
-    A guild's own stickers are usable by all its members; external ones require membership and USE_EXTERNAL_STICKERS."""
+    All members of a guild may send its stickers in its channels. Elsewhere, the caller must be a member of the sticker's
+    guild and have USE_EXTERNAL_STICKERS."""
     if channel_access.guild is not None and channel_access.guild.guild_id == row.guild_id:
         return
     if not store.is_member(call.tx, row.guild_id, call.user_id):
