@@ -16,25 +16,26 @@ from hubbub.server.places.join_requests import rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 from hubbub.server.places.members import MemberRemoved
 
-_AUDITED: Final = ("form_fields", "description")
+_AUDITED_FIELDS: Final = ("form_fields", "description")
 
 
 def update_form(
     call: Call, guild: GuildRow, before: FormRow | None, after: FormRow, *, gated: bool, reviewed: bool
 ) -> None:
-    """Store a guild's form and whether new members must complete it.
+    """Store a guild's form, and the features that enable it.
 
-    Pending members are admitted when the gate is disabled."""
+    `gated` means that new members must complete the form, `reviewed` that join requests need manual approval. Pending
+    members are admitted when the form is disabled."""
     if after != before:
         store.put_form(call.tx, after)
-        old = None if before is None else views.member_verification(before)
-        changes = audit.differences(old, views.member_verification(after), _AUDITED)
+        previous_view = None if before is None else views.member_verification(before)
+        changes = audit.differences(previous_view, views.member_verification(after), _AUDITED_FIELDS)
         if changes:
             action = AuditLogAction.MEMBER_VERIFICATION_UPDATE
             audit.record(call, guild.id, action, target_id=guild.id, changes=changes)
-    changed = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, gated)
-    changed = guilds.with_feature(changed, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
-    guilds.change(call, guild, changed)
+    updated_guild = guilds.with_feature(guild, GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED, gated)
+    updated_guild = guilds.with_feature(updated_guild, GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL, reviewed)
+    guilds.change(call, guild, updated_guild)
     if rules.is_gated(guild) and not gated:
         members.admit(call, guild.id, members.pending_ids(call.tx, guild.id))
 
@@ -42,15 +43,17 @@ def update_form(
 def submit(call: Call, guild: GuildRow, row: JoinRequestRow) -> None:
     """Store a join request; admit the member at once if no review is needed."""
     store.put(call.tx, row)
-    _publish(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
+    _publish_request(call, wire.GUILD_JOIN_REQUEST_CREATE, row)
     if row.status == JoinRequestStatus.APPROVED:
         members.admit(call, guild.id, [row.user_id])
 
 
 def decide(call: Call, row: JoinRequestRow) -> None:
-    """Store the decision on a join request, then admit or remove the member."""
+    """Store a reviewed join request and apply the review.
+
+    An approved user becomes a full member, whether or not they are in the guild. A rejected pending member is removed."""
     store.put(call.tx, row)
-    _publish(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
+    _publish_request(call, wire.GUILD_JOIN_REQUEST_UPDATE, row)
     member = members.find_row(call.tx, row.guild_id, row.user_id)
     if row.status == JoinRequestStatus.REJECTED:
         if member is not None and member.pending:
@@ -63,7 +66,7 @@ def decide(call: Call, row: JoinRequestRow) -> None:
 
 
 def withdraw(call: Call, row: JoinRequestRow) -> None:
-    """Delete a join request that was withdrawn, or whose user left."""
+    """Delete a join request because its user withdrew it or left the guild."""
     store.delete(call.tx, row.id)
     payload = wire.JoinRequestDeleted(
         id=JoinRequestId(row.id), user_id=UserId(row.user_id), guild_id=GuildId(row.guild_id)
@@ -84,11 +87,11 @@ def guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def _reviewers(row: JoinRequestRow) -> Audience:
-    """Join request events go to members with KICK_MEMBERS (spec/gateway.md#5.1)."""
+    """Return the audience of join request events: members with KICK_MEMBERS (spec/gateway.md#5.1)."""
     return Audience.guild(row.guild_id, permission=Permissions.KICK_MEMBERS)
 
 
-def _publish(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
+def _publish_request(call: Call, event: Event[Any], row: JoinRequestRow) -> None:
     payload = wire.GuildJoinRequest(
         guild_id=GuildId(row.guild_id), request=views.join_request(call.tx, row), status=row.status
     )

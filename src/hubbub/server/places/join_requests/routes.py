@@ -1,4 +1,4 @@
-"""HTTP handlers of member verification and join requests."""
+"""HTTP handlers for member verification and join requests."""
 
 from msgspec import UNSET
 
@@ -15,7 +15,8 @@ from hubbub.server.places.join_requests import actions, rules, store, views
 from hubbub.server.places.join_requests.store import FormRow, JoinRequestRow
 from hubbub.server.places.standing import access
 
-_DECISIONS = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
+_REVIEW_STATUSES = (JoinRequestStatus.APPROVED, JoinRequestStatus.REJECTED)
+"""Statuses that a reviewer can set."""
 
 
 @handles(wire.GET_GUILD_MEMBER_VERIFICATION)
@@ -33,25 +34,25 @@ def update_guild_member_verification(
 
     Also enables or disables the form and its manual review."""
     guild = _require_guild(call, guild_id)
-    before = store.find_form(call.tx, guild_id)
-    after = before or FormRow(guild_id, call.now)
+    stored_form = store.find_form(call.tx, guild_id)
+    updated_form = stored_form or FormRow(guild_id, call.now)
     if body.form_fields is not UNSET:
-        after = after._replace(fields=codec.encode(rules.normalize_fields(body.form_fields)).decode())
+        updated_form = updated_form._replace(fields=codec.encode(rules.normalize_fields(body.form_fields)).decode())
     if body.description is not UNSET:
-        after = after._replace(description=body.description or None)
-    if before is not None and after != before:
-        after = after._replace(version_ms=call.now)
+        updated_form = updated_form._replace(description=body.description or None)
+    if stored_form is not None and updated_form != stored_form:
+        updated_form = updated_form._replace(version_ms=call.now)
     features = guild.feature_names
-    reviewed = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
+    requires_review = GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL in features
     actions.update_form(
         call,
         guild,
-        before,
-        after,
+        stored_form,
+        updated_form,
         gated=rules.is_gated(guild) if body.enabled is UNSET else body.enabled,
-        reviewed=reviewed if body.manual_approval is UNSET else body.manual_approval,
+        reviewed=requires_review if body.manual_approval is UNSET else body.manual_approval,
     )
-    return views.member_verification(after)
+    return views.member_verification(updated_form)
 
 
 @handles(wire.GET_GUILD_JOIN_REQUESTS)
@@ -88,15 +89,15 @@ def action_guild_join_request(
         raise errors.NOT_FOUND()
     if body.action is UNSET:
         raise errors.invalid("action", *errors.required())
-    if body.action not in _DECISIONS:
-        raise errors.invalid("action", *errors.choices([str(each) for each in _DECISIONS]))
+    if body.action not in _REVIEW_STATUSES:
+        raise errors.invalid("action", *errors.choices([str(status) for status in _REVIEW_STATUSES]))
     if row.status != JoinRequestStatus.SUBMITTED:
         raise errors.invalid("action", "JOIN_REQUEST_NOT_SUBMITTED", "This request has already been reviewed.")
-    rejected = body.action == JoinRequestStatus.REJECTED
+    is_rejected = body.action == JoinRequestStatus.REJECTED
     row = row._replace(
         status=str(body.action),
         reviewed_ms=call.now,
-        rejection_reason=(body.rejection_reason or None) if rejected else None,
+        rejection_reason=(body.rejection_reason or None) if is_rejected else None,
         actioned_by=call.user_id,
     )
     actions.decide(call, row)
@@ -106,7 +107,7 @@ def action_guild_join_request(
 @handles(wire.GET_MY_GUILD_JOIN_REQUEST)
 def get_my_guild_join_request(call: Call, guild_id: GuildId) -> wire.JoinRequest:
     """Get the current user's join request."""
-    return views.join_request(call.tx, _own_request(call, guild_id))
+    return views.join_request(call.tx, _require_own_request(call, guild_id))
 
 
 @handles(wire.CREATE_GUILD_JOIN_REQUEST)
@@ -119,16 +120,16 @@ def create_guild_join_request(call: Call, guild_id: GuildId, body: wire.SubmitJo
     form = _require_form(call, guild_id)
     if codec.milliseconds(body.version) != form.version_ms:
         raise errors.invalid("version", "FORM_OUTDATED", "The form has changed.")
-    answers = rules.validate_responses(form.questions, body.form_fields)
-    reviewed = rules.is_reviewed(guild)
+    responses = rules.validate_responses(form.questions, body.form_fields)
+    requires_review = rules.is_reviewed(guild)
     row = JoinRequestRow(
         id=call.new_id(JoinRequestId),
         guild_id=guild_id,
         user_id=call.user_id,
-        status=str(JoinRequestStatus.SUBMITTED if reviewed else JoinRequestStatus.APPROVED),
+        status=str(JoinRequestStatus.SUBMITTED if requires_review else JoinRequestStatus.APPROVED),
         created_ms=call.now,
-        reviewed_ms=None if reviewed else call.now,
-        responses=codec.encode(answers).decode(),
+        reviewed_ms=None if requires_review else call.now,
+        responses=codec.encode(responses).decode(),
     )
     actions.submit(call, guild, row)
     return views.join_request(call.tx, row)
@@ -139,7 +140,7 @@ def delete_my_guild_join_request(call: Call, guild_id: GuildId) -> None:
     """Delete the current user's join request.
 
     Only a request that has not been reviewed can be deleted."""
-    row = _own_request(call, guild_id)
+    row = _require_own_request(call, guild_id)
     if row.status != JoinRequestStatus.SUBMITTED:
         raise errors.NOT_FOUND()
     actions.withdraw(call, row)
@@ -159,7 +160,7 @@ def _require_form(call: Call, guild_id: int) -> FormRow:
     return row
 
 
-def _own_request(call: Call, guild_id: int) -> JoinRequestRow:
+def _require_own_request(call: Call, guild_id: int) -> JoinRequestRow:
     _require_guild(call, guild_id)
     row = store.find_of_user(call.tx, guild_id, call.user_id)
     if row is None:

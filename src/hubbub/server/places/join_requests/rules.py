@@ -13,7 +13,7 @@ from hubbub.server.places import guilds, members
 from hubbub.server.places.guilds import GuildRow
 
 _TYPE_ATTRIBUTE = {FormFieldType.TERMS: "values", FormFieldType.MULTIPLE_CHOICE: "choices"}
-"""The attribute that each of these field types requires and all others must not have."""
+"""The attribute that a field of the type requires; it is removed from fields of other types."""
 
 
 def is_gated(guild: GuildRow) -> bool:
@@ -41,7 +41,7 @@ def require_form_access(call: Call, guild: GuildRow) -> None:
 def require_applicant(call: Call, guild: GuildRow) -> None:
     """Raise unless the caller may submit a request.
 
-    Pending members may, and non-members where the guild is discoverable and reviews requests."""
+    Pending members may. Other users may if they are not in the guild, and it is discoverable and reviews requests."""
     member = members.find_row(call.tx, guild.id, call.user_id)
     if not is_gated(guild) or (member is not None and not member.pending):
         raise errors.MISSING_ACCESS()
@@ -53,19 +53,19 @@ def require_applicant(call: Call, guild: GuildRow) -> None:
 
 
 def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
-    """Normalize form fields for storage; raise a form error for invalid ones."""
-    form = FormErrors()
-    stored = []
+    """Return the form fields of a request as they are stored; raise a form error for invalid ones."""
+    form_errors = FormErrors()
+    normalized_fields = []
     for index, field in enumerate(given):
-        for kind, key in _TYPE_ATTRIBUTE.items():
-            value = getattr(field, key)
-            if field.field_type == kind and value is UNSET:
-                form.add(("form_fields", index, key), *errors.required())
-            elif field.field_type != kind and value is not UNSET:
-                field = structs.replace(field, **{key: UNSET})
+        for field_type, attribute in _TYPE_ATTRIBUTE.items():
+            value = getattr(field, attribute)
+            if field.field_type == field_type and value is UNSET:
+                form_errors.add(("form_fields", index, attribute), *errors.required())
+            elif field.field_type != field_type and value is not UNSET:
+                field = structs.replace(field, **{attribute: UNSET})
         if field.field_type != FormFieldType.TERMS and not field.label:
-            form.add(("form_fields", index, "label"), *errors.required())
-        stored.append(
+            form_errors.add(("form_fields", index, "label"), *errors.required())
+        normalized_fields.append(
             structs.replace(
                 field,
                 description=field.description or UNSET,
@@ -74,46 +74,48 @@ def normalize_fields(given: Sequence[wire.FormField]) -> list[wire.FormField]:
             )
         )
     if sum(field.field_type == FormFieldType.TERMS for field in given) > 1:
-        form.add("form_fields", "FORM_TERMS_TWICE", "Only one field can be of type TERMS.")
-    form.raise_if_any()
-    return stored
+        form_errors.add("form_fields", "FORM_TERMS_TWICE", "Only one field can be of type TERMS.")
+    form_errors.raise_if_any()
+    return normalized_fields
 
 
 def validate_responses(
     form_fields: Sequence[wire.FormField], given: Sequence[wire.AnsweredField]
 ) -> list[wire.AnsweredField]:
-    """Validate responses and pair them with their form fields; raise a form error for missing or invalid ones."""
-    form = FormErrors()
+    """Return the form's fields with the responses of `given`, which lists one field for each field of the form.
+
+    Raise a form error for missing or invalid responses."""
+    form_errors = FormErrors()
     if len(given) != len(form_fields):
         raise errors.invalid("form_fields", *errors.bad_length(len(form_fields), len(form_fields)))
-    stored = []
-    for index, (question, answer) in enumerate(zip(form_fields, given, strict=True)):
+    answered_fields = []
+    for index, (form_field, submitted_field) in enumerate(zip(form_fields, given, strict=True)):
         path = ("form_fields", index, "response")
-        response = answer.response
+        response = submitted_field.response
         if response is UNSET or response is None or response == "":
-            if question.required is not False:
-                form.add(path, *errors.required())
-            stored.append(_answered(question, UNSET))
+            if form_field.required is not False:
+                form_errors.add(path, *errors.required())
+            answered_fields.append(_answered_field(form_field, UNSET))
             continue
-        match question.field_type:
+        match form_field.field_type:
             case FormFieldType.TERMS:
                 if response is not True:
-                    form.add(path, *errors.required())
+                    form_errors.add(path, *errors.required())
             case FormFieldType.MULTIPLE_CHOICE:
-                choices = question.choices if question.choices is not UNSET else []
+                choices = form_field.choices if form_field.choices is not UNSET else []
                 if not isinstance(response, int) or isinstance(response, bool) or not 0 <= response < len(choices):
-                    form.add(path, *errors.choices(range(len(choices))))
+                    form_errors.add(path, *errors.choices(range(len(choices))))
             case _:
-                is_short = question.field_type == FormFieldType.TEXT_INPUT
+                is_short = form_field.field_type == FormFieldType.TEXT_INPUT
                 length_max = wire.TEXT_ANSWER_MAX if is_short else wire.PARAGRAPH_ANSWER_MAX
                 if not isinstance(response, str):
-                    form.add(path, *errors.not_string(response))
+                    form_errors.add(path, *errors.not_string(response))
                 elif len(response) > length_max:
-                    form.add(path, *errors.max_length(length_max))
-        stored.append(_answered(question, response))
-    form.raise_if_any()
-    return stored
+                    form_errors.add(path, *errors.max_length(length_max))
+        answered_fields.append(_answered_field(form_field, response))
+    form_errors.raise_if_any()
+    return answered_fields
 
 
-def _answered(question: wire.FormField, response: object) -> wire.AnsweredField:
-    return wire.AnsweredField(**structs.asdict(question), response=response)  # type: ignore[arg-type]
+def _answered_field(form_field: wire.FormField, response: object) -> wire.AnsweredField:
+    return wire.AnsweredField(**structs.asdict(form_field), response=response)  # type: ignore[arg-type]

@@ -17,10 +17,11 @@ TABLES: Final = (
 class FormRow(NamedTuple):
     """A row of the member_verification_forms table.
 
-    Guild features decide whether the form must be completed."""
+    The guild's features, not this row, decide whether new members must complete the form."""
 
     guild_id: int
     version_ms: int
+    """Time of the last change in milliseconds; a join request must contain it."""
     description: str | None = None
     fields: str = "[]"
     """JSON list of `FormField`."""
@@ -38,12 +39,15 @@ class JoinRequestRow(NamedTuple):
     guild_id: int
     user_id: int
     status: str
+    """Value of `JoinRequestStatus`."""
     created_ms: int
     reviewed_ms: int | None = None
+    """Time of the approval or rejection in milliseconds; None before."""
     rejection_reason: str | None = None
     responses: str = "[]"
     """JSON list of `AnsweredField`."""
     actioned_by: int | None = None
+    """ID of the user who approved or rejected the request; None before, and if no review was needed."""
 
     @property
     def answers(self) -> list[wire.AnsweredField]:
@@ -74,7 +78,7 @@ def put_form(tx: Tx, row: FormRow) -> None:
 
 
 def find(tx: Tx, guild_id: int, request_id: int) -> JoinRequestRow | None:
-    """Return the join request, or None."""
+    """Return a join request of a guild, or None."""
     return tx.find(
         JoinRequestRow, f"SELECT {COLUMNS} FROM join_requests WHERE id = ? AND guild_id = ?", request_id, guild_id
     )
@@ -95,7 +99,7 @@ def count(tx: Tx, guild_id: int, status: str) -> int:
 def list_page(
     tx: Tx, guild_id: int, status: str, *, before: int | None, after: int | None, limit: int
 ) -> list[JoinRequestRow]:
-    """Return a page of join requests.
+    """Return a page of a guild's join requests with a status. With `after`, `before` is ignored; both are request IDs.
 
     Submitted requests are ordered by descending ID, others by review time, latest first."""
     where, values = "guild_id = ? AND status = ?", [guild_id, status]
@@ -111,7 +115,7 @@ def list_page(
 
 
 def put(tx: Tx, row: JoinRequestRow) -> None:
-    """Insert a join request, replacing any earlier one of the same user."""
+    """Insert a join request, replacing the one that the user has in the guild."""
     tx.run("DELETE FROM join_requests WHERE guild_id = ? AND user_id = ?", row.guild_id, row.user_id)
     tx.run(f"INSERT INTO join_requests ({COLUMNS}) VALUES ({placeholders(row)})", *row)
 

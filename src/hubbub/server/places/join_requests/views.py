@@ -20,7 +20,7 @@ def member_verification(row: FormRow) -> wire.MemberVerification:
 
 def join_requests(tx: Tx, rows: Sequence[JoinRequestRow]) -> list[wire.JoinRequest]:
     """Return join requests with their applicants and reviewers."""
-    user_ids = [user for row in rows for user in (row.user_id, row.actioned_by) if user is not None]
+    user_ids = [user_id for row in rows for user_id in (row.user_id, row.actioned_by) if user_id is not None]
     users_by_id = users.find_many(tx, user_ids)
 
     def user_view(user_id: int | None) -> User | None:

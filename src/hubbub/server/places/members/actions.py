@@ -26,7 +26,7 @@ from hubbub.server.places.members.signals import (
 from hubbub.server.places.members.store import MemberRow, Membership
 from hubbub.server.places.roles import RoleRow
 
-_AUDITED = ("nick", "avatar", "banner", "mute", "deaf", "communication_disabled_until", "flags", "pending")
+_AUDITED_FIELDS = ("nick", "avatar", "banner", "mute", "deaf", "communication_disabled_until", "flags", "pending")
 
 
 def add(
@@ -46,9 +46,9 @@ def add(
 ) -> Membership | None:
     """Add a user to a guild; return None if they are already a member.
 
-    The caller checks `require_can_join` first. If the guild gates new members behind its form, users are pending unless
-    `pending` is given. For a bot, `permissions` are the requested permissions; the bot gets a managed role with
-    them."""
+    The caller checks `require_can_join` first. If `pending` is None, a user is pending if they must complete the
+    guild's form first. For a bot, `permissions` are the requested permissions; the bot gets a managed role with them.
+    `temporary` members are removed with their last session. `welcome` is False if the member is not announced."""
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
@@ -74,11 +74,11 @@ def add(
     )
     if not store.insert(call.tx, row):
         return None
-    assigned = sorted(set(role_ids))
+    assigned_role_ids = sorted(set(role_ids))
     if user.bot and permissions is not None:
-        assigned.append(_create_bot_role(call, row, user.username, permissions))
-    roles.assign(call.tx, guild_id, user_id, assigned)
-    membership = Membership(row, tuple(RoleId(role) for role in assigned), user)
+        assigned_role_ids.append(_create_bot_role(call, row, user.username, permissions))
+    roles.assign(call.tx, guild_id, user_id, assigned_role_ids)
+    membership = Membership(row, tuple(RoleId(role_id) for role_id in assigned_role_ids), user)
     actor = call.actor_or_none
     if user.bot and actor is not None and actor.user_id != user_id:
         audit.record(call, guild_id, AuditLogAction.BOT_ADD, target_id=user_id)
@@ -96,6 +96,7 @@ def add(
 
 
 def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) -> RoleId:
+    """Create the managed role of a bot and return its ID."""
     role = RoleRow(
         id=call.new_id(RoleId),
         guild_id=row.guild_id,
@@ -107,7 +108,7 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
     if call.actor_or_none is not None:
         roles.create(call, role)
     else:
-        # A world being built: there is no actor, and no session receives events yet.
+        # Without an actor the world is being loaded: no session exists that could receive events.
         roles.insert_many(call.tx, [role])
     return RoleId(role.id)
 
@@ -115,24 +116,24 @@ def _create_bot_role(call: Call, row: MemberRow, name: str, permissions: int) ->
 def change(
     call: Call, before: Membership, row: MemberRow, role_ids: Iterable[int] | None = None, *, logged: bool = True
 ) -> Membership:
-    """Store a member's new row and, if given, their new roles; publish only visible changes.
+    """Store a member's new row and, unless `role_ids` is None, replace their roles; return the stored member.
 
-    With `logged=False` the caller writes its own audit log entry, if any."""
+    An event is published only for changes that clients can see. With `logged=False` no audit log entry is written."""
     if row.flags & MemberFlags.BYPASSES_VERIFICATION:
         row = row._replace(pending=0)
-    new_roles = before.roles if role_ids is None else tuple(RoleId(role) for role in sorted(set(role_ids)))
-    after = Membership(row, new_roles, before.user)
+    new_role_ids = before.roles if role_ids is None else tuple(RoleId(role_id) for role_id in sorted(set(role_ids)))
+    after = Membership(row, new_role_ids, before.user)
     if row != before.row:
         store.update(call.tx, row)
-    if new_roles != before.roles:
+    if new_role_ids != before.roles:
         _change_roles(call, before, after, logged=logged)
-    differences = audit.differences(views.member(before), views.member(after), _AUDITED)
+    differences = audit.differences(views.member(before), views.member(after), _AUDITED_FIELDS)
     if differences and logged:
         audit.record(call, row.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=row.user_id, changes=differences)
-    if differences or new_roles != before.roles:
+    if differences or new_role_ids != before.roles:
         # The gateway reloads the member only if permissions may have changed.
-        affects_permissions = new_roles != before.roles or _permission_state(row) != _permission_state(before.row)
-        _publish(call, after, refresh="member" if affects_permissions else "")
+        affects_permissions = new_role_ids != before.roles or _permission_state(row) != _permission_state(before.row)
+        _publish_update(call, after, refresh="member" if affects_permissions else "")
     if (row.mute, row.deaf) != (before.row.mute, before.row.deaf):
         call.notify(
             VoiceModerated(
@@ -151,41 +152,42 @@ def change(
 def admit(call: Call, guild_id: int, user_ids: Iterable[int]) -> None:
     """Make pending members full members.
 
-    No audit log entry is written, since the members completed the form themselves."""
-    for found in store.find_many(call.tx, guild_id, user_ids).values():
-        change(call, found, found.row._replace(pending=0), logged=False)
+    No audit log entry is written, since no moderator changes the members."""
+    for membership in store.find_many(call.tx, guild_id, user_ids).values():
+        change(call, membership, membership.row._replace(pending=0), logged=False)
 
 
 def _permission_state(row: MemberRow) -> tuple[int, int, int]:
+    """Return the columns that affect the member's permissions."""
     return row.timed_out_until_ms, row.pending, row.flags
 
 
 def _change_roles(call: Call, before: Membership, after: Membership, *, logged: bool) -> None:
     guild_id, user_id = after.row.guild_id, after.row.user_id
-    gained = [role for role in after.roles if role not in before.roles]
-    lost = [role for role in before.roles if role not in after.roles]
-    roles.assign(call.tx, guild_id, user_id, gained)
-    roles.unassign(call.tx, guild_id, user_id, lost)
+    added_ids = [role_id for role_id in after.roles if role_id not in before.roles]
+    removed_ids = [role_id for role_id in before.roles if role_id not in after.roles]
+    roles.assign(call.tx, guild_id, user_id, added_ids)
+    roles.unassign(call.tx, guild_id, user_id, removed_ids)
     if not logged:
         return
-    known = roles.find_many(call.tx, guild_id, gained + lost)
+    rows_by_id = roles.find_many(call.tx, guild_id, added_ids + removed_ids)
 
-    def role_entries(ids: Sequence[RoleId]) -> list[dict[str, object]]:
-        return [{"id": role, "name": known[role].name} for role in ids if role in known]
+    def role_entries(role_ids: Sequence[RoleId]) -> list[dict[str, object]]:
+        return [{"id": role_id, "name": rows_by_id[role_id].name} for role_id in role_ids if role_id in rows_by_id]
 
     changes = [
-        AuditLogChange(key=key, new_value=role_entries(ids))
-        for key, ids in (("$add", gained), ("$remove", lost))
-        if ids
+        AuditLogChange(key=key, new_value=role_entries(role_ids))
+        for key, role_ids in (("$add", added_ids), ("$remove", removed_ids))
+        if role_ids
     ]
     audit.record(call, guild_id, AuditLogAction.MEMBER_ROLE_UPDATE, target_id=user_id, changes=changes)
 
 
-def _publish(call: Call, member: Membership, *, refresh: str = "") -> None:
-    row = member.row
+def _publish_update(call: Call, membership: Membership, *, refresh: str = "") -> None:
+    row = membership.row
     call.tx.emit(
         wire.GUILD_MEMBER_UPDATE,
-        views.guild_member(member),
+        views.guild_member(membership),
         Audience.guild(row.guild_id, intent_exempt_user_id=row.user_id),
         refresh=refresh,
         subject_id=row.user_id,
@@ -193,7 +195,7 @@ def _publish(call: Call, member: Membership, *, refresh: str = "") -> None:
 
 
 def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId | None) -> None:
-    """Move a connected member to another voice channel, or disconnect them."""
+    """Move a connected member to another voice channel, or disconnect them if `channel_id` is None."""
     if channel_id is not None:
         options = {"channel_id": int(channel_id), "count": 1}
         audit.record(call, guild_id, AuditLogAction.MEMBER_MOVE, options=options)
@@ -203,10 +205,10 @@ def move(call: Call, guild_id: GuildId, user_id: UserId, channel_id: ChannelId |
 
 
 def grant_roles(call: Call, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
-    """Add roles to a member who may lack some of them, for example from an invite."""
-    found = store.find(call.tx, guild_id, user_id)
-    if found is not None:
-        change(call, found, found.row, {*found.roles, *role_ids})
+    """Add the roles that a member lacks, for example those of an invite. Does nothing for a user who is not a member."""
+    membership = store.find(call.tx, guild_id, user_id)
+    if membership is not None:
+        change(call, membership, membership.row, {*membership.roles, *role_ids})
 
 
 def kick(call: Call, guild_id: int, user_id: int) -> None:
@@ -234,12 +236,12 @@ def remove(call: Call, guild_id: int, user_id: int) -> bool:
 
 def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[UserId]:
     """Remove users from a guild; return the IDs of those who were members."""
-    removed = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
-    if not removed:
+    removed_ids = [UserId(user_id) for user_id in store.find_rows(call.tx, guild_id, user_ids)]
+    if not removed_ids:
         return []
-    users_by_id = users.find_many(call.tx, removed)
-    store.delete(call.tx, guild_id, removed)
-    for user_id in removed:
+    users_by_id = users.find_many(call.tx, removed_ids)
+    store.delete(call.tx, guild_id, removed_ids)
+    for user_id in removed_ids:
         call.notify(MemberRemoved(guild_id=GuildId(guild_id), user_id=user_id))
         user = users_by_id.get(user_id)
         if user is not None:
@@ -251,23 +253,23 @@ def remove_many(call: Call, guild_id: int, user_ids: Iterable[int]) -> list[User
                 subject_id=user_id,
             )
         call.tx.emit(GUILD_DELETE, UnavailableGuild(id=GuildId(guild_id)), Audience.of_users(user_id))
-    bots = {user_id for user_id in removed if user_id in users_by_id and users_by_id[user_id].bot}
-    if bots:
-        _delete_bot_roles(call, guild_id, bots)
-    return removed
+    bot_ids = {user_id for user_id in removed_ids if user_id in users_by_id and users_by_id[user_id].bot}
+    if bot_ids:
+        _delete_bot_roles(call, guild_id, bot_ids)
+    return removed_ids
 
 
-def _delete_bot_roles(call: Call, guild_id: int, bots: set[UserId]) -> None:
+def _delete_bot_roles(call: Call, guild_id: int, bot_ids: set[UserId]) -> None:
     """Delete the managed roles of removed bots."""
     for row in roles.list_of_guild(call.tx, guild_id):
-        if row.managed and row.tags and codec.decode(row.tags, RoleTags).bot_id in bots:
+        if row.managed and row.tags and codec.decode(row.tags, RoleTags).bot_id in bot_ids:
             roles.delete(call, row)
 
 
 def user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's changed profile in every guild they are in."""
-    for found in store.memberships_of_user(call.tx, signal.row.id):
-        _publish(call, found._replace(user=signal.row))
+    for membership in store.memberships_of_user(call.tx, signal.row.id):
+        _publish_update(call, membership._replace(user=signal.row))
 
 
 def user_deleted(call: Call, signal: users.UserDeleted) -> None:
@@ -291,7 +293,7 @@ def session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def insert_owner(call: Call, guild_id: int, user_id: int) -> None:
-    """Insert the owner of a new guild as its first member; the guild's own event announces them."""
+    """Insert the owner of a new guild as its first member; GUILD_CREATE includes them, so there is no other event."""
     store.insert_owner(call.tx, guild_id, user_id, call.now)
 
 

@@ -36,31 +36,37 @@ def request_guild_members(call: Call, payload: RequestGuildMembers) -> None:
         if store.find_row(call.tx, guild_id, call.user_id) is None:
             continue
         if by_id:
-            found, missing = _by_id(call, guild_id, payload.requested_user_ids[:REQUESTED_MEMBERS_MAX])
+            memberships, missing_ids = _find_by_id(call, guild_id, payload.requested_user_ids[:REQUESTED_MEMBERS_MAX])
         else:
-            matches = _by_name(call, guild_id, payload.query or "", payload.limit or 0)
+            matches = _find_by_name(call, guild_id, payload.query or "", payload.limit or 0)
             if matches is None:
                 continue
-            found, missing = matches, []
-        _reply(call, payload, guild_id, found, missing)
+            memberships, missing_ids = matches, []
+        _reply_with_chunks(call, payload, guild_id, memberships, missing_ids)
 
 
-def _by_id(call: Call, guild_id: GuildId, sent_ids: Sequence[str | int]) -> tuple[list[Membership], list[str | int]]:
-    """Return the members found, and the IDs not found, as they were sent."""
+def _find_by_id(
+    call: Call, guild_id: GuildId, sent_ids: Sequence[str | int]
+) -> tuple[list[Membership], list[str | int]]:
+    """Return the members with the given IDs, and the IDs that are invalid or not of a member, as the client sent them."""
     parsed_ids: dict[str | int, UserId | None] = {}
-    for sent in sent_ids:
+    for sent_id in sent_ids:
         try:
-            parsed_ids[sent] = parse_wide(UserId, sent)
+            parsed_ids[sent_id] = parse_wide(UserId, sent_id)
         except ValueError:
-            parsed_ids[sent] = None
-    found = store.find_many(call.tx, guild_id, [user_id for user_id in parsed_ids.values() if user_id is not None])
-    return list(found.values()), [
-        sent for sent, user_id in parsed_ids.items() if user_id is None or user_id not in found
+            parsed_ids[sent_id] = None
+    memberships = store.find_many(
+        call.tx, guild_id, [user_id for user_id in parsed_ids.values() if user_id is not None]
+    )
+    return list(memberships.values()), [
+        sent_id for sent_id, user_id in parsed_ids.items() if user_id is None or user_id not in memberships
     ]
 
 
-def _by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Membership] | None:
-    """Return the members found, or None if the request is invalid."""
+def _find_by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Membership] | None:
+    """Return at most `limit` members whose name begins with `prefix`, or None if the request is invalid.
+
+    Without prefix and limit these are all members, which requires the intent GUILD_MEMBERS, or only the caller."""
     if limit < 0 or (prefix and limit == 0):
         return None
     if prefix:
@@ -68,31 +74,34 @@ def _by_name(call: Call, guild_id: GuildId, prefix: str, limit: int) -> list[Mem
     if limit:
         return store.list_page(call.tx, guild_id, limit=min(limit, REQUESTED_MEMBERS_MAX))
     if not call.intents & Intents.GUILD_MEMBERS:
-        own = store.find(call.tx, guild_id, call.user_id)
-        return [own] if own is not None else []
+        own_membership = store.find(call.tx, guild_id, call.user_id)
+        return [own_membership] if own_membership is not None else []
     return list(store.iterate_all(call.tx, guild_id))
 
 
-def _reply(
+def _reply_with_chunks(
     call: Call,
     payload: RequestGuildMembers,
     guild_id: GuildId,
-    found: Sequence[Membership],
-    missing: list[str | int],
+    memberships: Sequence[Membership],
+    missing_ids: list[str | int],
 ) -> None:
+    """Reply with the members in chunks; the first chunk contains the IDs that were not found."""
     nonce = payload.nonce or ""
     with_presences = bool(payload.presences and call.intents & Intents.GUILD_PRESENCES)
     # Send at least one chunk, even if empty, because clients wait for the last one.
-    count = max(1, -(-len(found) // wire.MEMBERS_CHUNK_MAX))
-    for index in range(count):
-        batch = found[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]
+    chunk_count = max(1, -(-len(memberships) // wire.MEMBERS_CHUNK_MAX))
+    for index in range(chunk_count):
+        batch = memberships[index * wire.MEMBERS_CHUNK_MAX : (index + 1) * wire.MEMBERS_CHUNK_MAX]
         chunk = wire.GuildMembersChunk(
             guild_id=guild_id,
-            members=[views.member(each) for each in batch],
+            members=[views.member(membership) for membership in batch],
             chunk_index=index,
-            chunk_count=count,
-            not_found=missing if missing and index == 0 else UNSET,
-            presences=views.presences_of(call, (each.user.id for each in batch)) if with_presences else UNSET,
+            chunk_count=chunk_count,
+            not_found=missing_ids if missing_ids and index == 0 else UNSET,
+            presences=views.presences_of(call, (membership.user.id for membership in batch))
+            if with_presences
+            else UNSET,
             nonce=nonce if nonce and len(nonce.encode()) <= NONCE_BYTES_MAX else UNSET,
         )
         call.replies.append((wire.GUILD_MEMBERS_CHUNK, chunk))

@@ -1,4 +1,4 @@
-"""HTTP handlers of members."""
+"""HTTP handlers for members."""
 
 from msgspec import UNSET
 
@@ -15,10 +15,10 @@ from hubbub.server.places.standing import GuildAccess, access
 
 
 def _require_member(call: Call, guild_id: GuildId, user_id: UserId) -> Membership:
-    found = store.find(call.tx, guild_id, user_id)
-    if found is None:
+    membership = store.find(call.tx, guild_id, user_id)
+    if membership is None:
         raise errors.UNKNOWN_MEMBER()
-    return found
+    return membership
 
 
 def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAccess:
@@ -29,6 +29,7 @@ def _require_standing(call: Call, guild_id: GuildId, user_id: UserId) -> GuildAc
 
 
 def _clean_nick(text: str | None) -> str | None:
+    """Return the normalized nickname, or None if nothing remains."""
     return users.clean_name(text or "") or None
 
 
@@ -49,7 +50,10 @@ def list_guild_members(call: Call, guild_id: GuildId, query: wire.ListGuildMembe
     """List guild members."""
     access.guild(call, guild_id)
     rules.require_can_list(call)
-    return [views.member(found) for found in store.list_page(call.tx, guild_id, after=query.after, limit=query.limit)]
+    return [
+        views.member(membership)
+        for membership in store.list_page(call.tx, guild_id, after=query.after, limit=query.limit)
+    ]
 
 
 @handles(wire.SEARCH_GUILD_MEMBERS, long=True)
@@ -58,7 +62,7 @@ def search_guild_members(call: Call, guild_id: GuildId, query: wire.SearchGuildM
 
     Matches the beginning of usernames, global names and nicknames."""
     access.guild(call, guild_id)
-    return [views.member(found) for found in store.search(call.tx, guild_id, query.query, query.limit)]
+    return [views.member(membership) for membership in store.search(call.tx, guild_id, query.query, query.limit)]
 
 
 @handles(wire.GET_GUILD_MEMBER)
@@ -89,18 +93,18 @@ def add_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wire.
         access.require_guild(call, guild_id, Permissions.DEAFEN_MEMBERS)
     if body.flags:
         rules.require_can_edit_flags(call, standing)
-    granted = rules.require_roles(call, standing, body.roles or ())
-    found = actions.add(
+    granted_roles = rules.require_roles(call, standing, body.roles or ())
+    membership = actions.add(
         call,
         guild_id,
         user_id,
-        role_ids=[row.id for row in granted],
+        role_ids=[row.id for row in granted_roles],
         nick=nick,
         mute=bool(body.mute),
         deaf=bool(body.deaf),
         flags=rules.edited_flags(0, body.flags or 0),
     )
-    return Response(201, views.member(found)) if found is not None else Response(204)
+    return Response(201, views.member(membership)) if membership is not None else Response(204)
 
 
 @handles(wire.UPDATE_GUILD_MEMBER)
@@ -109,9 +113,9 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
 
     Each field requires its own permission."""
     standing = access.guild(call, guild_id)
-    found = _require_member(call, guild_id, user_id)
+    membership = _require_member(call, guild_id, user_id)
     target = _require_standing(call, guild_id, user_id)
-    row = _with_voice_moderation(call, found.row, body)
+    row = _with_voice_moderation(call, membership.row, body)
     if body.nick is not UNSET:
         rules.require_rename(call, standing, target)
         row = row._replace(nick=_clean_nick(body.nick))
@@ -122,7 +126,7 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
     if body.roles is not UNSET:
         access.require_guild(call, guild_id, Permissions.MANAGE_ROLES)
         role_ids = set(body.roles or ())
-        rules.require_roles(call, standing, role_ids ^ set(found.roles))
+        rules.require_roles(call, standing, role_ids ^ set(membership.roles))
     if body.communication_disabled_until is not UNSET:
         until = body.communication_disabled_until
         until_ms = 0 if until is None else codec.milliseconds(until)
@@ -132,10 +136,10 @@ def update_guild_member(call: Call, guild_id: GuildId, user_id: UserId, body: wi
         row = row._replace(timed_out_until_ms=until_ms)
     if _changes_voice(body) and store.voice_channel_id(call.tx, guild_id, user_id) is None:
         raise errors.TARGET_NOT_IN_VOICE()
-    after = actions.change(call, found, row, role_ids)
+    updated_membership = actions.change(call, membership, row, role_ids)
     if body.channel_id is not UNSET:
         actions.move(call, guild_id, user_id, body.channel_id)
-    return views.member(after)
+    return views.member(updated_membership)
 
 
 def _changes_voice(body: wire.UpdateGuildMember) -> bool:
@@ -143,7 +147,9 @@ def _changes_voice(body: wire.UpdateGuildMember) -> bool:
 
 
 def _with_voice_moderation(call: Call, row: MemberRow, body: wire.UpdateGuildMember) -> MemberRow:
-    """Return the row after `mute` and `deaf`; check the permissions for these and for `channel_id`."""
+    """Return the row with `mute` and `deaf` of the body applied.
+
+    Raise unless the caller has the permissions for these fields and for `channel_id`."""
     if body.mute is not UNSET:
         access.require_guild(call, row.guild_id, Permissions.MUTE_MEMBERS)
         row = row._replace(mute=int(bool(body.mute)))
@@ -163,10 +169,10 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
 
     Changes the caller's nickname, avatar, banner and bio in the guild."""
     standing = access.guild(call, guild_id)
-    found = _require_member(call, guild_id, call.user_id)
-    row = found.row
+    membership = _require_member(call, guild_id, call.user_id)
+    row = membership.row
     if body.nick is not UNSET:
-        rules.require_own_nick(standing, found.row.flags)
+        rules.require_own_nick(standing, membership.row.flags)
         row = row._replace(nick=_clean_nick(body.nick))
     # spec/dated-changes.md#3: before 10 September 2025 bots could not have guild profiles.
     if not call.actor.is_bot or changes.MODAL_SELECTS.is_active(call.now):
@@ -176,16 +182,16 @@ def update_my_guild_member(call: Call, guild_id: GuildId, body: wire.UpdateMyGui
             row = row._replace(banner=body.banner.hash if body.banner else None)
         if body.bio is not UNSET:
             row = row._replace(bio=body.bio or "")
-    return views.member(actions.change(call, found, row), standing.permissions)
+    return views.member(actions.change(call, membership, row), standing.permissions)
 
 
 @handles(wire.UPDATE_MY_GUILD_MEMBER_NICK)
 def update_my_guild_member_nick(call: Call, guild_id: GuildId, body: wire.UpdateMyNick) -> wire.MyNick:
     """Update the current member's nickname."""
-    found = _require_member(call, guild_id, call.user_id)
+    membership = _require_member(call, guild_id, call.user_id)
     if body.nick is not UNSET:
-        found = actions.change(call, found, found.row._replace(nick=_clean_nick(body.nick)))
-    return wire.MyNick(nick=found.row.nick)
+        membership = actions.change(call, membership, membership.row._replace(nick=_clean_nick(body.nick)))
+    return wire.MyNick(nick=membership.row.nick)
 
 
 @handles(wire.DELETE_GUILD_MEMBER)
@@ -198,30 +204,31 @@ def delete_guild_member(call: Call, guild_id: GuildId, user_id: UserId) -> None:
 @handles(wire.ADD_GUILD_MEMBER_ROLE)
 def add_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Add a role to a guild member."""
-    found = _require_member(call, guild_id, user_id)
+    membership = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.guild(call, guild_id), (role_id,))
-    actions.change(call, found, found.row, {*found.roles, role_id})
+    actions.change(call, membership, membership.row, {*membership.roles, role_id})
 
 
 @handles(wire.DELETE_GUILD_MEMBER_ROLE)
 def delete_guild_member_role(call: Call, guild_id: GuildId, user_id: UserId, role_id: RoleId) -> None:
     """Remove a role from a guild member."""
-    found = _require_member(call, guild_id, user_id)
+    membership = _require_member(call, guild_id, user_id)
     rules.require_roles(call, access.guild(call, guild_id), (role_id,))
-    actions.change(call, found, found.row, {*found.roles} - {role_id})
+    actions.change(call, membership, membership.row, {*membership.roles} - {role_id})
 
 
-def _prunable_ids(call: Call, guild_id: GuildId, days: int, included: list[RoleId]) -> list[int]:
-    rules.require_prune(call, access.guild(call, guild_id), included)
-    found = store.inactive_ids(call.tx, guild_id, call.now - days * rules.DAY_MS, included)
-    return [user_id for user_id in found if user_id != call.user_id]
+def _prunable_ids(call: Call, guild_id: GuildId, days: int, included_role_ids: list[RoleId]) -> list[int]:
+    """Return the IDs of members to prune, without the caller; raise unless the caller may prune."""
+    rules.require_prune(call, access.guild(call, guild_id), included_role_ids)
+    inactive_ids = store.inactive_ids(call.tx, guild_id, call.now - days * rules.DAY_MS, included_role_ids)
+    return [user_id for user_id in inactive_ids if user_id != call.user_id]
 
 
 @handles(wire.PREVIEW_PRUNE_GUILD, long=True)
 def preview_prune_guild(call: Call, guild_id: GuildId, query: wire.PreviewPrune) -> wire.PruneResult:
     """Get the number of members that a prune would remove."""
-    included = rules.parse_role_ids(query.include_roles or "")
-    return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included)))
+    included_role_ids = rules.parse_role_ids(query.include_roles or "")
+    return wire.PruneResult(pruned=len(_prunable_ids(call, guild_id, query.days, included_role_ids)))
 
 
 @handles(wire.PRUNE_GUILD)
@@ -230,8 +237,8 @@ def prune_guild(call: Call, guild_id: GuildId, body: wire.PruneGuild) -> wire.Pr
 
     Removes members who were inactive for the given number of days."""
     days = body.days or wire.PRUNE_DAYS_DEFAULT
-    sent = body.include_roles or []
-    included = rules.parse_role_ids(sent) if isinstance(sent, str) else sent
-    found = _prunable_ids(call, guild_id, days, included)
-    actions.prune(call, guild_id, found, days)
-    return wire.PruneResult(pruned=None if body.compute_prune_count in (False, "false") else len(found))
+    sent_roles = body.include_roles or []
+    included_role_ids = rules.parse_role_ids(sent_roles) if isinstance(sent_roles, str) else sent_roles
+    user_ids = _prunable_ids(call, guild_id, days, included_role_ids)
+    actions.prune(call, guild_id, user_ids, days)
+    return wire.PruneResult(pruned=None if body.compute_prune_count in (False, "false") else len(user_ids))

@@ -20,7 +20,8 @@ from hubbub.server.places.standing import GuildAccess, access
 
 DAY_MS: Final = 86_400_000
 
-_MEMBERS_INTENT: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+_MEMBERS_INTENT_FLAGS: Final = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+"""Flags of applications that may use the privileged intent GUILD_MEMBERS; one is enough."""
 _MODERATION_PERMISSIONS: Final = Permissions.MODERATE_MEMBERS | Permissions.KICK_MEMBERS | Permissions.BAN_MEMBERS
 
 
@@ -28,7 +29,7 @@ def require_can_list(call: Call) -> None:
     """Raise unless the caller may list all members; bots need the members intent (spec/http.md#3.5).
 
     Users may, because their client shows the list (decisions/0014)."""
-    if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT:
+    if call.actor.is_bot and not call.actor.application_flags & _MEMBERS_INTENT_FLAGS:
         raise errors.MISSING_ACCESS()
 
 
@@ -57,17 +58,17 @@ def is_gated(call: Call, guild_id: int, flags: int) -> bool:
 
 
 def has_onboarding(call: Call, guild_id: int) -> bool:
-    """Return whether a user who joins goes through onboarding."""
+    """Return whether users who join the guild go through onboarding."""
     guild = guilds.find(call.tx, guild_id)
     return guild is not None and GuildFeature.GUILD_ONBOARDING in guild.feature_names
 
 
 def require_consent(call: Call, user_id: int, token: str) -> None:
-    """Raise unless the user authorized the calling application to add them to guilds."""
-    found = auth.find_actor(call.tx, token, call.now)
-    if found is None:
+    """Raise unless `token` is an access token by which the user lets the calling application add them to guilds."""
+    authentication = auth.find_actor(call.tx, token, call.now)
+    if authentication is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor = found[0]
+    actor = authentication[0]
     if actor.kind != "bearer" or actor.user_id != user_id or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if "guilds.join" not in actor.scopes:
@@ -75,22 +76,23 @@ def require_consent(call: Call, user_id: int, token: str) -> None:
 
 
 def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the caller outranks this member."""
+    """Raise unless the caller (`standing`) outranks the member `target`."""
     if not standing.outranks(target):
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_own_nick(standing: GuildAccess, flags: int) -> None:
-    """Raise unless the caller may change their own nickname.
+    """Raise unless the caller, who has these member flags, may change their own nickname.
 
-    Members quarantined by AutoMod for their username must be able to."""
-    quarantined = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
-    if not quarantined or not standing.permissions & Permissions.CHANGE_NICKNAME:
+    A member whom AutoMod quarantined for their username needs CHANGE_NICKNAME only among the bits of their roles, since
+    the quarantine suspends most permissions."""
+    quarantine_flag = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
+    if not quarantine_flag or not standing.permissions & Permissions.CHANGE_NICKNAME:
         standing.require(Permissions.CHANGE_NICKNAME)
 
 
 def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> None:
-    """Raise unless the caller may change this member's nickname.
+    """Raise unless the caller (`standing`) may change the nickname of `target`.
 
     A member's own nickname needs CHANGE_NICKNAME or MANAGE_NICKNAMES."""
     if target.user_id == standing.user_id:
@@ -103,14 +105,14 @@ def require_rename(call: Call, standing: GuildAccess, target: GuildAccess) -> No
 
 def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) -> list[RoleRow]:
     """Return the roles with these IDs; raise unless the caller may add and remove them (spec/http.md#2.3)."""
-    ids = list(dict.fromkeys(role_ids))
-    if not ids:
+    distinct_ids = list(dict.fromkeys(role_ids))
+    if not distinct_ids:
         return []
     access.require_guild(call, standing.guild_id, Permissions.MANAGE_ROLES)
-    found = roles.find_many(call.tx, standing.guild_id, ids)
-    if len(found) < len(ids):
+    rows_by_id = roles.find_many(call.tx, standing.guild_id, distinct_ids)
+    if len(rows_by_id) < len(distinct_ids):
         raise errors.UNKNOWN_ROLE()
-    rows = list(found.values())
+    rows = list(rows_by_id.values())
     if not all(standing.outranks_role(row.rank) for row in rows):
         raise errors.MISSING_PERMISSIONS()
     if any(row.managed or row.is_everyone for row in rows):
@@ -119,10 +121,10 @@ def require_roles(call: Call, standing: GuildAccess, role_ids: Iterable[int]) ->
 
 
 def require_timeout(call: Call, standing: GuildAccess, target: GuildAccess, until_ms: int) -> None:
-    """Raise unless the caller may time this member out until `until_ms`; 0 ends a timeout."""
+    """Raise unless the caller (`standing`) may time out `target` until `until_ms`, in milliseconds; 0 ends a timeout."""
     access.require_guild(call, standing.guild_id, Permissions.MODERATE_MEMBERS)
     require_outranks(standing, target)
-    # spec/http.md#2.3: never the owner or an administrator; ending their earlier timeout is allowed.
+    # spec/http.md#2.3: the owner and administrators cannot be timed out; ending an earlier timeout is allowed.
     if until_ms and target.permissions & Permissions.ADMINISTRATOR:
         raise errors.MISSING_PERMISSIONS()
     if until_ms > call.now + wire.TIMEOUT_DAYS_MAX * DAY_MS:
@@ -142,7 +144,8 @@ def require_can_edit_flags(call: Call, standing: GuildAccess) -> None:
         standing.require(Permissions.MODERATE_MEMBERS)
         return
     if not any(
-        standing.can(bits) for bits in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
+        standing.can(permissions)
+        for permissions in (Permissions.MANAGE_GUILD, Permissions.MANAGE_ROLES, _MODERATION_PERMISSIONS)
     ):
         raise errors.MISSING_PERMISSIONS()
 
@@ -153,7 +156,7 @@ def edited_flags(before: int, requested: int) -> int:
 
 
 def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
-    """Raise unless this is a voice channel of the guild that the caller may connect to."""
+    """Raise unless the channel is a voice channel of the guild, and the caller may connect and move members there."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is None or channel.guild_id != guild_id:
         raise errors.UNKNOWN_CHANNEL()
@@ -163,14 +166,14 @@ def require_voice_channel(call: Call, guild_id: int, channel_id: int) -> None:
 
 
 def require_prune(call: Call, standing: GuildAccess, included: Iterable[int]) -> None:
-    """Raise unless the caller may prune members with these roles."""
+    """Raise unless the caller may prune members; `included` are the IDs of roles that pruned members may have."""
     if changes.PRUNE_PERMISSIONS.is_active(call.now):
         access.require_guild(call, standing.guild_id, Permissions.MANAGE_GUILD)
     guild = guilds.find(call.tx, standing.guild_id)
     if guild is not None and GuildFeature.PRUNE_REQUIRES_ADMIN in guild.feature_names:
         standing.require(Permissions.ADMINISTRATOR)
-    found = roles.find_many(call.tx, standing.guild_id, included)
-    if not all(standing.outranks_role(row.rank) for row in found.values()):
+    rows_by_id = roles.find_many(call.tx, standing.guild_id, included)
+    if not all(standing.outranks_role(row.rank) for row in rows_by_id.values()):
         raise errors.MISSING_PERMISSIONS()
 
 

@@ -30,7 +30,7 @@ READS: Final = {
 
 
 class MemberRow(NamedTuple):
-    """A row of the members table; columns that are not shown come last."""
+    """A row of the members table; columns that `VIEW_COLUMNS` leaves out come last."""
 
     guild_id: GuildId
     user_id: UserId
@@ -47,7 +47,7 @@ class MemberRow(NamedTuple):
     """End of the timeout in milliseconds; 0 without a timeout, in the past if it is over."""
     bio: str = ""
     temporary: int = 0
-    """Whether the member joined by a temporary invite; removed with their last session unless they got a role."""
+    """1 if the member joined by a temporary invite: they are removed with their last session unless they got a role."""
 
 
 class Membership(NamedTuple):
@@ -71,18 +71,18 @@ def find_row(tx: Tx, guild_id: int, user_id: int) -> MemberRow | None:
 
 def find_rows(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, MemberRow]:
     """Return the rows of those users who are members, by user ID."""
-    found: dict[int, MemberRow] = {}
+    rows_by_user: dict[int, MemberRow] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
             f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id IN ({placeholders(batch)})", guild_id, *batch
         )
-        found |= {row[1]: MemberRow(*row) for row in rows}
-    return found
+        rows_by_user |= {row[1]: MemberRow(*row) for row in rows}
+    return rows_by_user
 
 
 def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tuple[RoleId, ...]]:
     """Return the role IDs of members, by user ID; members without roles are absent."""
-    found: dict[int, tuple[RoleId, ...]] = {}
+    role_ids_by_user: dict[int, tuple[RoleId, ...]] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
             f"SELECT user_id, role_id FROM member_roles WHERE guild_id = ? AND user_id IN ({placeholders(batch)}) "
@@ -91,17 +91,17 @@ def find_roles(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, tupl
             *batch,
         )
         for user_id, group in groupby(rows, key=lambda row: row[0]):
-            found[user_id] = tuple(RoleId(role) for _, role in group)
-    return found
+            role_ids_by_user[user_id] = tuple(RoleId(role_id) for _, role_id in group)
+    return role_ids_by_user
 
 
 def _with_roles_and_users(tx: Tx, guild_id: int, rows: Sequence[MemberRow]) -> list[Membership]:
-    """Return rows with their roles and users, in the same order."""
-    ids = [row.user_id for row in rows]
-    roles = find_roles(tx, guild_id, ids)
-    users_by_id = users.find_many(tx, ids)
+    """Return a `Membership` for each row, in the order of the rows; rows without a user are left out."""
+    user_ids = [row.user_id for row in rows]
+    role_ids_by_user = find_roles(tx, guild_id, user_ids)
+    users_by_id = users.find_many(tx, user_ids)
     return [
-        Membership(row, roles.get(row.user_id, ()), users_by_id[row.user_id])
+        Membership(row, role_ids_by_user.get(row.user_id, ()), users_by_id[row.user_id])
         for row in rows
         if row.user_id in users_by_id
     ]
@@ -115,11 +115,11 @@ def find(tx: Tx, guild_id: int, user_id: int) -> Membership | None:
 def find_many(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Membership]:
     """Return those users who are members, by user ID, in three queries."""
     rows = list(find_rows(tx, guild_id, user_ids).values())
-    return {found.row.user_id: found for found in _with_roles_and_users(tx, guild_id, rows)}
+    return {membership.row.user_id: membership for membership in _with_roles_and_users(tx, guild_id, rows)}
 
 
 def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Membership]:
-    """Return a page of members by ascending user ID."""
+    """Return at most `limit` members with a user ID above `after`, by ascending user ID."""
     rows = tx.fetch(
         MemberRow,
         f"SELECT {COLUMNS} FROM members WHERE guild_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
@@ -133,9 +133,9 @@ def list_page(tx: Tx, guild_id: int, *, after: int = 0, limit: int) -> list[Memb
 def iterate_all(tx: Tx, guild_id: int) -> Iterator[Membership]:
     """Iterate over all members by ascending user ID, read page by page."""
     after = 0
-    while batch := list_page(tx, guild_id, after=after, limit=1000):
-        yield from batch
-        after = batch[-1].row.user_id
+    while page := list_page(tx, guild_id, after=after, limit=1000):
+        yield from page
+        after = page[-1].row.user_id
 
 
 def memberships_of_user(tx: Tx, user_id: int) -> Iterator[Membership]:
@@ -173,21 +173,24 @@ def search(tx: Tx, guild_id: int, prefix: str, limit: int) -> list[Membership]:
             pattern,
             limit,
         )
-        ids = [row[0] for row in rows]
+        user_ids = [row[0] for row in rows]
     else:
-        # SQLite's LOWER handles ASCII only and PostgreSQL's depends on the locale, so other letters are compared here.
+        # SQLite's LOWER handles ASCII only and PostgreSQL's depends on the locale, so other letters are compared in Python.
         folded = prefix.casefold()
         rows = tx.all(
             "SELECT m.user_id, u.username, m.nick, u.global_name FROM members m JOIN users u ON u.id = m.user_id "
             "WHERE m.guild_id = ? ORDER BY m.user_id",
             guild_id,
         )
-        ids = [row[0] for row in rows if any(name and name.casefold().startswith(folded) for name in row[1:])][:limit]
-    found = find_many(tx, guild_id, ids)
-    return [found[user_id] for user_id in ids if user_id in found]
+        user_ids = [row[0] for row in rows if any(name and name.casefold().startswith(folded) for name in row[1:])][
+            :limit
+        ]
+    memberships = find_many(tx, guild_id, user_ids)
+    return [memberships[user_id] for user_id in user_ids if user_id in memberships]
 
 
 def _like_pattern(text: str) -> str:
+    """Return the LIKE pattern for texts that begin with `text`; the escape character is `!`."""
     for character in "!%_":
         text = text.replace(character, "!" + character)
     return text + "%"
@@ -217,16 +220,16 @@ def connected_ids(tx: Tx, guild_id: int) -> list[int]:
 
 
 def voice_channel_id(tx: Tx, guild_id: int, user_id: int) -> int | None:
-    """Return the voice channel a member is connected to, or None."""
-    found: int | None = tx.value(
+    """Return the ID of the voice channel that a member is connected to, or None."""
+    channel_id: int | None = tx.value(
         "SELECT channel_id FROM voice_states WHERE guild_id = ? AND user_id = ?", guild_id, user_id
     )
-    return found
+    return channel_id
 
 
 def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
     """Return members' highest role ranks, by user ID; users who are not members are absent."""
-    found: dict[int, Rank] = {}
+    ranks_by_user: dict[int, Rank] = {}
     for batch in distinct_batches(user_ids):
         rows = tx.all(
             "SELECT m.user_id, r.position, r.id FROM members m "
@@ -237,9 +240,9 @@ def ranks(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, Rank]:
             *batch,
         )
         for user_id, group in groupby(rows, key=lambda row: row[0]):
-            held = [(position, role) for _, position, role in group if role is not None]
-            found[user_id] = highest_role([*held, (0, guild_id)])
-    return found
+            held_roles = [(position, role_id) for _, position, role_id in group if role_id is not None]
+            ranks_by_user[user_id] = highest_role([*held_roles, (0, guild_id)])
+    return ranks_by_user
 
 
 def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
@@ -248,7 +251,7 @@ def is_banned(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
-    """Return the guilds where a user is a temporary member without a role."""
+    """Return the IDs of guilds in which a user is a temporary member without a role."""
     rows = tx.all(
         "SELECT m.guild_id FROM members m WHERE m.user_id = ? AND m.temporary = 1 AND NOT EXISTS "
         "(SELECT 1 FROM member_roles r WHERE r.guild_id = m.guild_id AND r.user_id = m.user_id) ORDER BY m.guild_id",
@@ -258,14 +261,14 @@ def temporary_guild_ids(tx: Tx, user_id: int) -> list[int]:
 
 
 def inactive_ids(tx: Tx, guild_id: int, since_ms: int, included: Sequence[int]) -> list[int]:
-    """Return users who neither joined nor sent a message since then, and have only `included` roles.
+    """Return the IDs of members who neither joined nor sent a message since `since_ms`, a time in milliseconds.
 
-    The owner and bots are never returned."""
-    role = f" AND mr.role_id NOT IN ({placeholders(included)})" if included else ""
+    Members with a role that is not in `included` (role IDs), the owner and bots are left out."""
+    roles_sql = f" AND mr.role_id NOT IN ({placeholders(included)})" if included else ""
     rows = tx.all(
         "SELECT m.user_id FROM members m JOIN users u ON u.id = m.user_id JOIN guilds g ON g.id = m.guild_id "
         "WHERE m.guild_id = ? AND m.joined_ms < ? AND u.bot = 0 AND m.user_id <> g.owner_id "
-        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{role}) "
+        f"AND NOT EXISTS (SELECT 1 FROM member_roles mr WHERE mr.guild_id = m.guild_id AND mr.user_id = m.user_id{roles_sql}) "
         "AND NOT EXISTS (SELECT 1 FROM messages s JOIN channels c ON c.id = s.channel_id "
         "WHERE s.author_id = m.user_id AND s.id >= ? AND c.guild_id = m.guild_id) ORDER BY m.user_id",
         guild_id,

@@ -23,7 +23,8 @@ from hubbub.server.places.members import store
 from hubbub.server.places.members.store import MemberRow, Membership
 
 
-def _timestamp(ms: int | None) -> Timestamp | None:
+def _optional_timestamp(ms: int | None) -> Timestamp | None:
+    """Return a time in milliseconds as a timestamp; None for None and for 0."""
     return codec.timestamp(ms) if ms else None
 
 
@@ -39,13 +40,13 @@ def partial_member(row: MemberRow, roles: tuple[RoleId, ...]) -> wire.PartialMem
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_timestamp(row.premium_since_ms),
-        communication_disabled_until=_timestamp(row.timed_out_until_ms),
+        premium_since=_optional_timestamp(row.premium_since_ms),
+        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
     )
 
 
 def member(membership: Membership, permissions: int | None = None) -> wire.Member:
-    """Return a member; `permissions` are included only for the member themselves."""
+    """Return a member. `permissions` is None unless the member is the caller, whose permissions are included."""
     row = membership.row
     own_permissions: Permissions | UnsetType = UNSET if permissions is None else Permissions(permissions)
     return wire.Member(
@@ -59,8 +60,8 @@ def member(membership: Membership, permissions: int | None = None) -> wire.Membe
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_timestamp(row.premium_since_ms),
-        communication_disabled_until=_timestamp(row.timed_out_until_ms),
+        premium_since=_optional_timestamp(row.premium_since_ms),
+        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
         permissions=own_permissions,
     )
 
@@ -80,21 +81,21 @@ def guild_member(membership: Membership) -> wire.GuildMember:
         avatar=row.avatar,
         banner=row.banner,
         pending=bool(row.pending),
-        premium_since=_timestamp(row.premium_since_ms),
-        communication_disabled_until=_timestamp(row.timed_out_until_ms),
+        premium_since=_optional_timestamp(row.premium_since_ms),
+        communication_disabled_until=_optional_timestamp(row.timed_out_until_ms),
     )
 
 
 def find_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.Member]:
     """Return the views of those users who are members, by user ID, in three queries."""
-    return {user_id: member(found) for user_id, found in store.find_many(tx, guild_id, user_ids).items()}
+    return {user_id: member(membership) for user_id, membership in store.find_many(tx, guild_id, user_ids).items()}
 
 
 def find_partial_views(tx: Tx, guild_id: int, user_ids: Iterable[int]) -> dict[int, wire.PartialMember]:
     """Return partial views of those users who are members, by user ID, in two queries."""
     rows = store.find_rows(tx, guild_id, user_ids)
-    roles = store.find_roles(tx, guild_id, rows)
-    return {user_id: partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
+    role_ids_by_user = store.find_roles(tx, guild_id, rows)
+    return {user_id: partial_member(row, role_ids_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
 def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
@@ -102,42 +103,49 @@ def guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
 
     The member count is read from the database, since the gateway's copy is not updated on every change."""
     guild = guilds.find(call.tx, view.guild.id)
-    size = guild.member_count if guild is not None else view.guild.member_count
-    found = [found for found in _included_members(call, view, size) if found.row.user_id != view.member.user_id]
-    own = store.find(call.tx, view.guild.id, view.member.user_id)
-    member_views = [member(each) for each in ([own] if own is not None else []) + found]
+    member_count = guild.member_count if guild is not None else view.guild.member_count
+    other_memberships = [
+        membership
+        for membership in _included_members(call, view, member_count)
+        if membership.row.user_id != view.member.user_id
+    ]
+    own_membership = store.find(call.tx, view.guild.id, view.member.user_id)
+    member_views = [
+        member(membership)
+        for membership in ([own_membership] if own_membership is not None else []) + other_memberships
+    ]
     presences: list[presence.Presence] = []
     if view.intents & Intents.GUILD_PRESENCES:
-        presences = presences_of(call, (each.user.id for each in member_views))
+        presences = presences_of(call, (member_view.user.id for member_view in member_views))
     return {
-        "member_count": size,
-        "large": size > view.large_threshold,
+        "member_count": member_count,
+        "large": member_count > view.large_threshold,
         "members": member_views,
         "presences": presences,
     }
 
 
-def _included_members(call: Call, view: GuildView, size: int) -> list[Membership]:
-    """Return the members that GUILD_CREATE includes, not counting the viewer."""
+def _included_members(call: Call, view: GuildView, member_count: int) -> list[Membership]:
+    """Return the members that GUILD_CREATE includes for a viewer. The viewer may be missing."""
     guild_id = view.guild.id
     with_presences = bool(view.intents & Intents.GUILD_PRESENCES)
-    if size <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
+    if member_count <= view.large_threshold and (with_presences or view.intents & Intents.GUILD_MEMBERS):
         return store.list_page(call.tx, guild_id, limit=wire.MEMBERS_PAGE_MAX)
-    if not with_presences or size > LARGE_GUILD_MEMBERS:
-        ids = store.connected_ids(call.tx, guild_id)
+    if not with_presences or member_count > LARGE_GUILD_MEMBERS:
+        user_ids = store.connected_ids(call.tx, guild_id)
     else:
-        ids = [
+        user_ids = [
             user_id
-            for user_id, noticed in store.list_with_prominence(call.tx, guild_id)
-            if noticed or call.presences.find(user_id) is not None
+            for user_id, is_prominent in store.list_with_prominence(call.tx, guild_id)
+            if is_prominent or call.presences.find(user_id) is not None
         ]
-    return list(store.find_many(call.tx, guild_id, ids).values())
+    return list(store.find_many(call.tx, guild_id, user_ids).values())
 
 
 def presences_of(call: Call, user_ids: Iterable[int]) -> list[presence.Presence]:
     """Return the presences of those users who are online."""
-    found = (call.presences.find(user_id) for user_id in user_ids)
-    return [presence_in_guild(each) for each in found if each is not None]
+    presences = (call.presences.find(user_id) for user_id in user_ids)
+    return [presence_in_guild(user_presence) for user_presence in presences if user_presence is not None]
 
 
 def presence_in_guild(found: Presence) -> presence.Presence:
@@ -152,16 +160,16 @@ def presence_in_guild(found: Presence) -> presence.Presence:
 
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's guild memberships for their data export."""
-    found = list(store.memberships_of_user(call.tx, user_id))
-    guilds_by_id = guilds.find_many(call.tx, [each.row.guild_id for each in found])
-    memberships = [
+    memberships = list(store.memberships_of_user(call.tx, user_id))
+    guilds_by_id = guilds.find_many(call.tx, [membership.row.guild_id for membership in memberships])
+    entries = [
         {
-            "id": str(int(each.row.guild_id)),
-            "name": guilds_by_id[each.row.guild_id].name if each.row.guild_id in guilds_by_id else None,
-            "nick": each.row.nick,
-            "roles": [str(int(role)) for role in each.roles],
-            "joined_at": codec.timestamp(each.row.joined_ms),
+            "id": str(int(membership.row.guild_id)),
+            "name": guilds_by_id[membership.row.guild_id].name if membership.row.guild_id in guilds_by_id else None,
+            "nick": membership.row.nick,
+            "roles": [str(int(role_id)) for role_id in membership.roles],
+            "joined_at": codec.timestamp(membership.row.joined_ms),
         }
-        for each in found
+        for membership in memberships
     ]
-    return {"guilds": memberships}
+    return {"guilds": entries}

@@ -14,51 +14,62 @@ from hubbub.server.places.members import MemberRemoved, Membership
 from hubbub.server.places.onboarding import store
 from hubbub.server.places.onboarding.store import OnboardingRow
 
-_AUDITED: Final = ("enabled", "mode", "default_channel_ids")
+_AUDITED_FIELDS: Final = ("enabled", "mode", "default_channel_ids")
 
 
 def change(call: Call, before: OnboardingRow | None, after: OnboardingRow) -> None:
-    """Store a guild's onboarding and record an audit log entry for each changed prompt."""
+    """Store a guild's onboarding, with audit log entries for the settings and for each changed prompt.
+
+    `before` is None if onboarding was never set. The guild's feature GUILD_ONBOARDING follows `after.enabled`."""
     if after == before:
         return
     store.put(call.tx, after)
-    old = None if before is None else _view(before)
-    new = _view(after)
-    changes = audit.differences(old, new, _AUDITED)
+    previous_view = None if before is None else _onboarding_view(before)
+    new_view = _onboarding_view(after)
+    changes = audit.differences(previous_view, new_view, _AUDITED_FIELDS)
     if before is None:
         audit.record(call, after.guild_id, AuditLogAction.ONBOARDING_CREATE, target_id=after.guild_id, changes=changes)
     elif changes:
         audit.record(call, after.guild_id, AuditLogAction.ONBOARDING_UPDATE, target_id=after.guild_id, changes=changes)
-    _record_prompts(call, after.guild_id, [] if old is None else old.prompts, new.prompts)
+    _record_prompts(call, after.guild_id, [] if previous_view is None else previous_view.prompts, new_view.prompts)
     guild = guilds.find(call.tx, after.guild_id)
     if guild is not None:
         guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.GUILD_ONBOARDING, bool(after.enabled)))
 
 
 def set_answers(call: Call, row: OnboardingRow, member: Membership, chosen: Sequence[Snowflake]) -> Membership:
-    """Store a member's answers and replace the roles of the earlier answers by those of the new ones."""
-    previous = store.find_answers(call.tx, row.guild_id, member.row.user_id)
+    """Store a member's answers and replace the roles of the earlier answers by those of the new ones.
+
+    `chosen` are the IDs of the chosen options. Returns the updated member."""
+    previous_option_ids = store.find_answers(call.tx, row.guild_id, member.row.user_id)
     store.put_answers(call.tx, row.guild_id, member.row.user_id, chosen)
     # Managed roles and @everyone are never assigned by hand (spec/http.md#2.3), even if an option was created before the
     # role changed.
-    assignable = {
+    assignable_role_ids = {
         role.id for role in roles.list_of_guild(call.tx, row.guild_id) if not role.managed and not role.is_everyone
     }
-    removed, added = (_option_role_ids(row, options) & assignable for options in (previous, chosen))
+    removed_role_ids, added_role_ids = (
+        _option_role_ids(row, option_ids) & assignable_role_ids for option_ids in (previous_option_ids, chosen)
+    )
     flags = member.row.flags | MemberFlags.STARTED_ONBOARDING | MemberFlags.COMPLETED_ONBOARDING
-    # The member acts on their own behalf, as with the membership form, so the audit log has no entry.
+    # Members choose these roles themselves, so there is no audit log entry.
     return members.change(
-        call, member, member.row._replace(flags=flags), set(member.roles) - removed | added, logged=False
+        call,
+        member,
+        member.row._replace(flags=flags),
+        set(member.roles) - removed_role_ids | added_role_ids,
+        logged=False,
     )
 
 
-def _option_role_ids(row: OnboardingRow, chosen: Iterable[Snowflake]) -> set[int]:
-    wanted = set(chosen)
+def _option_role_ids(row: OnboardingRow, option_ids: Iterable[Snowflake]) -> set[int]:
+    """Return the IDs of the roles that these options give."""
+    distinct_ids = set(option_ids)
     return {
         int(role_id)
         for prompt in row.decoded_prompts
         for option in prompt.options
-        if option.id in wanted
+        if option.id in distinct_ids
         for role_id in option.role_ids
     }
 
@@ -76,19 +87,26 @@ def forget_guild(call: Call, signal: guilds.GuildDeleted) -> None:
 def _record_prompts(
     call: Call, guild_id: int, before: list[wire.OnboardingPrompt], after: list[wire.OnboardingPrompt]
 ) -> None:
-    known = {prompt.id: prompt for prompt in before}
+    previous_prompts = {prompt.id: prompt for prompt in before}
     for prompt in after:
-        old = known.pop(prompt.id, None)
-        changes = audit.differences(old, prompt)
+        previous_prompt = previous_prompts.pop(prompt.id, None)
+        changes = audit.differences(previous_prompt, prompt)
         if changes:
-            action = AuditLogAction.ONBOARDING_PROMPT_CREATE if old is None else AuditLogAction.ONBOARDING_PROMPT_UPDATE
+            action = (
+                AuditLogAction.ONBOARDING_PROMPT_CREATE
+                if previous_prompt is None
+                else AuditLogAction.ONBOARDING_PROMPT_UPDATE
+            )
             audit.record(call, guild_id, action, target_id=prompt.id, changes=changes)
-    for removed in known.values():
-        changes = audit.differences(removed, None)
-        audit.record(call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=removed.id, changes=changes)
+    for removed_prompt in previous_prompts.values():
+        changes = audit.differences(removed_prompt, None)
+        audit.record(
+            call, guild_id, AuditLogAction.ONBOARDING_PROMPT_DELETE, target_id=removed_prompt.id, changes=changes
+        )
 
 
-def _view(row: OnboardingRow) -> wire.Onboarding:
+def _onboarding_view(row: OnboardingRow) -> wire.Onboarding:
+    """Return the stored onboarding for the audit log, including deleted roles and channels."""
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=row.decoded_prompts,

@@ -38,9 +38,9 @@ def put_guilds_onboarding(call: Call, guild_id: GuildId, body: wire.SetOnboardin
         prompts = rules.build_prompts(contents, body.prompts or [], before.decoded_prompts, form)
         after = after._replace(prompts=codec.encode(prompts).decode())
     if body.default_channel_ids is not UNSET:
-        listed = body.default_channel_ids or []
-        rules.check_channels(contents, listed, ("default_channel_ids",), form)
-        after = after._replace(default_channel_ids=codec.encode(listed).decode())
+        channel_ids = body.default_channel_ids or []
+        rules.check_channels(contents, channel_ids, ("default_channel_ids",), form)
+        after = after._replace(default_channel_ids=codec.encode(channel_ids).decode())
     form.raise_if_any()
     if isinstance(body.enabled, bool):
         after = after._replace(enabled=int(body.enabled))
@@ -56,7 +56,7 @@ def get_guild_onboarding_responses(call: Call, guild_id: GuildId) -> wire.Onboar
     """Get the current user's onboarding responses in a guild."""
     access.guild(call, guild_id)
     row = store.find(call.tx, guild_id) or OnboardingRow(guild_id)
-    return views.answers(call.tx, row, _member(call, guild_id).row)
+    return views.answers(call.tx, row, _require_own_membership(call, guild_id).row)
 
 
 @handles(wire.SET_GUILD_ONBOARDING_RESPONSES)
@@ -69,12 +69,12 @@ def set_guild_onboarding_responses(
     chosen."""
     row = rules.require_enabled(access.guild(call, guild_id), store.find(call.tx, guild_id))
     rules.check_answers(row.decoded_prompts, body.onboarding_responses)
-    after = actions.set_answers(call, row, _member(call, guild_id), body.onboarding_responses)
-    return views.answers(call.tx, row, after.row)
+    membership = actions.set_answers(call, row, _require_own_membership(call, guild_id), body.onboarding_responses)
+    return views.answers(call.tx, row, membership.row)
 
 
-def _member(call: Call, guild_id: GuildId) -> Membership:
-    found = members.find(call.tx, guild_id, call.user_id)
-    if found is None:
+def _require_own_membership(call: Call, guild_id: GuildId) -> Membership:
+    membership = members.find(call.tx, guild_id, call.user_id)
+    if membership is None:
         raise errors.MISSING_ACCESS()
-    return found
+    return membership

@@ -19,6 +19,7 @@ from hubbub.server.places.standing import GuildAccess
 _TEXT_CHANNEL_TYPES = frozenset(
     {ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT, ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA}
 )
+"""Types of channels that count as writable if @everyone can send messages there."""
 
 
 def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> OnboardingRow:
@@ -33,33 +34,35 @@ def require_enabled(standing: GuildAccess, row: OnboardingRow | None) -> Onboard
 
 
 def check_answers(prompts: Sequence[wire.OnboardingPrompt], chosen: Sequence[int]) -> None:
-    """Raise an error unless the chosen options are valid answers.
+    """Raise an error unless the chosen options, given by their IDs, are valid answers to the prompts.
 
     Each option must exist and be listed once, a single-select prompt takes one option, and required prompts need at
     least one."""
     form = FormErrors()
     prompt_by_option = {option.id: prompt for prompt in prompts for option in prompt.options}
-    answered: set[Snowflake] = set()
+    answered_prompt_ids: set[Snowflake] = set()
     for index, option_id in enumerate(chosen):
         prompt = prompt_by_option.get(Snowflake(option_id))
         if prompt is None:
             form.add(("onboarding_responses", index), "ONBOARDING_OPTION_UNKNOWN", "Unknown option")
         elif option_id in chosen[:index]:
             form.add(("onboarding_responses", index), *errors.duplicate())
-        elif prompt.single_select and prompt.id in answered:
-            problem = f"Only one option of {prompt.title} can be chosen"
-            form.add(("onboarding_responses", index), "ONBOARDING_SINGLE_SELECT", problem)
+        elif prompt.single_select and prompt.id in answered_prompt_ids:
+            message = f"Only one option of {prompt.title} can be chosen"
+            form.add(("onboarding_responses", index), "ONBOARDING_SINGLE_SELECT", message)
         if prompt is not None:
-            answered.add(prompt.id)
+            answered_prompt_ids.add(prompt.id)
     for prompt in prompts:
-        if prompt.required and prompt.in_onboarding and prompt.id not in answered:
-            problem = f"{prompt.title} must be answered"
-            form.add("onboarding_responses", "ONBOARDING_PROMPT_REQUIRED", problem)
+        if prompt.required and prompt.in_onboarding and prompt.id not in answered_prompt_ids:
+            message = f"{prompt.title} must be answered"
+            form.add("onboarding_responses", "ONBOARDING_PROMPT_REQUIRED", message)
     form.raise_if_any()
 
 
 class GuildContents:
-    """The guild's roles, channels and emoji, loaded once to validate all IDs of a request."""
+    """The guild's roles, channels and emoji by ID, loaded once to validate all IDs of a request.
+
+    `standing` is the caller's standing in the guild."""
 
     def __init__(self, call: Call, standing: GuildAccess) -> None:
         self.call = call
@@ -75,7 +78,9 @@ class GuildContents:
 
 
 def check_channels(contents: GuildContents, ids: Sequence[int], path: tuple[str | int, ...], form: FormErrors) -> None:
-    """Add a form error for each ID that is not a channel of the guild, or that is listed twice."""
+    """Add a form error for each ID that is not a channel of the guild, or that is listed twice.
+
+    `path` is the path of the list in the request."""
     seen: set[int] = set()
     for index, channel_id in enumerate(ids):
         if channel_id not in contents.channels:
@@ -91,18 +96,21 @@ def build_prompts(
     known: Iterable[wire.OnboardingPrompt],
     form: FormErrors,
 ) -> list[wire.OnboardingPrompt]:
-    """Build the prompts of a request; prompts that exist keep their IDs, others get new ones."""
-    before = {prompt.id: prompt for prompt in known}
-    built = []
+    """Build the prompts to store and add form errors for invalid ones.
+
+    `wanted` are the prompts of the request, `known` the stored ones. Prompts and options that are stored already keep
+    their IDs, others get new ones."""
+    previous_prompts = {prompt.id: prompt for prompt in known}
+    built_prompts = []
     for index, prompt in enumerate(wanted):
-        old = before.pop(prompt.id, None)
-        options = {} if old is None else {option.id: option for option in old.options}
-        built.append(
+        previous_prompt = previous_prompts.pop(prompt.id, None)
+        previous_options = {} if previous_prompt is None else {option.id: option for option in previous_prompt.options}
+        built_prompts.append(
             wire.OnboardingPrompt(
-                id=contents.call.new_id(Snowflake) if old is None else old.id,
+                id=contents.call.new_id(Snowflake) if previous_prompt is None else previous_prompt.id,
                 title=prompt.title,
                 options=[
-                    _option(contents, option, options, ("prompts", index, "options", option_index), form)
+                    _build_option(contents, option, previous_options, ("prompts", index, "options", option_index), form)
                     for option_index, option in enumerate(prompt.options)
                 ],
                 single_select=bool(prompt.single_select or False),
@@ -111,18 +119,18 @@ def build_prompts(
                 type=int(prompt.type or OnboardingPromptType.MULTIPLE_CHOICE),
             )
         )
-    return built
+    return built_prompts
 
 
-def _option(
+def _build_option(
     contents: GuildContents,
     option: wire.SetOnboardingOption,
-    known: dict[Snowflake, wire.OnboardingOption],
+    previous_options: dict[Snowflake, wire.OnboardingOption],
     path: tuple[str | int, ...],
     form: FormErrors,
 ) -> wire.OnboardingOption:
-    old = known.pop(option.id, None) if option.id else None
-    role_ids, channel_ids = _as_list(option.role_ids), _as_list(option.channel_ids)
+    previous_option = previous_options.pop(option.id, None) if option.id else None
+    role_ids, channel_ids = _list_or_empty(option.role_ids), _list_or_empty(option.channel_ids)
     for index, role_id in enumerate(role_ids):
         if not contents.can_assign(role_id):
             form.add((*path, "role_ids", index), "ROLE_INVALID", "Invalid role")
@@ -130,29 +138,29 @@ def _option(
             form.add((*path, "role_ids", index), *errors.duplicate())
     check_channels(contents, channel_ids, (*path, "channel_ids"), form)
     return wire.OnboardingOption(
-        id=contents.call.new_id(Snowflake) if old is None else old.id,
+        id=contents.call.new_id(Snowflake) if previous_option is None else previous_option.id,
         title=option.title,
         description=option.description or "",
-        emoji=_emoji(contents, option, path, form),
-        role_ids=[RoleId(each) for each in role_ids],
-        channel_ids=[ChannelId(each) for each in channel_ids],
+        emoji=_option_emoji(contents, option, path, form),
+        role_ids=[RoleId(role_id) for role_id in role_ids],
+        channel_ids=[ChannelId(channel_id) for channel_id in channel_ids],
     )
 
 
-def _emoji(
+def _option_emoji(
     contents: GuildContents, option: wire.SetOnboardingOption, path: tuple[str | int, ...], form: FormErrors
 ) -> wire.OnboardingEmoji:
     if option.emoji_id:
-        known = contents.emojis.get(option.emoji_id)
-        if known is not None:
-            return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=known.name, animated=bool(known.animated))
+        emoji = contents.emojis.get(option.emoji_id)
+        if emoji is not None:
+            return wire.OnboardingEmoji(id=EmojiId(option.emoji_id), name=emoji.name, animated=bool(emoji.animated))
         form.add((*path, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
     elif option.emoji_name and not emojis.is_unicode(option.emoji_name):
         form.add((*path, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
     return wire.OnboardingEmoji(id=None, name=option.emoji_name or None, animated=False)
 
 
-def _as_list(values: Sequence[int] | UnsetType | None) -> list[int]:
+def _list_or_empty(values: Sequence[int] | UnsetType | None) -> list[int]:
     return [] if values is UNSET or values is None else list(values)
 
 
@@ -162,20 +170,29 @@ def require_channels(call: Call, contents: GuildContents, before: OnboardingRow,
     It needs 7 default channels; @everyone must be able to send messages in 5 of them."""
     if not after.enabled:
         return
-    offered = set(after.decoded_channel_ids)
+    offered_ids = set(after.decoded_channel_ids)
     if after.mode == OnboardingMode.ADVANCED:
         # In advanced mode the channels of prompt options count as well.
-        offered |= {
-            channel for prompt in after.decoded_prompts for option in prompt.options for channel in option.channel_ids
+        offered_ids |= {
+            channel_id
+            for prompt in after.decoded_prompts
+            for option in prompt.options
+            for channel_id in option.channel_ids
         }
-    offered &= contents.channels.keys()
-    everyone = contents.roles[contents.standing.guild_id].permissions
+    offered_ids &= contents.channels.keys()
+    everyone_permissions = contents.roles[contents.standing.guild_id].permissions
     overwrites = channels.overwrites_of_guild(call.tx, contents.standing.guild_id)
-    needed = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
-    writable = 0
-    for channel_id in offered:
-        own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(channel_id, [])}
-        bits = channel_permissions(everyone, own.get(contents.standing.guild_id), [], None)
-        writable += contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not needed & ~bits
-    if len(offered) < wire.DEFAULT_CHANNELS_MIN or writable < wire.WRITABLE_CHANNELS_MIN:
+    required_permissions = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
+    writable_count = 0
+    for channel_id in offered_ids:
+        permissions_by_target = {
+            overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites.get(channel_id, [])
+        }
+        permissions = channel_permissions(
+            everyone_permissions, permissions_by_target.get(contents.standing.guild_id), [], None
+        )
+        writable_count += (
+            contents.channels[channel_id].type in _TEXT_CHANNEL_TYPES and not required_permissions & ~permissions
+        )
+    if len(offered_ids) < wire.DEFAULT_CHANNELS_MIN or writable_count < wire.WRITABLE_CHANNELS_MIN:
         raise errors.CANNOT_UPDATE_ONBOARDING() if before.enabled else errors.CANNOT_ENABLE_ONBOARDING()

@@ -16,11 +16,12 @@ TABLES: Final = (
 
 
 class OnboardingRow(NamedTuple):
-    """A stored guild onboarding."""
+    """A row of the onboardings table."""
 
     guild_id: int
     enabled: int = 0
     mode: int = 0
+    """Value of `OnboardingMode`."""
     default_channel_ids: str = "[]"
     """JSON list of channel IDs."""
     prompts: str = "[]"

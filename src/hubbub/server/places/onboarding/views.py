@@ -16,18 +16,22 @@ from hubbub.server.places.onboarding.store import OnboardingRow
 def onboarding(tx: Tx, row: OnboardingRow) -> wire.Onboarding:
     """Return a guild's onboarding without deleted roles and channels."""
     existing_channels = channels.find_many(
-        tx, [*row.decoded_channel_ids, *(each for prompt in row.decoded_prompts for each in _channels(prompt))]
+        tx,
+        [
+            *row.decoded_channel_ids,
+            *(channel_id for prompt in row.decoded_prompts for channel_id in _prompt_channel_ids(prompt)),
+        ],
     )
     existing_roles = {role.id for role in roles.list_of_guild(tx, row.guild_id)}
     prompts = row.decoded_prompts
     for prompt in prompts:
         for option in prompt.options:
-            option.role_ids = [each for each in option.role_ids if each in existing_roles]
-            option.channel_ids = [each for each in option.channel_ids if each in existing_channels]
+            option.role_ids = [role_id for role_id in option.role_ids if role_id in existing_roles]
+            option.channel_ids = [channel_id for channel_id in option.channel_ids if channel_id in existing_channels]
     return wire.Onboarding(
         guild_id=GuildId(row.guild_id),
         prompts=prompts,
-        default_channel_ids=[each for each in row.decoded_channel_ids if each in existing_channels],
+        default_channel_ids=[channel_id for channel_id in row.decoded_channel_ids if channel_id in existing_channels],
         enabled=bool(row.enabled),
         mode=row.mode,
     )
@@ -38,12 +42,12 @@ def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingRes
     view = onboarding(tx, row)
     chosen = set(store.find_answers(tx, row.guild_id, member.user_id))
     options = [option for prompt in view.prompts for option in prompt.options if option.id in chosen]
-    given = [channel_id for option in options for channel_id in option.channel_ids]
+    option_channel_ids = [channel_id for option in options for channel_id in option.channel_ids]
     return wire.OnboardingResponses(
         guild_id=view.guild_id,
         user_id=UserId(member.user_id),
         onboarding_responses=[option.id for option in options],
-        channel_ids=list(dict.fromkeys([*view.default_channel_ids, *given])),
+        channel_ids=list(dict.fromkeys([*view.default_channel_ids, *option_channel_ids])),
         completed=bool(member.flags & MemberFlags.COMPLETED_ONBOARDING),
     )
 
@@ -51,11 +55,11 @@ def answers(tx: Tx, row: OnboardingRow, member: MemberRow) -> wire.OnboardingRes
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's onboarding responses for the export of their data."""
     responses = [
-        {"guild_id": str(guild_id), "responses": [str(int(each)) for each in chosen]}
+        {"guild_id": str(guild_id), "responses": [str(int(option_id)) for option_id in chosen]}
         for guild_id, chosen in store.list_answers(call.tx, user_id)
     ]
     return {"onboarding_responses": responses}
 
 
-def _channels(prompt: wire.OnboardingPrompt) -> list[int]:
-    return [each for option in prompt.options for each in option.channel_ids]
+def _prompt_channel_ids(prompt: wire.OnboardingPrompt) -> list[int]:
+    return [channel_id for option in prompt.options for channel_id in option.channel_ids]

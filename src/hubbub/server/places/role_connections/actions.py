@@ -39,38 +39,46 @@ def delete_connection(call: Call, user_id: int, application_id: int) -> None:
 
 def _update_linked_roles(call: Call, user_id: int) -> None:
     """Assign and remove linked roles in every guild of a user, according to their current connections."""
-    linked = store.list_linked_of_user(call.tx, user_id)
-    if not linked:
+    linked_roles = store.list_linked_of_user(call.tx, user_id)
+    if not linked_roles:
         return
     connections = store.list_of_user(call.tx, user_id)
-    known = store.find_metadata(call.tx, connections)
-    by_guild: dict[int, dict[int, bool]] = {}
-    for role in linked:
-        by_guild.setdefault(role.guild_id, {})[role.role_id] = rules.qualifies(role, connections, known, call.now)
-    for guild_id, wanted in by_guild.items():
-        found = members.find(call.tx, guild_id, user_id)
-        if found is not None:
-            set_roles(call, found, wanted)
+    metadata = store.find_metadata(call.tx, connections)
+    roles_by_guild: dict[int, dict[int, bool]] = {}
+    for linked_role in linked_roles:
+        roles_by_guild.setdefault(linked_role.guild_id, {})[linked_role.role_id] = rules.qualifies(
+            linked_role, connections, metadata, call.now
+        )
+    for guild_id, is_assigned_by_role in roles_by_guild.items():
+        membership = members.find(call.tx, guild_id, user_id)
+        if membership is not None:
+            set_roles(call, membership, is_assigned_by_role)
 
 
 def set_roles(call: Call, member: Membership, wanted: dict[int, bool]) -> None:
-    """Assign or remove a member's roles without an audit log entry, since no user acts (spec/http.md#4.10)."""
-    role_ids = {role for role in member.roles if wanted.get(role, True)} | {role for role, on in wanted.items() if on}
+    """Assign the roles whose ID is True in `wanted`, remove those that are False, and keep all others.
+
+    No audit log entry is written, since no user acts (spec/http.md#4.10)."""
+    role_ids = {role_id for role_id in member.roles if wanted.get(role_id, True)} | {
+        role_id for role_id, is_assigned in wanted.items() if is_assigned
+    }
     members.change(call, member, member.row, role_ids, logged=False)
 
 
 def set_requirements(call: Call, row: RoleRow, alternatives: Sequence[Sequence[RoleConnectionRequirement]]) -> None:
-    """Set the requirements of a linked role. Without alternatives it becomes an ordinary role."""
+    """Set the requirements of a linked role. Without alternatives it becomes an ordinary role.
+
+    A member qualifies if they meet all requirements of any alternative."""
     tags = codec.decode(row.tags, RoleTags) if row.tags else RoleTags()
     if alternatives:
-        text = codec.encode(alternatives).decode()
-        store.put_linked(call.tx, LinkedRoleRow(RoleId(row.id), row.guild_id, text))
+        configuration = codec.encode(alternatives).decode()
+        store.put_linked(call.tx, LinkedRoleRow(RoleId(row.id), row.guild_id, configuration))
         tags.guild_connections = None
     else:
         store.delete_linked(call.tx, row.id)
         tags.guild_connections = UNSET
-    encoded = None if tags == RoleTags() else codec.encode(tags).decode()
-    roles.change(call, row, row._replace(tags=encoded))
+    encoded_tags = None if tags == RoleTags() else codec.encode(tags).decode()
+    roles.change(call, row, row._replace(tags=encoded_tags))
 
 
 def forget_role(call: Call, signal: RoleDeleted) -> None:

@@ -41,7 +41,7 @@ def get_application_user_role_connection(call: Call, application_id: Application
     """Get the current user's role connection for an application."""
     rules.require_own_connection(call, application_id)
     row = store.find(call.tx, call.user_id, application_id)
-    return wire.RoleConnection() if row is None else _connection(row)
+    return wire.RoleConnection() if row is None else _connection_view(row)
 
 
 @handles(wire.UPDATE_APPLICATION_USER_ROLE_CONNECTION)
@@ -62,7 +62,7 @@ def update_application_user_role_connection(
         metadata=codec.encode(values).decode(),
     )
     actions.set_connection(call, row)
-    return _connection(row)
+    return _connection_view(row)
 
 
 @handles(wire.DELETE_APPLICATION_USER_ROLE_CONNECTION)
@@ -82,7 +82,7 @@ def get_guild_role_connections_configuration(
 
     The list is empty for an ordinary role."""
     access.guild(call, guild_id)
-    _get_role(call, guild_id, role_id)
+    _require_role(call, guild_id, role_id)
     row = store.find_linked(call.tx, role_id)
     return [] if row is None else row.alternatives
 
@@ -95,13 +95,13 @@ def update_guild_role_connections_configuration(
 
     An empty list makes it an ordinary role."""
     standing = access.guild(call, guild_id)
-    row = _get_role(call, guild_id, role_id)
+    row = _require_role(call, guild_id, role_id)
     if row.is_everyone or row.managed:
         raise errors.INVALID_ROLE()
     if not standing.outranks_role(row.rank):
         raise errors.MISSING_PERMISSIONS()
     application_ids = {requirement.application_id for requirements in body for requirement in requirements}
-    if any(applications.find(call.tx, each) is None for each in application_ids):
+    if any(applications.find(call.tx, application_id) is None for application_id in application_ids):
         raise errors.UNKNOWN_APPLICATION()
     rules.require_configuration(body, store.find_metadata(call.tx, application_ids))
     actions.set_requirements(call, row, body)
@@ -113,9 +113,9 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
     """Assign a linked role to the current user.
 
     The user must meet the role's requirements."""
-    linked, member = _load_linked(call, guild_id, role_id)
+    linked_role, member = _require_linked_role_and_member(call, guild_id, role_id)
     connections = store.list_of_user(call.tx, call.user_id)
-    if not rules.qualifies(linked, connections, store.find_metadata(call.tx, connections), call.now):
+    if not rules.qualifies(linked_role, connections, store.find_metadata(call.tx, connections), call.now):
         raise errors.MISSING_PERMISSIONS()
     actions.set_roles(call, member, {role_id: True})
 
@@ -123,30 +123,31 @@ def assign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId)
 @handles(wire.UNASSIGN_GUILD_ROLE_CONNECTION)
 def unassign_guild_role_connection(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
     """Remove a linked role from the current user."""
-    _, member = _load_linked(call, guild_id, role_id)
+    _, member = _require_linked_role_and_member(call, guild_id, role_id)
     actions.set_roles(call, member, {role_id: False})
 
 
-def _get_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
+def _require_role(call: Call, guild_id: GuildId, role_id: RoleId) -> RoleRow:
     row = roles.find(call.tx, guild_id, role_id)
     if row is None:
         raise errors.UNKNOWN_ROLE()
     return row
 
 
-def _load_linked(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
+def _require_linked_role_and_member(call: Call, guild_id: GuildId, role_id: RoleId) -> tuple[LinkedRoleRow, Membership]:
+    """Return a linked role and the caller's membership; raise if the role is not linked."""
     access.guild(call, guild_id)
-    _get_role(call, guild_id, role_id)
-    linked = store.find_linked(call.tx, role_id)
-    if linked is None:
+    _require_role(call, guild_id, role_id)
+    linked_role = store.find_linked(call.tx, role_id)
+    if linked_role is None:
         raise errors.INVALID_ROLE()
     member = members.find(call.tx, guild_id, call.user_id)
     if member is None:
         raise errors.UNKNOWN_MEMBER()
-    return linked, member
+    return linked_role, member
 
 
-def _connection(row: RoleConnectionRow) -> wire.RoleConnection:
+def _connection_view(row: RoleConnectionRow) -> wire.RoleConnection:
     return wire.RoleConnection(
         platform_name=UNSET if row.platform_name is None else row.platform_name,
         platform_username=row.platform_username,

@@ -15,10 +15,22 @@ from hubbub.server.core.call import Call
 from hubbub.server.identity import applications
 from hubbub.server.places.role_connections.store import LinkedRoleRow, RoleConnectionRow
 
-_NUMBERS: Final = frozenset(RoleConnectionMetadataType(kind) for kind in (1, 2, 3, 4))
-_TIMES: Final = frozenset(RoleConnectionMetadataType(kind) for kind in (5, 6))
-_INTEGER: Final = re.compile(r"-?[0-9]{1,18}")
-_BOOLEANS: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
+_INTEGER_TYPES: Final = frozenset(
+    {
+        RoleConnectionMetadataType.INTEGER_LESS_THAN_EQUAL,
+        RoleConnectionMetadataType.INTEGER_GREATER_THAN_EQUAL,
+        RoleConnectionMetadataType.INTEGER_EQUAL,
+        RoleConnectionMetadataType.INTEGER_NOT_EQUAL,
+    }
+)
+_DATETIME_TYPES: Final = frozenset(
+    {
+        RoleConnectionMetadataType.DATETIME_LESS_THAN_EQUAL,
+        RoleConnectionMetadataType.DATETIME_GREATER_THAN_EQUAL,
+    }
+)
+_INTEGER_PATTERN: Final = re.compile(r"-?[0-9]{1,18}")
+_BOOLEAN_VALUES: Final = {"0": 0, "1": 1, "false": 0, "true": 1}
 _DAY_MS: Final = 86_400_000
 
 
@@ -31,33 +43,36 @@ def require_own_connection(call: Call, application_id: int) -> None:
 
 
 def build_records(wanted: Sequence[wire.SetRoleConnectionMetadata]) -> list[RoleConnectionMetadata]:
-    """Return the records to store, or raise the form errors."""
+    """Return the metadata records of a request as they are stored; raise form errors for invalid ones."""
     form = errors.FormErrors()
     seen: set[str] = set()
-    found = []
+    records = []
     for index, record in enumerate(wanted):
         if record.key in seen:
             form.add((index, "key"), *errors.duplicate())
         seen.add(record.key)
-        found.append(
+        records.append(
             RoleConnectionMetadata(
                 type=record.type,
                 key=record.key,
                 name=record.name,
                 description=record.description,
-                name_localizations=_localized(form, (index, "name_localizations"), record.name_localizations),
-                description_localizations=_localized(
+                name_localizations=_validated_localizations(
+                    form, (index, "name_localizations"), record.name_localizations
+                ),
+                description_localizations=_validated_localizations(
                     form, (index, "description_localizations"), record.description_localizations
                 ),
             )
         )
     form.raise_if_any()
-    return found
+    return records
 
 
-def _localized(
+def _validated_localizations(
     form: errors.FormErrors, path: tuple[int, str], texts: Mapping[str, str | None] | None | UnsetType
 ) -> dict[str, str] | None | UnsetType:
+    """Return the texts by locale without nulls; add a form error for each unknown locale."""
     if texts is UNSET or texts is None:
         return texts
     for locale in texts:
@@ -67,58 +82,67 @@ def _localized(
 
 
 def require_values(known: Iterable[RoleConnectionMetadata], values: Mapping[str, str]) -> None:
-    """Raise form errors for values that have no record or do not match its type."""
-    kinds = {record.key: record.type for record in known}
+    """Raise form errors for values whose key has no metadata record, or that do not match the record's type.
+
+    `known` are the application's records; `values` are the metadata values of a user, by key."""
+    types_by_key = {record.key: record.type for record in known}
     form = errors.FormErrors()
     for key, value in values.items():
-        if key not in kinds:
-            form.add(("metadata", key), *errors.choices(sorted(kinds)))
+        if key not in types_by_key:
+            form.add(("metadata", key), *errors.choices(sorted(types_by_key)))
         else:
-            problem = _problem(kinds[key], value)
-            if problem is not None:
-                form.add(("metadata", key), *problem)
+            value_error = _value_error(types_by_key[key], value)
+            if value_error is not None:
+                form.add(("metadata", key), *value_error)
     form.raise_if_any()
 
 
-def _problem(kind: int, value: str) -> tuple[str, str] | None:
-    if kind in _NUMBERS:
-        return None if _INTEGER.fullmatch(value) else errors.not_number(value)
-    if kind in _TIMES:
-        return None if _parse_time(value) is not None else errors.bad_timestamp(value)
-    return None if value.lower() in _BOOLEANS else errors.not_boolean()
+def _value_error(metadata_type: int, value: str) -> tuple[str, str] | None:
+    """Return the form error (code and message) of a value that does not match the metadata type, or None."""
+    if metadata_type in _INTEGER_TYPES:
+        return None if _INTEGER_PATTERN.fullmatch(value) else errors.not_number(value)
+    if metadata_type in _DATETIME_TYPES:
+        return None if _parse_time_ms(value) is not None else errors.bad_timestamp(value)
+    return None if value.lower() in _BOOLEAN_VALUES else errors.not_boolean()
 
 
-def _parse_time(text: str) -> int | None:
+def _parse_time_ms(text: str) -> int | None:
+    """Return an ISO 8601 time in milliseconds, in UTC if it has no time zone; None if it is invalid."""
     try:
-        parsed = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() * 1000)
+    return int((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def require_configuration(
     alternatives: Sequence[Sequence[RoleConnectionRequirement]], known: Mapping[int, Sequence[RoleConnectionMetadata]]
 ) -> None:
-    """Raise form errors for requirements that cannot be compared with any value."""
+    """Raise form errors for requirements without a metadata record, or whose value does not match the record's type.
+
+    `known` are the metadata records by application ID."""
     form = errors.FormErrors()
-    for outer, requirements in enumerate(alternatives):
-        for inner, requirement in enumerate(requirements):
+    for alternative_index, requirements in enumerate(alternatives):
+        for requirement_index, requirement in enumerate(requirements):
             if requirement.connection_metadata_field is None:
                 continue
-            kinds = {record.key: record.type for record in known.get(requirement.application_id, ())}
-            kind = kinds.get(requirement.connection_metadata_field)
-            path = (outer, inner)
-            if kind is None:
-                form.add((*path, "connection_metadata_field"), *errors.choices(sorted(kinds)))
+            types_by_key = {record.key: record.type for record in known.get(requirement.application_id, ())}
+            metadata_type = types_by_key.get(requirement.connection_metadata_field)
+            path = (alternative_index, requirement_index)
+            if metadata_type is None:
+                form.add((*path, "connection_metadata_field"), *errors.choices(sorted(types_by_key)))
             elif requirement.value is None:
                 form.add((*path, "value"), *errors.required())
             else:
-                problem = (
+                value_error = (
                     # Requirements on times are a number of days.
-                    _problem(RoleConnectionMetadataType.INTEGER_EQUAL if kind in _TIMES else kind, requirement.value)
+                    _value_error(
+                        RoleConnectionMetadataType.INTEGER_EQUAL if metadata_type in _DATETIME_TYPES else metadata_type,
+                        requirement.value,
+                    )
                 )
-                if problem is not None:
-                    form.add((*path, "value"), *problem)
+                if value_error is not None:
+                    form.add((*path, "value"), *value_error)
     form.raise_if_any()
 
 
@@ -128,17 +152,19 @@ def qualifies(
     known: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
 ) -> bool:
-    """Return whether a user's connections meet any alternative of a linked role."""
+    """Return whether a user's connections meet any alternative of a linked role.
+
+    `connections` and `known`, the metadata records, are by application ID; `now` is in milliseconds."""
     return any(
-        all(_meets(requirement, connections, known, now) for requirement in requirements)
+        all(_meets_requirement(requirement, connections, known, now) for requirement in requirements)
         for requirements in role.alternatives
     )
 
 
-def _meets(
+def _meets_requirement(
     requirement: RoleConnectionRequirement,
     connections: Mapping[int, RoleConnectionRow],
-    known: Mapping[int, Sequence[RoleConnectionMetadata]],
+    metadata: Mapping[int, Sequence[RoleConnectionMetadata]],
     now: int,
 ) -> bool:
     row = connections.get(requirement.application_id)
@@ -147,25 +173,32 @@ def _meets(
     key = requirement.connection_metadata_field
     if key is None:
         return True
-    kind = next((record.type for record in known.get(requirement.application_id, ()) if record.key == key), None)
+    metadata_type = next(
+        (record.type for record in metadata.get(requirement.application_id, ()) if record.key == key), None
+    )
     value = row.values.get(key)
-    if kind is None or value is None or requirement.value is None or _problem(kind, value) is not None:
+    if (
+        metadata_type is None
+        or value is None
+        or requirement.value is None
+        or _value_error(metadata_type, value) is not None
+    ):
         return False
-    return is_satisfied(kind, value, requirement.value, now)
+    return is_satisfied(metadata_type, value, requirement.value, now)
 
 
 def is_satisfied(kind: int, value: str, wanted: str, now: int) -> bool:
-    """Return whether a value satisfies the guild's requirement, by the record's type.
+    """Return whether a user's value satisfies the value `wanted` by the guild, according to the metadata type `kind`.
 
-    Times are compared by their age in whole days."""
+    Times are compared by their age in whole days; `now` is in milliseconds."""
     types = RoleConnectionMetadataType
-    if kind in _TIMES:
-        age = (now - (_parse_time(value) or 0)) // _DAY_MS
-        return age <= int(wanted) if kind == types.DATETIME_LESS_THAN_EQUAL else age >= int(wanted)
-    if kind in _NUMBERS:
+    if kind in _DATETIME_TYPES:
+        age_days = (now - (_parse_time_ms(value) or 0)) // _DAY_MS
+        return age_days <= int(wanted) if kind == types.DATETIME_LESS_THAN_EQUAL else age_days >= int(wanted)
+    if kind in _INTEGER_TYPES:
         left, right = int(value), int(wanted)
     else:
-        left, right = _BOOLEANS[value.lower()], _BOOLEANS[wanted.lower()]
+        left, right = _BOOLEAN_VALUES[value.lower()], _BOOLEAN_VALUES[wanted.lower()]
     if kind == types.INTEGER_LESS_THAN_EQUAL:
         return left <= right
     if kind == types.INTEGER_GREATER_THAN_EQUAL:

@@ -27,7 +27,7 @@ class RoleConnectionRow(NamedTuple):
     platform_name: str | None
     platform_username: str | None
     metadata: str
-    """JSON object of values by key."""
+    """JSON object of metadata values by key."""
 
     @property
     def values(self) -> dict[str, str]:
@@ -41,7 +41,7 @@ class LinkedRoleRow(NamedTuple):
     role_id: int
     guild_id: int
     configuration: str
-    """JSON list of alternatives."""
+    """JSON list of alternatives, each a list of `RoleConnectionRequirement`."""
 
     @property
     def alternatives(self) -> list[list[RoleConnectionRequirement]]:
@@ -55,12 +55,12 @@ _LINKED_COLUMNS = ", ".join(LinkedRoleRow._fields)
 
 def find_metadata(tx: Tx, application_ids: Iterable[int]) -> dict[int, list[RoleConnectionMetadata]]:
     """Return metadata records by application ID. Applications without records are left out."""
-    wanted = list(dict.fromkeys(application_ids))
-    if not wanted:
+    distinct_ids = list(dict.fromkeys(application_ids))
+    if not distinct_ids:
         return {}
     rows = tx.all(
-        f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({placeholders(wanted)})",
-        *wanted,
+        f"SELECT application_id, records FROM role_connection_metadata WHERE application_id IN ({placeholders(distinct_ids)})",
+        *distinct_ids,
     )
     return {row[0]: codec.decode(row[1], list[RoleConnectionMetadata]) for row in rows}
 

@@ -12,11 +12,22 @@ from hubbub.server.places.roles import store, views
 from hubbub.server.places.roles.signals import RoleDeleted
 from hubbub.server.places.roles.store import RoleRow
 
-_AUDITED = ("name", "permissions", "color", "colors", "hoist", "mentionable", "icon", "unicode_emoji", "position")
+_AUDITED_FIELDS = (
+    "name",
+    "permissions",
+    "color",
+    "colors",
+    "hoist",
+    "mentionable",
+    "icon",
+    "unicode_emoji",
+    "position",
+)
+"""Fields that the audit log records; the last one, `position`, is recorded only for updates."""
 
 
 def create(call: Call, row: RoleRow) -> wire.Role:
-    """Create a role in a guild."""
+    """Store and publish a new role, with an audit log entry."""
     store.insert(call.tx, row)
     role = views.role(row, call.now)
     audit.record(
@@ -24,7 +35,7 @@ def create(call: Call, row: RoleRow) -> wire.Role:
         row.guild_id,
         AuditLogAction.ROLE_CREATE,
         target_id=row.id,
-        changes=audit.differences(None, role, _AUDITED[:-1]),
+        changes=audit.differences(None, role, _AUDITED_FIELDS[:-1]),
     )
     call.tx.emit(
         wire.GUILD_ROLE_CREATE,
@@ -40,17 +51,19 @@ def change(call: Call, before: RoleRow, after: RoleRow) -> wire.Role:
     role = views.role(after, call.now)
     if after != before:
         store.update(call.tx, after)
-        _record_update(call, before, role)
+        _record_and_publish_update(call, before, role)
     return role
 
 
 def reorder(call: Call, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
-    """Store the new positions of roles and publish each moved role."""
-    old = {row.id: row for row in before}
-    moved = [row for row in after if row.position != old[row.id].position]
+    """Store the new positions of roles and publish each moved role.
+
+    Both sequences contain the same roles."""
+    previous_by_id = {row.id: row for row in before}
+    moved = [row for row in after if row.position != previous_by_id[row.id].position]
     store.set_positions(call.tx, moved)
     for row in moved:
-        _record_update(call, old[row.id], views.role(row, call.now))
+        _record_and_publish_update(call, previous_by_id[row.id], views.role(row, call.now))
 
 
 def delete(call: Call, row: RoleRow) -> None:
@@ -61,7 +74,7 @@ def delete(call: Call, row: RoleRow) -> None:
         row.guild_id,
         AuditLogAction.ROLE_DELETE,
         target_id=row.id,
-        changes=audit.differences(views.role(row, call.now), None, _AUDITED[:-1]),
+        changes=audit.differences(views.role(row, call.now), None, _AUDITED_FIELDS[:-1]),
     )
     call.tx.emit(
         wire.GUILD_ROLE_DELETE,
@@ -72,13 +85,13 @@ def delete(call: Call, row: RoleRow) -> None:
     call.notify(RoleDeleted(GuildId(row.guild_id), RoleId(row.id)))
 
 
-def _record_update(call: Call, before: RoleRow, role: wire.Role) -> None:
+def _record_and_publish_update(call: Call, before: RoleRow, role: wire.Role) -> None:
     audit.record(
         call,
         before.guild_id,
         AuditLogAction.ROLE_UPDATE,
         target_id=before.id,
-        changes=audit.differences(views.role(before, call.now), role, _AUDITED),
+        changes=audit.differences(views.role(before, call.now), role, _AUDITED_FIELDS),
     )
     call.tx.emit(
         wire.GUILD_ROLE_UPDATE,

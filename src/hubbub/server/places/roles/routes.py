@@ -28,7 +28,7 @@ def get_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> wire.Role:
     if not changes.GET_GUILD_ROLE.is_active(call.now):
         raise errors.NOT_FOUND()
     access.guild(call, guild_id)
-    return views.role(_get(call, guild_id, role_id), call.now)
+    return views.role(_require_role(call, guild_id, role_id), call.now)
 
 
 @handles(wire.GUILD_ROLE_MEMBER_COUNTS)
@@ -46,9 +46,9 @@ def create_guild_role(call: Call, guild_id: GuildId, body: wire.CreateRole) -> w
 
     The new role is placed just above @everyone."""
     standing = access.guild(call, guild_id)
-    everyone = _get(call, guild_id, guild_id)
-    new = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
-    row = _apply(call, body, new, everyone.permissions)
+    everyone = _require_role(call, guild_id, guild_id)
+    new_row = RoleRow(call.new_id(RoleId), guild_id, wire.DEFAULT_ROLE_NAME, everyone.permissions)
+    row = _apply_body(call, body, new_row, everyone.permissions)
     rules.require_grantable(standing, 0, row.permissions)
     if store.count(call.tx, guild_id) >= wire.ROLES_MAX:
         raise errors.MAX_ROLES()
@@ -61,15 +61,15 @@ def update_guild_role(call: Call, guild_id: GuildId, role_id: RoleId, body: wire
 
     The role must be below the caller's highest role, and the caller can only change permissions that they have."""
     standing = access.guild(call, guild_id)
-    before = _get(call, guild_id, role_id)
+    before = _require_role(call, guild_id, role_id)
     rules.require_below(standing, before)
     if before.is_everyone:
         # Only the permissions of @everyone matter: all members have it, and it has no appearance (decisions/0010).
         body = wire.UpdateRole(permissions=body.permissions)
-        default = Permissions.DEFAULT_EVERYONE
+        default_permissions = Permissions.DEFAULT_EVERYONE
     else:
-        default = _get(call, guild_id, guild_id).permissions if body.permissions is None else 0
-    after = _apply(call, body, before, default)
+        default_permissions = _require_role(call, guild_id, guild_id).permissions if body.permissions is None else 0
+    after = _apply_body(call, body, before, default_permissions)
     rules.require_grantable(standing, before.permissions, after.permissions)
     return actions.change(call, before, after)
 
@@ -79,18 +79,18 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
     """Update the positions of guild roles."""
     standing = access.guild(call, guild_id)
     everyone, *before = store.list_of_guild(call.tx, guild_id)
-    known = {row.id for row in before}
-    wanted: dict[int, int] = {}
+    role_ids = {row.id for row in before}
+    positions_by_id: dict[int, int] = {}
     for move in body:
         if move.id == everyone.id:
             # discord.js sends the whole list, including @everyone at position 0.
             if move.position:
                 raise errors.INVALID_ROLE()
-        elif move.id not in known:
+        elif move.id not in role_ids:
             raise errors.UNKNOWN_ROLE()
         elif move.position is not UNSET and move.position is not None:
-            wanted[move.id] = move.position
-    after = rules.reorder(before, wanted) if wanted else before
+            positions_by_id[move.id] = move.position
+    after = rules.reorder(before, positions_by_id) if positions_by_id else before
     rules.require_reorder(standing, before, after)
     actions.reorder(call, before, after)
     return [views.role(row, call.now) for row in (everyone, *after)]
@@ -100,23 +100,23 @@ def bulk_update_guild_roles(call: Call, guild_id: GuildId, body: list[wire.MoveR
 def delete_guild_role(call: Call, guild_id: GuildId, role_id: RoleId) -> None:
     """Delete a guild role."""
     standing = access.guild(call, guild_id)
-    row = _get(call, guild_id, role_id)
+    row = _require_role(call, guild_id, role_id)
     rules.require_deletable(row)
     rules.require_below(standing, row)
     actions.delete(call, row)
 
 
-def _get(call: Call, guild_id: int, role_id: int) -> RoleRow:
+def _require_role(call: Call, guild_id: int, role_id: int) -> RoleRow:
     row = store.find(call.tx, guild_id, role_id)
     if row is None:
         raise errors.UNKNOWN_ROLE()
     return row
 
 
-def _apply(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> RoleRow:
+def _apply_body(call: Call, body: wire.UpdateRole, row: RoleRow, default_permissions: int) -> RoleRow:
     """Return the role with the changes of a body applied.
 
-    Null resets a field to the value of a new role; for permissions that is `default`."""
+    Null resets a field to the value of a new role; for permissions that is `default_permissions`."""
     features = store.guild_features(call.tx, row.guild_id)
     rules.require_icons(body, features)
     colors = rules.colors(body, rules.Colors(row.color, row.secondary_color, row.tertiary_color), features, call.now)
@@ -124,7 +124,9 @@ def _apply(call: Call, body: wire.UpdateRole, row: RoleRow, default: int) -> Rol
     if body.name is not UNSET:
         row = row._replace(name=wire.DEFAULT_ROLE_NAME if body.name is None else rules.clean_name(body.name))
     if body.permissions is not UNSET:
-        row = row._replace(permissions=default if body.permissions is None else rules.known_bits(body.permissions))
+        row = row._replace(
+            permissions=default_permissions if body.permissions is None else rules.known_bits(body.permissions)
+        )
     if body.hoist is not UNSET:
         row = row._replace(hoist=int(body.hoist or False))
     if body.mentionable is not UNSET:

@@ -14,7 +14,7 @@ from hubbub.server.places.standing import GuildAccess
 
 
 class Colors(NamedTuple):
-    """The three colors of a role."""
+    """The three colors of a role, as RGB numbers; None for a color that the role does not have."""
 
     primary: int
     secondary: int | None = None
@@ -28,7 +28,7 @@ def require_below(access: GuildAccess, row: RoleRow) -> None:
 
 
 def require_grantable(access: GuildAccess, before: int, after: int) -> None:
-    """Raise an error unless the caller has every permission that changes."""
+    """Raise an error unless the caller has every permission that differs between `before` and `after`."""
     if not can_grant(access.allowed, before ^ after):
         raise errors.MISSING_PERMISSIONS()
 
@@ -41,10 +41,10 @@ def require_deletable(row: RoleRow) -> None:
 
 def clean_name(name: str) -> str:
     """Return a role name without surrounding white space, or raise an error if nothing remains."""
-    cleaned = name.strip()
-    if not cleaned:
+    stripped = name.strip()
+    if not stripped:
         raise errors.invalid("name", *errors.bad_length(1, wire.ROLE_NAME_MAX))
-    return cleaned
+    return stripped
 
 
 def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
@@ -54,22 +54,23 @@ def require_icons(body: wire.UpdateRole, features: frozenset[str]) -> None:
 
 
 def known_bits(permissions: int) -> int:
-    """Remove unknown permission bits, which a later version might give a meaning."""
+    """Return the permissions without unknown bits, to which a later version might give a meaning."""
     return permissions & Permissions.ALL
 
 
 def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now: int) -> Colors:
-    """Return the colors that a request results in.
+    """Return the colors of a role after a request.
 
-    `colors` takes precedence over `color`; either may be absent."""
-    wanted = body.colors if changes.ROLE_GRADIENTS.is_active(now) else UNSET
-    if wanted is None or (wanted is UNSET and body.color is None):
+    `before` are its current colors, `features` those of the guild, and `now` is in milliseconds. In the body `colors`
+    takes precedence over `color`; either may be absent."""
+    requested = body.colors if changes.ROLE_GRADIENTS.is_active(now) else UNSET
+    if requested is None or (requested is UNSET and body.color is None):
         return Colors(0)
-    if wanted is UNSET:
+    if requested is UNSET:
         # The old field holds a single color, so changing it ends a gradient.
         return before if body.color is UNSET or body.color == before.primary else Colors(body.color or 0)
-    secondary = wanted.secondary_color if wanted.secondary_color is not UNSET else None
-    tertiary = wanted.tertiary_color if wanted.tertiary_color is not UNSET else None
+    secondary = requested.secondary_color if requested.secondary_color is not UNSET else None
+    tertiary = requested.tertiary_color if requested.tertiary_color is not UNSET else None
     if GuildFeature.ENHANCED_ROLE_COLORS not in features:
         form = errors.FormErrors()
         for key, value in (("secondary_color", secondary), ("tertiary_color", tertiary)):
@@ -78,32 +79,32 @@ def colors(body: wire.UpdateRole, before: Colors, features: frozenset[str], now:
         form.raise_if_any()
     if tertiary is not None:
         return Colors(*wire.HOLOGRAPHIC_COLORS)
-    return Colors(wanted.primary_color, secondary)
+    return Colors(requested.primary_color, secondary)
 
 
 def reorder(rows: Sequence[RoleRow], wanted: Mapping[int, int]) -> list[RoleRow]:
-    """Return the roles with some moved to the wanted positions and the others filling the gaps.
+    """Return the roles in their new order: some moved to the positions in `wanted`, and the others filling the gaps.
 
-    `rows` are sorted from lowest to highest, without @everyone. Positions count from 1. A position that is wanted twice
-    or is beyond the end becomes the nearest one that keeps the wanted order."""
-    moved = sorted((row for row in rows if row.id in wanted), key=lambda row: wanted[row.id])
+    `rows` are sorted from lowest to highest, without @everyone. `wanted` has positions by role ID, counted from 1. A
+    position that occurs twice or is beyond the end becomes the nearest one that keeps the requested order."""
+    moved_rows = sorted((row for row in rows if row.id in wanted), key=lambda row: wanted[row.id])
     positions: list[int] = []
-    for row in moved:
+    for row in moved_rows:
         positions.append(max(wanted[row.id], positions[-1] + 1 if positions else 1))
-    limit = len(rows)
+    position_max = len(rows)
     for index in range(len(positions) - 1, -1, -1):
-        positions[index] = min(positions[index], limit)
-        limit = positions[index] - 1
-    taken = dict(zip(positions, moved, strict=True))
-    others = (row for row in rows if row.id not in wanted)
+        positions[index] = min(positions[index], position_max)
+        position_max = positions[index] - 1
+    moved_by_position = dict(zip(positions, moved_rows, strict=True))
+    other_rows = (row for row in rows if row.id not in wanted)
     return [
-        (taken[position] if position in taken else next(others))._replace(position=position)
+        (moved_by_position[position] if position in moved_by_position else next(other_rows))._replace(position=position)
         for position in range(1, len(rows) + 1)
     ]
 
 
 def require_reorder(access: GuildAccess, before: Sequence[RoleRow], after: Sequence[RoleRow]) -> None:
     """Raise an error if the order of roles at or above the caller's highest role would change."""
-    protected = [row.id for row in before if not access.outranks_role(row.rank)]
-    if protected and [row.id for row in after[-len(protected) :]] != protected:
+    protected_ids = [row.id for row in before if not access.outranks_role(row.rank)]
+    if protected_ids and [row.id for row in after[-len(protected_ids) :]] != protected_ids:
         raise errors.MISSING_PERMISSIONS()

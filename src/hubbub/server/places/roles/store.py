@@ -20,7 +20,7 @@ READS: Final = {
 
 
 class RoleRow(NamedTuple):
-    """A stored role."""
+    """A row of the roles table."""
 
     id: int
     guild_id: int
@@ -60,11 +60,14 @@ def find(tx: Tx, guild_id: int, role_id: int) -> RoleRow | None:
 
 def find_many(tx: Tx, guild_id: int, role_ids: Iterable[int]) -> dict[int, RoleRow]:
     """Return those of the roles that exist in the guild, by ID."""
-    wanted = list(dict.fromkeys(role_ids))
-    if not wanted:
+    distinct_ids = list(dict.fromkeys(role_ids))
+    if not distinct_ids:
         return {}
     rows = tx.fetch(
-        RoleRow, f"SELECT {COLUMNS} FROM roles WHERE id IN ({placeholders(wanted)}) AND guild_id = ?", *wanted, guild_id
+        RoleRow,
+        f"SELECT {COLUMNS} FROM roles WHERE id IN ({placeholders(distinct_ids)}) AND guild_id = ?",
+        *distinct_ids,
+        guild_id,
     )
     return {row.id: row for row in rows}
 
@@ -94,8 +97,8 @@ def insert_many(tx: Tx, rows: Sequence[RoleRow]) -> None:
 def update(tx: Tx, row: RoleRow) -> None:
     """Update a role."""
     fields = RoleRow._fields[2:]
-    settings = ", ".join(f"{field} = ?" for field in fields)
-    tx.run(f"UPDATE roles SET {settings} WHERE id = ?", *row[2:], row.id)
+    assignments = ", ".join(f"{field} = ?" for field in fields)
+    tx.run(f"UPDATE roles SET {assignments} WHERE id = ?", *row[2:], row.id)
 
 
 def set_positions(tx: Tx, rows: Sequence[RoleRow]) -> None:
@@ -123,37 +126,40 @@ def member_counts(tx: Tx, guild_id: int) -> dict[RoleId, int]:
         guild_id,
         guild_id,
     )
-    return {RoleId(role_id): members for role_id, members in rows}
+    return {RoleId(role_id): member_count for role_id, member_count in rows}
 
 
 def guild_features(tx: Tx, guild_id: int) -> frozenset[str]:
     """Return the feature names of a guild."""
-    text = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
-    return frozenset(codec.decode(text or "[]", list[str]))
+    features_json = tx.value("SELECT features FROM guilds WHERE id = ?", guild_id)
+    return frozenset(codec.decode(features_json or "[]", list[str]))
 
 
 def find_permissions(tx: Tx, user_id: int, guilds: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return a member's permissions in each guild; `guilds` are pairs of guild ID and owner ID."""
-    owners = dict(guilds)
-    if not owners:
+    """Return a member's permission bits in each guild, by guild ID; `guilds` are pairs of guild ID and owner ID."""
+    owner_ids = dict(guilds)
+    if not owner_ids:
         return {}
-    ids = list(owners)
-    bits: dict[int, list[int]] = {guild_id: [] for guild_id in ids}
+    guild_ids = list(owner_ids)
+    role_permissions: dict[int, list[int]] = {guild_id: [] for guild_id in guild_ids}
     for guild_id, permissions in tx.all(
         "SELECT mr.guild_id, r.permissions FROM member_roles mr JOIN roles r ON r.id = mr.role_id "
-        f"WHERE mr.guild_id IN ({placeholders(ids)}) AND mr.user_id = ? "
-        f"UNION ALL SELECT id, permissions FROM roles WHERE id IN ({placeholders(ids)})",
-        *ids,
+        f"WHERE mr.guild_id IN ({placeholders(guild_ids)}) AND mr.user_id = ? "
+        f"UNION ALL SELECT id, permissions FROM roles WHERE id IN ({placeholders(guild_ids)})",
+        *guild_ids,
         user_id,
-        *ids,
+        *guild_ids,
     ):
-        bits[guild_id].append(permissions)
-    return {guild_id: base_permissions(owners[guild_id] == user_id, 0, bits[guild_id]) for guild_id in ids}
+        role_permissions[guild_id].append(permissions)
+    return {
+        guild_id: base_permissions(owner_ids[guild_id] == user_id, 0, role_permissions[guild_id])
+        for guild_id in guild_ids
+    }
 
 
 def assign(tx: Tx, guild_id: int, user_id: int, role_ids: Iterable[int]) -> None:
     """Add roles to a member."""
-    rows = [(guild_id, user_id, role) for role in role_ids]
+    rows = [(guild_id, user_id, role_id) for role_id in role_ids]
     if rows:
         tx.run_many(
             "INSERT INTO member_roles (guild_id, user_id, role_id) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", rows

@@ -15,7 +15,7 @@ from hubbub.server.places.roles.store import RoleRow
 
 
 def role(row: RoleRow, now: int | None) -> wire.Role:
-    """Return a role as shown at a point in time; None includes all fields."""
+    """Return a role with the fields that exist at the time `now`, in milliseconds; None includes all fields."""
     return wire.Role(
         id=RoleId(row.id),
         name=row.name,
@@ -34,7 +34,7 @@ def role(row: RoleRow, now: int | None) -> wire.Role:
 
 
 def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
-    """Return the partial role that an invite shows."""
+    """Return the partial role that an invite shows at the time `now`, in milliseconds."""
     return wire.PartialRole(
         id=RoleId(row.id),
         name=row.name,
@@ -49,10 +49,14 @@ def partial_role(row: RoleRow, now: int) -> wire.PartialRole:
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the roles of GUILD_CREATE if they differ from those that the gateway caches.
 
-    Cached roles may be older than a dated change."""
+    The gateway caches roles with all fields, so fields that a dated change has yet to add are removed."""
     if changes.ROLE_GRADIENTS.is_active(call.now):
         return {}
-    return {"roles": [msgspec.structs.replace(each, colors=UNSET) for each in view.guild.shared_fields["roles"]]}
+    return {
+        "roles": [
+            msgspec.structs.replace(cached_role, colors=UNSET) for cached_role in view.guild.shared_fields["roles"]
+        ]
+    }
 
 
 def _colors(row: RoleRow, now: int | None) -> wire.RoleColors | UnsetType:

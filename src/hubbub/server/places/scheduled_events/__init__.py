@@ -24,12 +24,14 @@ from hubbub.server.places.stage_instances import StageInstanceClosed
 from hubbub.server.places.voice_states import VoiceChannelChanged
 
 AUDITED: Final = range(AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE, AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE + 1)
+"""Audit log actions whose target is a scheduled event."""
 
 
-def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the scheduled events of GUILD_CREATE that one viewer can see."""
     rows = store.list_open(call.tx, view.guild.id)
-    visible = [row for row in rows if row.channel_id is None or row.channel_id in view.visible]
-    return {"guild_scheduled_events": views.scheduled_events(call.tx, visible)}
+    visible_rows = [row for row in rows if row.channel_id is None or row.channel_id in view.visible]
+    return {"guild_scheduled_events": views.scheduled_events(call.tx, visible_rows)}
 
 
 def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
@@ -42,7 +44,8 @@ def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEnt
 def find_for_invite(call: Call, invite: Invite, event_id: int) -> ScheduledEvent | None:
     """Return the scheduled event that an invite may show, or None.
 
-    An event in another channel is left out, since it may be hidden from users with the invite code (decisions/0055)."""
+    An event in another channel than the invite's is left out, since that channel may be hidden from users with the
+    invite code (decisions/0055)."""
     row = store.find(call.tx, event_id)
     if row is None or row.is_finished or row.guild_id != invite.guild_id:
         return None
@@ -62,7 +65,7 @@ SLICE = Slice(
         StageInstanceClosed: actions.end_with_stage,
         VoiceChannelChanged: actions.on_voice_channel_changed,
     },
-    guild=_guild,
+    guild=_guild_create_fields,
 )
 
 __all__ = [

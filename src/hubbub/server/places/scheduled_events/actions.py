@@ -25,9 +25,11 @@ from hubbub.server.places.stage_instances import StageInstanceClosed, StageInsta
 from hubbub.server.places.voice_states import VoiceChannelChanged
 
 ADVANCE: Final = "scheduled_events.advance"
+"""Name of the job that starts, ends or cancels an event at its time."""
 END: Final = "scheduled_events.end"
+"""Name of the job that ends an event whose voice channel stays empty."""
 
-_AUDITED: Final = (
+_AUDITED_FIELDS: Final = (
     "name",
     "description",
     "status",
@@ -40,17 +42,17 @@ _AUDITED: Final = (
     "recurrence_rule",
     "image",
 )
-_AUDITED_EXCEPTION: Final = ("scheduled_start_time", "scheduled_end_time", "is_canceled")
+_AUDITED_EXCEPTION_FIELDS: Final = ("scheduled_start_time", "scheduled_end_time", "is_canceled")
 
 
 class EventJob(msgspec.Struct):
-    """Payload of the jobs about an event."""
+    """Payload of the jobs `ADVANCE` and `END`."""
 
     event_id: ScheduledEventId
 
 
 class Occurrence(NamedTuple):
-    """The actual times of the next occurrence, with exceptions applied."""
+    """The actual times of an event's current or next occurrence, with its exception applied."""
 
     start_ms: int
     end_ms: int | None
@@ -61,20 +63,21 @@ class Occurrence(NamedTuple):
 
 
 def create(call: Call, row: EventRow) -> None:
-    """Create a scheduled event."""
+    """Store and publish a new scheduled event, with an audit log entry, and schedule its next automatic change."""
     store.insert(call.tx, row)
     view = views.scheduled_event(row, [])
-    changes = audit.differences(None, view, _AUDITED)
+    changes = audit.differences(None, view, _AUDITED_FIELDS)
     action = AuditLogAction.GUILD_SCHEDULED_EVENT_CREATE
     audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_CREATE, view, _audience(row))
-    _schedule(call, row, [])
+    _schedule_job(call, row, [])
 
 
 def change(call: Call, before: EventRow, after: EventRow) -> EventRow:
-    """Update an event with all consequences.
+    """Update an event with all consequences, and return the stored event.
 
-    A stage starts or ends with its event, and a recurring event moves on to its next occurrence."""
+    A stage starts or ends with its event, and a recurring event that ends moves to its next occurrence. A new
+    recurrence rule deletes all exceptions."""
     if after == before:
         return before
     exceptions = _list_exceptions(call, before)
@@ -82,34 +85,35 @@ def change(call: Call, before: EventRow, after: EventRow) -> EventRow:
         _delete_exceptions(call, before, exceptions)
         exceptions = []
     if after.status == EventStatus.ACTIVE != before.status:
-        after = _start(call, after)
+        after = _start_stage(call, after)
     if after.status == EventStatus.COMPLETED != before.status:
-        after = _next(call, after._replace(entity_id=None), exceptions)
-    _store(call, before, after, exceptions)
+        after = _move_to_next_occurrence(call, after._replace(entity_id=None), exceptions)
+    _store_update(call, before, after, exceptions)
     if after.status != EventStatus.ACTIVE:
         _close_stage(call, before)
     return after
 
 
-def _store(call: Call, before: EventRow, after: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+def _store_update(call: Call, before: EventRow, after: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+    """Store and publish an updated event, with an audit log entry if there is an actor, and reschedule its job."""
     store.update(call.tx, after)
-    old, view = views.scheduled_event(before, exceptions), views.scheduled_event(after, exceptions)
+    previous_view, view = views.scheduled_event(before, exceptions), views.scheduled_event(after, exceptions)
     if call.actor_or_none is not None:
-        changes = audit.differences(old, view, _AUDITED)
+        changes = audit.differences(previous_view, view, _AUDITED_FIELDS)
         action = AuditLogAction.GUILD_SCHEDULED_EVENT_UPDATE
         audit.record(call, after.guild_id, action, target_id=after.id, changes=changes)
     if after.channel_id is not None and after.channel_id != before.channel_id:
         # Members who saw the old channel and cannot see the new one must drop the event.
-        blind = _audience(before, without_view_channel_id=after.channel_id)
-        call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, old, blind)
-    # Events of a deleted channel lose their channel, so the update goes to those who could see the old one.
-    channel_deleted = after.channel_id is None and after.is_finished
-    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _audience(before if channel_deleted else after))
-    _schedule(call, after, exceptions)
+        losing_audience = _audience(before, without_view_channel_id=after.channel_id)
+        call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, previous_view, losing_audience)
+    # Events of a deleted channel lose their channel, so the update goes to members who could see the old channel.
+    is_channel_deleted = after.channel_id is None and after.is_finished
+    call.tx.emit(wire.GUILD_SCHEDULED_EVENT_UPDATE, view, _audience(before if is_channel_deleted else after))
+    _schedule_job(call, after, exceptions)
 
 
-def _start(call: Call, row: EventRow) -> EventRow:
-    """Return the started event; starts the stage instance of a stage event."""
+def _start_stage(call: Call, row: EventRow) -> EventRow:
+    """Start the stage instance of a stage event that becomes active; return the event with its stage, if any."""
     if row.entity_type != EventEntityType.STAGE_INSTANCE or row.entity_id is not None or row.channel_id is None:
         return row
     if stage_instances.find(call.tx, row.channel_id) is not None:
@@ -125,23 +129,23 @@ def _start(call: Call, row: EventRow) -> EventRow:
     return row._replace(entity_id=stage.id)
 
 
-def _next(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> EventRow:
+def _move_to_next_occurrence(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> EventRow:
     """Return a recurring event moved to its next occurrence that is not canceled.
 
-    The event is returned unchanged if there is none."""
+    The event is returned unchanged if it does not recur or has no further occurrence."""
     rule = row.rule
     if rule is None:
         return row
-    canceled = {each.id for each in exceptions if each.canceled}
+    canceled_ids = {exception.id for exception in exceptions if exception.canceled}
     occurrence_ms: int | None = max(row.start_ms, call.now)
     while occurrence_ms is not None:
         occurrence_ms = recurrence.next_after(rule, occurrence_ms)
-        if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled:
-            length = None if row.end_ms is None else row.end_ms - row.start_ms
+        if occurrence_ms is not None and Snowflake.at(occurrence_ms) not in canceled_ids:
+            duration_ms = None if row.end_ms is None else row.end_ms - row.start_ms
             return row._replace(
                 status=int(EventStatus.SCHEDULED),
                 start_ms=occurrence_ms,
-                end_ms=None if length is None else occurrence_ms + length,
+                end_ms=None if duration_ms is None else occurrence_ms + duration_ms,
                 entity_id=None,
             )
     return row
@@ -152,7 +156,7 @@ def delete(call: Call, row: EventRow) -> None:
     view = views.scheduled_event(row, _list_exceptions(call, row))
     store.delete(call.tx, row.id)
     _cancel_jobs(call, row)
-    changes = audit.differences(view, None, _AUDITED)
+    changes = audit.differences(view, None, _AUDITED_FIELDS)
     action = AuditLogAction.GUILD_SCHEDULED_EVENT_DELETE
     audit.record(call, row.guild_id, action, target_id=row.id, changes=changes)
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_DELETE, view, _audience(row))
@@ -160,6 +164,7 @@ def delete(call: Call, row: EventRow) -> None:
 
 
 def _close_stage(call: Call, row: EventRow) -> None:
+    """End the stage instance that belongs to the event, if there is one."""
     if row.entity_id is None or row.channel_id is None:
         return
     stage = stage_instances.find(call.tx, row.channel_id)
@@ -168,7 +173,9 @@ def _close_stage(call: Call, row: EventRow) -> None:
 
 
 def _audience(row: EventRow, *, without_view_channel_id: int | None = None) -> Audience:
-    """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1)."""
+    """Return the audience of an event: members who can see its channel, or the whole guild (spec/gateway.md#5.1).
+
+    Members who can see the channel `without_view_channel_id` are excluded."""
     return Audience(guild_id=row.guild_id, channel_id=row.channel_id, without_view_channel_id=without_view_channel_id)
 
 
@@ -179,40 +186,43 @@ def _list_exceptions(call: Call, row: EventRow) -> list[ExceptionRow]:
 # Jobs
 
 
-def _key(kind: str, event_id: int) -> str:
+def _job_key(kind: str, event_id: int) -> str:
     return f"{kind}:{event_id}"
 
 
 def _cancel_jobs(call: Call, row: EventRow) -> None:
     for kind in (ADVANCE, END):
-        jobs.cancel(call.tx, kind, _key(kind, row.id))
+        jobs.cancel(call.tx, kind, _job_key(kind, row.id))
 
 
-def _schedule(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
+def _schedule_job(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
     """Schedule the job for the event's next automatic change."""
     _cancel_jobs(call, row)
-    due_ms = _due(row, exceptions)
+    due_ms = _due_ms(row, exceptions)
     if due_ms is not None:
-        call.tx.enqueue(ADVANCE, EventJob(ScheduledEventId(row.id)), due_ms=due_ms, key=_key(ADVANCE, row.id))
+        call.tx.enqueue(ADVANCE, EventJob(ScheduledEventId(row.id)), due_ms=due_ms, key=_job_key(ADVANCE, row.id))
 
 
-def _due(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
-    """Return when the event starts, ends or is canceled automatically, or None (spec/http.md#3.9)."""
-    occurrence = _occurrence(row, exceptions)
-    external = row.entity_type == EventEntityType.EXTERNAL
+def _due_ms(row: EventRow, exceptions: Sequence[ExceptionRow]) -> int | None:
+    """Return when the event starts, ends or is canceled automatically, in milliseconds, or None (spec/http.md#3.9)."""
+    occurrence = _current_occurrence(row, exceptions)
+    is_external = row.entity_type == EventEntityType.EXTERNAL
     if row.status == EventStatus.SCHEDULED:
-        if occurrence.canceled or external:
+        if occurrence.canceled or is_external:
             return occurrence.start_ms
         return occurrence.start_ms + wire.EVENT_CANCEL_AFTER_MS
-    return occurrence.end_ms if row.status == EventStatus.ACTIVE and external else None
+    return occurrence.end_ms if row.status == EventStatus.ACTIVE and is_external else None
 
 
-def _occurrence(row: EventRow, exceptions: Sequence[ExceptionRow]) -> Occurrence:
-    for each in exceptions:
-        if each.id == Snowflake.at(row.start_ms):
-            start_ms = row.start_ms if each.start_ms is None else each.start_ms
+def _current_occurrence(row: EventRow, exceptions: Sequence[ExceptionRow]) -> Occurrence:
+    """Return the event's current or next occurrence, with its exception applied."""
+    for exception in exceptions:
+        if exception.id == Snowflake.at(row.start_ms):
+            start_ms = row.start_ms if exception.start_ms is None else exception.start_ms
             shifted_end_ms = None if row.end_ms is None else row.end_ms + start_ms - row.start_ms
-            return Occurrence(start_ms, shifted_end_ms if each.end_ms is None else each.end_ms, bool(each.canceled))
+            return Occurrence(
+                start_ms, shifted_end_ms if exception.end_ms is None else exception.end_ms, bool(exception.canceled)
+            )
     return Occurrence(row.start_ms, row.end_ms, False)
 
 
@@ -220,18 +230,18 @@ def advance(call: Call, event_id: int) -> None:
     """Apply the automatic change that is due; does nothing if the event has changed meanwhile."""
     row = store.find(call.tx, event_id)
     exceptions = [] if row is None else _list_exceptions(call, row)
-    due_ms = None if row is None else _due(row, exceptions)
+    due_ms = None if row is None else _due_ms(row, exceptions)
     if row is None or due_ms is None:
         return
     if due_ms > call.now:
-        _schedule(call, row, exceptions)
+        _schedule_job(call, row, exceptions)
     elif row.status == EventStatus.ACTIVE:
         change(call, row, row._replace(status=int(EventStatus.COMPLETED)))
-    elif row.entity_type == EventEntityType.EXTERNAL and not _occurrence(row, exceptions).canceled:
+    elif row.entity_type == EventEntityType.EXTERNAL and not _current_occurrence(row, exceptions).canceled:
         change(call, row, row._replace(status=int(EventStatus.ACTIVE)))
     else:
-        missed = _next(call, row, exceptions)
-        change(call, row, row._replace(status=int(EventStatus.CANCELED)) if missed == row else missed)
+        next_row = _move_to_next_occurrence(call, row, exceptions)
+        change(call, row, row._replace(status=int(EventStatus.CANCELED)) if next_row == row else next_row)
 
 
 def end(call: Call, event_id: int) -> None:
@@ -268,13 +278,16 @@ def end_with_stage(call: Call, signal: StageInstanceClosed) -> None:
 
 
 def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
-    """Schedule the end of an active event when its voice channel becomes empty; cancel it when a user joins."""
+    """Schedule the end of an active event when its voice channel becomes empty; cancel the job when a user joins."""
     for row in store.list_of_channels(call.tx, (signal.channel_id,)):
         if row.status == EventStatus.ACTIVE and row.entity_type == EventEntityType.VOICE:
-            jobs.cancel(call.tx, END, _key(END, row.id))
+            jobs.cancel(call.tx, END, _job_key(END, row.id))
             if not voice_states.count_connected(call.tx, signal.channel_id):
                 call.tx.enqueue(
-                    END, EventJob(ScheduledEventId(row.id)), due_ms=call.now + wire.EVENT_IDLE_MS, key=_key(END, row.id)
+                    END,
+                    EventJob(ScheduledEventId(row.id)),
+                    due_ms=call.now + wire.EVENT_IDLE_MS,
+                    key=_job_key(END, row.id),
                 )
 
 
@@ -283,7 +296,7 @@ def forget_channels(call: Call, signal: ChannelsDeleted) -> None:
     for row in store.list_of_channels(call.tx, signal.channel_ids):
         status = EventStatus.COMPLETED if row.status == EventStatus.ACTIVE else EventStatus.CANCELED
         after = row._replace(status=int(status), channel_id=None, entity_id=None)
-        _store(call, row, after, _list_exceptions(call, row))
+        _store_update(call, row, after, _list_exceptions(call, row))
 
 
 def forget_guild(call: Call, signal: GuildDeleted) -> None:
@@ -296,7 +309,9 @@ def forget_guild(call: Call, signal: GuildDeleted) -> None:
 def forget_member(call: Call, signal: MemberRemoved) -> None:
     """Withdraw the responses of a removed member."""
     responses = store.list_of_user(call.tx, signal.guild_id, signal.user_id)
-    rows = {row.id: row for row in store.find_many(call.tx, signal.guild_id, [each.event_id for each in responses])}
+    rows = {
+        row.id: row for row in store.find_many(call.tx, signal.guild_id, [response.event_id for response in responses])
+    }
     for response in responses:
         withdraw(call, rows[response.event_id], response)
 
@@ -305,7 +320,7 @@ def forget_member(call: Call, signal: MemberRemoved) -> None:
 
 
 def put_exception(call: Call, row: EventRow, before: ExceptionRow | None, after: ExceptionRow) -> None:
-    """Create or update an exception for one occurrence."""
+    """Create an exception for one occurrence if `before` is None, otherwise update it."""
     if before == after:
         return
     store.put_exception(call.tx, after)
@@ -321,7 +336,7 @@ def put_exception(call: Call, row: EventRow, before: ExceptionRow | None, after:
 
 
 def delete_exception(call: Call, row: EventRow, exception: ExceptionRow) -> None:
-    """Delete the exception of one occurrence."""
+    """Delete the exception of one occurrence and reschedule the event."""
     store.delete_exception(call.tx, row.id, exception.id)
     _record_exception(call, row, AuditLogAction.GUILD_SCHEDULED_EVENT_EXCEPTION_DELETE, exception, None)
     view = views.guild_exception(exception, row.guild_id)
@@ -332,12 +347,12 @@ def delete_exception(call: Call, row: EventRow, exception: ExceptionRow) -> None
 def _apply_exceptions(call: Call, row: EventRow) -> None:
     """Reschedule an event after its exceptions changed; skip the next occurrence if it is canceled."""
     exceptions = _list_exceptions(call, row)
-    if row.status == EventStatus.SCHEDULED and _occurrence(row, exceptions).canceled:
-        after = _next(call, row, exceptions)
+    if row.status == EventStatus.SCHEDULED and _current_occurrence(row, exceptions).canceled:
+        after = _move_to_next_occurrence(call, row, exceptions)
         if after != row:
-            _store(call, row, after, exceptions)
+            _store_update(call, row, after, exceptions)
             return
-    _schedule(call, row, exceptions)
+    _schedule_job(call, row, exceptions)
 
 
 def _delete_exceptions(call: Call, row: EventRow, exceptions: Sequence[ExceptionRow]) -> None:
@@ -345,7 +360,7 @@ def _delete_exceptions(call: Call, row: EventRow, exceptions: Sequence[Exception
     payload = wire.ScheduledEventExceptionsDeleted(
         guild_id=GuildId(row.guild_id),
         event_id=ScheduledEventId(row.id),
-        event_exception_ids=[Snowflake(each.id) for each in exceptions],
+        event_exception_ids=[Snowflake(exception.id) for exception in exceptions],
     )
     call.tx.emit(wire.GUILD_SCHEDULED_EVENT_EXCEPTIONS_DELETE, payload, _audience(row))
 
@@ -355,14 +370,14 @@ def _record_exception(
 ) -> None:
     exception = after or before
     assert exception is not None
-    old = None if before is None else views.exception(before)
-    new = None if after is None else views.exception(after)
+    previous_view = None if before is None else views.exception(before)
+    new_view = None if after is None else views.exception(after)
     audit.record(
         call,
         row.guild_id,
         action,
         target_id=row.id,
-        changes=audit.differences(old, new, _AUDITED_EXCEPTION),
+        changes=audit.differences(previous_view, new_view, _AUDITED_EXCEPTION_FIELDS),
         options={"event_exception_id": exception.id},
     )
 
@@ -377,23 +392,23 @@ def respond(call: Call, row: EventRow, answer: EventUserRow) -> None:
         return
     store.put_user(call.tx, answer)
     if answer.response:
-        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, answer)
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_ADD, row, answer)
     elif before is not None:
-        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
 
 
 def withdraw(call: Call, row: EventRow, answer: EventUserRow) -> None:
     """Delete a member's response and publish the removal."""
     store.delete_user(call.tx, row.id, answer.exception_id, answer.user_id)
     if answer.response:
-        _publish_user(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
+        _publish_response(call, wire.GUILD_SCHEDULED_EVENT_USER_REMOVE, row, answer)
 
 
-def _publish_user(call: Call, event: Event[Any], row: EventRow, answer: EventUserRow) -> None:
+def _publish_response(call: Call, event: Event[Any], row: EventRow, response: EventUserRow) -> None:
     payload = wire.GuildScheduledEventUser(
         guild_scheduled_event_id=ScheduledEventId(row.id),
-        user_id=UserId(answer.user_id),
+        user_id=UserId(response.user_id),
         guild_id=GuildId(row.guild_id),
-        guild_scheduled_event_exception_id=Snowflake(answer.exception_id) if answer.exception_id else UNSET,
+        guild_scheduled_event_exception_id=Snowflake(response.exception_id) if response.exception_id else UNSET,
     )
     call.tx.emit(event, payload, _audience(row))

@@ -7,12 +7,12 @@ from hubbub.server.places.scheduled_events.actions import EventJob
 
 
 def advance(call: Call, job: Job) -> None:
-    """Apply the automatic change of an event that is due."""
+    """Start, end or cancel an event whose automatic change is due."""
     actions.advance(call, job.decode(EventJob).event_id)
 
 
 def end(call: Call, job: Job) -> None:
-    """End an event whose voice channel has been empty for some time."""
+    """End an event whose voice channel was empty when the job was scheduled, if it is still empty."""
     actions.end(call, job.decode(EventJob).event_id)
 
 

@@ -16,62 +16,69 @@ T = TypeVar("T")
 
 DAY_MS: Final = 86_400_000
 HORIZON_DAYS: Final = 366 * 8 + 31
-"""Maximum distance of two occurrences in days: 29 February, across a century that is not a leap year."""
+"""Maximum distance of two occurrences in days: 29 February recurs after 8 years if a year like 2100 is no leap year."""
 
-_EPOCH: Final = date(1970, 1, 1).toordinal()
-_DAILY_SETS: Final = frozenset(
+_EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
+"""Number of 1 January 1970 as `date.toordinal` counts days."""
+_DAILY_WEEKDAY_SETS: Final = frozenset(
     frozenset(days) for days in ((0, 1, 2, 3, 4), (1, 2, 3, 4, 5), (6, 0, 1, 2, 3), (4, 5), (5, 6), (6, 0))
 )
 """Weekday sets that a daily rule may use: Monday-Friday, Tuesday-Saturday, Sunday-Thursday, and three weekends."""
-_NOT_SETTABLE: Final = ("end", "by_year_day", "count")
+_READ_ONLY_FIELDS: Final = ("end", "by_year_day", "count")
+"""Fields of a rule that a request must not set."""
 _PATH: Final = "recurrence_rule"
+"""Field of the body whose form errors this module adds."""
 
 
 def parse(body: wire.SetRecurrenceRule, form: FormErrors) -> wire.RecurrenceRule:
-    """Build a rule from a body and add its problems to the form errors."""
+    """Return the recurrence rule of a body; add form errors if it is invalid."""
     interval = body.interval or 1
-    days = _as_list(body.by_weekday)
-    nth = _as_list(body.by_n_weekday)
-    months, month_days = _as_list(body.by_month), _as_list(body.by_month_day)
-    for field in _NOT_SETTABLE:
+    weekdays = _list_or_none(body.by_weekday)
+    nth_weekdays = _list_or_none(body.by_n_weekday)
+    months, month_days = _list_or_none(body.by_month), _list_or_none(body.by_month_day)
+    for field in _READ_ONLY_FIELDS:
         if getattr(body, field) not in (UNSET, None):
             _add_error(form, field, "RECURRENCE_RULE_FIELD_NOT_SETTABLE", "This field cannot be set.")
-    if sum((days is not None, nth is not None, months is not None or month_days is not None)) > 1:
+    if sum((weekdays is not None, nth_weekdays is not None, months is not None or month_days is not None)) > 1:
         _add_error(form, "", "RECURRENCE_RULE_EXCLUSIVE", "Set only one of by_weekday, by_n_weekday and by_month.")
-        return _rule(body, interval, days, nth, months, month_days)
-    longest = 2 if body.frequency == RecurrenceFrequency.WEEKLY else 1
-    if not 1 <= interval <= longest:
-        _add_error(form, "interval", *(errors.number_min(1) if interval < 1 else errors.number_max(longest)))
+        return _build_rule(body, interval, weekdays, nth_weekdays, months, month_days)
+    interval_max = 2 if body.frequency == RecurrenceFrequency.WEEKLY else 1
+    if not 1 <= interval <= interval_max:
+        _add_error(form, "interval", *(errors.number_min(1) if interval < 1 else errors.number_max(interval_max)))
     match body.frequency:
         case RecurrenceFrequency.DAILY:
             _allow_only(form, body, "by_weekday")
-            if days is not None and frozenset(days) not in _DAILY_SETS:
-                _add_error(form, "by_weekday", *errors.choices(sorted(sorted(each) for each in _DAILY_SETS)))
+            if weekdays is not None and frozenset(weekdays) not in _DAILY_WEEKDAY_SETS:
+                _add_error(
+                    form,
+                    "by_weekday",
+                    *errors.choices(sorted(sorted(weekday_set) for weekday_set in _DAILY_WEEKDAY_SETS)),
+                )
         case RecurrenceFrequency.WEEKLY:
             _allow_only(form, body, "by_weekday")
-            _require_single(form, "by_weekday", days, required=False)
+            _require_single(form, "by_weekday", weekdays, required=False)
         case RecurrenceFrequency.MONTHLY:
             _allow_only(form, body, "by_n_weekday")
-            _require_single(form, "by_n_weekday", nth)
+            _require_single(form, "by_n_weekday", nth_weekdays)
         case RecurrenceFrequency.YEARLY:
             _allow_only(form, body, "by_month", "by_month_day")
             if _require_single(form, "by_month", months) and _require_single(form, "by_month_day", month_days):
                 assert months is not None
                 assert month_days is not None
-                if not _is_day(months[0], month_days[0]):
+                if not _is_day_of_month(months[0], month_days[0]):
                     _add_error(form, ("by_month_day", 0), "RECURRENCE_RULE_NO_SUCH_DAY", "The month has no such day.")
-    return _rule(body, interval, days, nth, months, month_days)
+    return _build_rule(body, interval, weekdays, nth_weekdays, months, month_days)
 
 
-def _as_list(values: Sequence[T] | UnsetType | None) -> list[T] | None:
+def _list_or_none(values: Sequence[T] | UnsetType | None) -> list[T] | None:
     return None if values is UNSET or values is None else list(values)
 
 
-def _rule(
+def _build_rule(
     body: wire.SetRecurrenceRule,
     interval: int,
-    days: Sequence[int] | None,
-    nth: list[wire.NthWeekday] | None,
+    weekdays: Sequence[int] | None,
+    nth_weekdays: list[wire.NthWeekday] | None,
     months: list[int] | None,
     month_days: list[int] | None,
 ) -> wire.RecurrenceRule:
@@ -79,25 +86,28 @@ def _rule(
         start=codec.timestamp(codec.milliseconds(body.start)),
         frequency=int(body.frequency),
         interval=interval,
-        by_weekday=None if days is None else [int(day) for day in days],
-        by_n_weekday=nth,
+        by_weekday=None if weekdays is None else [int(weekday) for weekday in weekdays],
+        by_n_weekday=nth_weekdays,
         by_month=months,
         by_month_day=month_days,
     )
 
 
 def _add_error(form: FormErrors, path: str | tuple[str | int, ...], code: str, message: str) -> None:
+    """Add a form error; `path` is below `recurrence_rule`, and empty for the rule itself."""
     steps = (path,) if isinstance(path, str) else path
     form.add((_PATH, *(step for step in steps if step != "")), code, message)
 
 
 def _allow_only(form: FormErrors, body: wire.SetRecurrenceRule, *fields: str) -> None:
+    """Add a form error for each field of the body that restricts days and is not in `fields`."""
     for field in ("by_weekday", "by_n_weekday", "by_month", "by_month_day"):
-        if field not in fields and _as_list(getattr(body, field)) is not None:
+        if field not in fields and _list_or_none(getattr(body, field)) is not None:
             _add_error(form, field, "RECURRENCE_RULE_FREQUENCY", "This field cannot be used with this frequency.")
 
 
 def _require_single(form: FormErrors, field: str, values: Sequence[object] | None, *, required: bool = True) -> bool:
+    """Return whether a list has exactly one value; add a form error if not. None is valid unless `required`."""
     if values is None:
         if required:
             _add_error(form, field, *errors.required())
@@ -108,7 +118,7 @@ def _require_single(form: FormErrors, field: str, values: Sequence[object] | Non
     return True
 
 
-def _is_day(month: int, day: int) -> bool:
+def _is_day_of_month(month: int, day: int) -> bool:
     try:
         # 2000 is a leap year, so 29 February is valid.
         date(2000, month, day)
@@ -121,7 +131,7 @@ def _is_day(month: int, day: int) -> bool:
 
 
 def starting_at(rule: wire.RecurrenceRule, ms: int) -> wire.RecurrenceRule:
-    """Return the rule with its start replaced.
+    """Return the rule with its start replaced by a time in milliseconds.
 
     A series starts with its event, regardless of the start in the body (decisions/0021)."""
     return msgspec.structs.replace(rule, start=codec.timestamp(ms))
@@ -133,19 +143,23 @@ def start_ms(rule: wire.RecurrenceRule) -> int:
 
 
 def occurs(rule: wire.RecurrenceRule, ms: int) -> bool:
-    """Return whether the rule has an occurrence at this time."""
+    """Return whether the rule has an occurrence at a time in milliseconds."""
     rule_start_ms = start_ms(rule)
-    return ms >= rule_start_ms and (ms - rule_start_ms) % DAY_MS == 0 and _matches(rule, _day(rule_start_ms), _day(ms))
+    return (
+        ms >= rule_start_ms
+        and (ms - rule_start_ms) % DAY_MS == 0
+        and _matches_day(rule, _utc_date(rule_start_ms), _utc_date(ms))
+    )
 
 
 def next_after(rule: wire.RecurrenceRule, ms: int) -> int | None:
-    """Return the first occurrence after a time in milliseconds, or None if there is none within the horizon."""
+    """Return the first occurrence after a time, or None if there is none within HORIZON_DAYS. Both are in milliseconds."""
     rule_start_ms = start_ms(rule)
-    first = _day(rule_start_ms)
-    day = max(first, _day(ms))
+    first_day = _utc_date(rule_start_ms)
+    day = max(first_day, _utc_date(ms))
     for _ in range(HORIZON_DAYS):
-        candidate_ms = (day.toordinal() - _EPOCH) * DAY_MS + rule_start_ms % DAY_MS
-        if candidate_ms > ms and _matches(rule, first, day):
+        candidate_ms = (day.toordinal() - _EPOCH_ORDINAL) * DAY_MS + rule_start_ms % DAY_MS
+        if candidate_ms > ms and _matches_day(rule, first_day, day):
             return candidate_ms
         if day == date.max:
             return None
@@ -153,24 +167,26 @@ def next_after(rule: wire.RecurrenceRule, ms: int) -> int | None:
     return None
 
 
-def _day(ms: int) -> date:
+def _utc_date(ms: int) -> date:
     return datetime.fromtimestamp(ms // 1000, UTC).date()
 
 
-def _matches(rule: wire.RecurrenceRule, first: date, day: date) -> bool:
+def _matches_day(rule: wire.RecurrenceRule, first_day: date, day: date) -> bool:
+    """Return whether a rule that starts on `first_day` has an occurrence on `day`, which is not earlier."""
     match rule.frequency:
         case RecurrenceFrequency.DAILY:
             return rule.by_weekday is None or day.weekday() in rule.by_weekday
         case RecurrenceFrequency.WEEKLY:
-            weekday = first.weekday() if rule.by_weekday is None else rule.by_weekday[0]
-            weeks = (_monday(day) - _monday(first)) // 7
+            weekday = first_day.weekday() if rule.by_weekday is None else rule.by_weekday[0]
+            weeks = (_monday_ordinal(day) - _monday_ordinal(first_day)) // 7
             return day.weekday() == weekday and weeks % rule.interval == 0
         case RecurrenceFrequency.MONTHLY:
-            nth = (rule.by_n_weekday or [])[0]
-            return day.weekday() == nth.day and (day.day - 1) // 7 + 1 == nth.n
+            nth_weekday = (rule.by_n_weekday or [])[0]
+            return day.weekday() == nth_weekday.day and (day.day - 1) // 7 + 1 == nth_weekday.n
         case _:
             return day.month in (rule.by_month or ()) and day.day in (rule.by_month_day or ())
 
 
-def _monday(day: date) -> int:
+def _monday_ordinal(day: date) -> int:
+    """Return the number of the Monday of a day's week, as `date.toordinal` counts days."""
     return day.toordinal() - day.weekday()

@@ -3,7 +3,7 @@
 from msgspec import UNSET, UnsetType
 
 from hubbub.protocol import codec, errors
-from hubbub.protocol.enums import EventEntityType, EventStatus
+from hubbub.protocol.enums import EventEntityType, EventStatus, ScheduledEventResponse
 from hubbub.protocol.errors import FormErrors
 from hubbub.protocol.ids import GuildId, ScheduledEventId, Snowflake
 from hubbub.protocol.resources import scheduled_events as wire
@@ -56,7 +56,7 @@ def create_guild_scheduled_event(call: Call, guild_id: GuildId, body: wire.Creat
     if store.count_open(call.tx, guild_id) >= wire.ACTIVE_EVENTS_MAX:
         raise errors.MAX_SCHEDULED_EVENTS()
     actions.create(call, row)
-    return _view(call, row)
+    return _event_view(call, row)
 
 
 @handles(wire.GET_GUILD_SCHEDULED_EVENT)
@@ -66,7 +66,9 @@ def get_guild_scheduled_event(
     """Get a guild scheduled event.
 
     Events that have ended are returned as well."""
-    return _view(call, _get(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count)
+    return _event_view(
+        call, _require_event(call, guild_id, guild_scheduled_event_id), with_user_count=query.with_user_count
+    )
 
 
 @handles(wire.UPDATE_GUILD_SCHEDULED_EVENT)
@@ -76,9 +78,9 @@ def update_guild_scheduled_event(
     """Update a guild scheduled event.
 
     Also starts, ends or cancels the event through `status`."""
-    before = _get_editable(call, guild_id, guild_scheduled_event_id)
+    before = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     form = FormErrors()
-    after = _apply(before, body, form)
+    after = _apply_body(before, body, form)
     if (after.channel_id, after.entity_type) != (before.channel_id, before.entity_type):
         rules.require_permissions(call, after, rules.edit_permissions(call, after))
         if before.status == EventStatus.ACTIVE:
@@ -88,13 +90,13 @@ def update_guild_scheduled_event(
     rules.check_transition(before, status, form)
     form.raise_if_any()
     after = actions.change(call, before, after._replace(status=int(status)))
-    return _view(call, after)
+    return _event_view(call, after)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT)
 def delete_guild_scheduled_event(call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId) -> None:
     """Delete a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_permissions(call, row, rules.edit_permissions(call, row))
     actions.delete(call, row)
 
@@ -109,17 +111,17 @@ def create_guild_scheduled_event_exception(
     """Create an exception for one occurrence of a guild scheduled event.
 
     Moves or cancels that occurrence."""
-    row = _get_editable(call, guild_id, guild_scheduled_event_id)
+    row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
     original_ms = codec.milliseconds(body.original_scheduled_start_time)
     field = "original_scheduled_start_time"
     if not rules.occurs(row, original_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_NO_OCCURRENCE", "The event does not occur at this time.")
     if original_ms < min(call.now, row.start_ms):
         raise errors.invalid(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "This occurrence is over.")
-    exception = ExceptionRow(row.id, Snowflake.at(original_ms), None, None, 0)
+    exception = ExceptionRow(row.id, Snowflake.at(original_ms), start_ms=None, end_ms=None, canceled=0)
     if _find_exception(call, row, exception.id) is not None:
         raise errors.invalid(field, *errors.duplicate())
-    exception = _apply_exception(call, row, exception, body)
+    exception = _apply_exception_body(call, row, exception, body)
     actions.put_exception(call, row, None, exception)
     return views.exception(exception)
 
@@ -133,9 +135,9 @@ def update_guild_scheduled_event_exception(
     body: wire.UpdateScheduledEventException,
 ) -> wire.ScheduledEventException:
     """Update an exception of a guild scheduled event."""
-    row = _get_editable(call, guild_id, guild_scheduled_event_id)
-    before = _get_exception(call, row, exception_id)
-    after = _apply_exception(call, row, before, body)
+    row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
+    before = _require_exception(call, row, exception_id)
+    after = _apply_exception_body(call, row, before, body)
     actions.put_exception(call, row, before, after)
     return views.exception(after)
 
@@ -147,8 +149,8 @@ def delete_guild_scheduled_event_exception(
     """Delete an exception of a guild scheduled event.
 
     The occurrence follows the recurrence rule again."""
-    row = _get_editable(call, guild_id, guild_scheduled_event_id)
-    actions.delete_exception(call, row, _get_exception(call, row, exception_id))
+    row = _require_editable_event(call, guild_id, guild_scheduled_event_id)
+    actions.delete_exception(call, row, _require_exception(call, row, exception_id))
 
 
 @handles(wire.LIST_GUILD_SCHEDULED_EVENT_USERS)
@@ -156,7 +158,7 @@ def list_guild_scheduled_event_users(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
     """List the users interested in a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
     return _list_users(call, row, 0, query)
 
 
@@ -165,12 +167,14 @@ def count_guild_scheduled_event_users(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId, query: wire.CountScheduledEventUsers
 ) -> wire.ScheduledEventUserCount:
     """Count the users interested in a guild scheduled event and in some of its occurrences."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
-    wanted = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
-    counts = store.count_occurrence_users(call.tx, row.id, wanted)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
+    exception_ids = list(dict.fromkeys(query.guild_scheduled_event_exception_ids))
+    counts = store.count_occurrence_users(call.tx, row.id, exception_ids)
     return wire.ScheduledEventUserCount(
         guild_scheduled_event_count=store.count_users(call.tx, [row.id])[row.id],
-        guild_scheduled_event_exception_counts={Snowflake(each): counts[each] for each in wanted},
+        guild_scheduled_event_exception_counts={
+            Snowflake(exception_id): counts[exception_id] for exception_id in exception_ids
+        },
     )
 
 
@@ -183,7 +187,7 @@ def list_guild_scheduled_event_exception_users(
     query: wire.ListScheduledEventUsers,
 ) -> list[wire.ScheduledEventUser]:
     """List the users who responded to one occurrence of a guild scheduled event, with their responses."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.occurrence(row, guild_scheduled_event_exception_id)
     return _list_users(call, row, guild_scheduled_event_exception_id, query)
 
@@ -193,11 +197,11 @@ def create_guild_scheduled_event_user(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
 ) -> wire.ScheduledEventUser:
     """Register the current user's interest in a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
-    answer = EventUserRow(row.id, 0, call.user_id, 1)
-    actions.respond(call, row, answer)
-    return views.event_user(answer)
+    response = EventUserRow(row.id, 0, call.user_id, int(ScheduledEventResponse.INTERESTED))
+    actions.respond(call, row, response)
+    return views.event_user(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_USER)
@@ -205,8 +209,8 @@ def delete_guild_scheduled_event_user(
     call: Call, guild_id: GuildId, guild_scheduled_event_id: ScheduledEventId
 ) -> None:
     """Remove the current user's interest in a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
-    actions.withdraw(call, row, _get_own_response(call, row, 0))
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _require_own_response(call, row, 0))
 
 
 @handles(wire.CREATE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -218,12 +222,12 @@ def create_guild_scheduled_event_exception_user(
     body: wire.RespondToScheduledEvent,
 ) -> wire.ScheduledEventUser:
     """Set the current user's response to one occurrence of a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
     rules.require_open(row)
     rules.occurrence(row, guild_scheduled_event_exception_id)
-    answer = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
-    actions.respond(call, row, answer)
-    return views.event_user(answer)
+    response = EventUserRow(row.id, guild_scheduled_event_exception_id, call.user_id, int(body.response))
+    actions.respond(call, row, response)
+    return views.event_user(response)
 
 
 @handles(wire.DELETE_GUILD_SCHEDULED_EVENT_EXCEPTION_USER)
@@ -234,11 +238,12 @@ def delete_guild_scheduled_event_exception_user(
     guild_scheduled_event_exception_id: Snowflake,
 ) -> None:
     """Remove the current user's response to one occurrence of a guild scheduled event."""
-    row = _get(call, guild_id, guild_scheduled_event_id)
-    actions.withdraw(call, row, _get_own_response(call, row, guild_scheduled_event_exception_id))
+    row = _require_event(call, guild_id, guild_scheduled_event_id)
+    actions.withdraw(call, row, _require_own_response(call, row, guild_scheduled_event_exception_id))
 
 
-def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
+def _require_event(call: Call, guild_id: int, event_id: int) -> EventRow:
+    """Return an event of the guild; raise unless it exists and the caller can see it."""
     access.guild(call, guild_id)
     row = store.find(call.tx, event_id)
     if row is None or row.guild_id != guild_id:
@@ -247,41 +252,43 @@ def _get(call: Call, guild_id: int, event_id: int) -> EventRow:
     return row
 
 
-def _get_editable(call: Call, guild_id: int, event_id: int) -> EventRow:
-    row = _get(call, guild_id, event_id)
+def _require_editable_event(call: Call, guild_id: int, event_id: int) -> EventRow:
+    """Return an event that is not finished; raise unless the caller may update it."""
+    row = _require_event(call, guild_id, event_id)
     rules.require_permissions(call, row, rules.edit_permissions(call, row))
     rules.require_open(row)
     return row
 
 
 def _find_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow | None:
-    found = store.list_exceptions(call.tx, [row.id]).get(row.id, [])
-    return next((each for each in found if each.id == exception_id), None)
+    exceptions = store.list_exceptions(call.tx, [row.id]).get(row.id, [])
+    return next((exception for exception in exceptions if exception.id == exception_id), None)
 
 
-def _get_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow:
-    found = _find_exception(call, row, exception_id)
-    if found is None:
-        # Open in the spec: exceptions have no error code of their own (decisions/0021).
+def _require_exception(call: Call, row: EventRow, exception_id: int) -> ExceptionRow:
+    exception = _find_exception(call, row, exception_id)
+    if exception is None:
+        # Exceptions have no error code of their own (decisions/0021).
         raise errors.UNKNOWN_SCHEDULED_EVENT()
-    return found
+    return exception
 
 
-def _get_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
-    found = store.find_user(call.tx, row.id, exception_id, call.user_id)
-    if found is None:
+def _require_own_response(call: Call, row: EventRow, exception_id: int) -> EventUserRow:
+    """Return the caller's response to one occurrence, or to the whole event if `exception_id` is 0."""
+    response = store.find_user(call.tx, row.id, exception_id, call.user_id)
+    if response is None:
         raise errors.UNKNOWN_SCHEDULED_EVENT_USER()
-    return found
+    return response
 
 
-def _view(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
+def _event_view(call: Call, row: EventRow, *, with_user_count: bool = False) -> wire.ScheduledEvent:
     return views.scheduled_events(call.tx, [row], with_creators=True, with_user_count=with_user_count)[0]
 
 
 def _list_users(
     call: Call, row: EventRow, exception_id: int, query: wire.ListScheduledEventUsers
 ) -> list[wire.ScheduledEventUser]:
-    rows = store.list_users(
+    responses = store.list_users(
         call.tx,
         row.id,
         exception_id,
@@ -289,24 +296,24 @@ def _list_users(
         after=_or_none(query.after),
         limit=query.limit,
     )
-    ids = [each.user_id for each in rows]
-    found_users = users.find_many(call.tx, ids)
-    member_views = members.find_views(call.tx, row.guild_id, ids) if query.with_member else {}
-    views_of_users = []
-    for each in rows:
-        view = views.event_user(each)
-        view.user = users.user(found_users[each.user_id]) if each.user_id in found_users else UNSET
-        view.member = member_views.get(each.user_id, UNSET)
-        views_of_users.append(view)
-    return views_of_users
+    user_ids = [response.user_id for response in responses]
+    users_by_id = users.find_many(call.tx, user_ids)
+    member_views = members.find_views(call.tx, row.guild_id, user_ids) if query.with_member else {}
+    response_views = []
+    for response in responses:
+        view = views.event_user(response)
+        view.user = users.user(users_by_id[response.user_id]) if response.user_id in users_by_id else UNSET
+        view.member = member_views.get(response.user_id, UNSET)
+        response_views.append(view)
+    return response_views
 
 
 def _or_none(value: int | UnsetType) -> int | None:
     return None if value is UNSET else value
 
 
-def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
-    """Return the event with the changes of a body applied."""
+def _apply_body(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> EventRow:
+    """Return the event with the changes of a body applied; add form errors for an invalid recurrence rule."""
     before = row
     if body.name is not UNSET:
         row = row._replace(name=body.name)
@@ -317,8 +324,8 @@ def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> 
     if body.scheduled_start_time is not UNSET:
         row = row._replace(start_ms=codec.milliseconds(body.scheduled_start_time))
     if body.scheduled_end_time is not UNSET:
-        end = body.scheduled_end_time
-        row = row._replace(end_ms=None if end is None else codec.milliseconds(end))
+        end_time = body.scheduled_end_time
+        row = row._replace(end_ms=None if end_time is None else codec.milliseconds(end_time))
     if body.entity_type:
         row = row._replace(entity_type=int(body.entity_type))
     if body.channel_id is not UNSET:
@@ -335,22 +342,22 @@ def _apply(row: EventRow, body: wire.UpdateScheduledEvent, form: FormErrors) -> 
     return row
 
 
-def _apply_exception(
+def _apply_exception_body(
     call: Call, row: EventRow, exception: ExceptionRow, body: wire.UpdateScheduledEventException
 ) -> ExceptionRow:
-    """Return the exception with the changes of a body applied."""
+    """Return the exception with the changes of a body applied; raise form errors for invalid times."""
     if body.scheduled_start_time is not UNSET:
-        moment = body.scheduled_start_time
-        exception = exception._replace(start_ms=None if moment is None else codec.milliseconds(moment))
+        start_time = body.scheduled_start_time
+        exception = exception._replace(start_ms=None if start_time is None else codec.milliseconds(start_time))
     if body.scheduled_end_time is not UNSET:
-        moment = body.scheduled_end_time
-        exception = exception._replace(end_ms=None if moment is None else codec.milliseconds(moment))
+        end_time = body.scheduled_end_time
+        exception = exception._replace(end_ms=None if end_time is None else codec.milliseconds(end_time))
     if body.is_canceled is not UNSET:
         exception = exception._replace(canceled=int(bool(body.is_canceled)))
     form = FormErrors()
     original_ms = Snowflake(exception.id).created_ms
     start_ms = original_ms if exception.start_ms is None else exception.start_ms
-    starts = bool(body.scheduled_start_time)
-    rules.check_times(start_ms, exception.end_ms, call.now, form, check_start=starts)
+    is_start_changed = bool(body.scheduled_start_time)
+    rules.check_times(start_ms, exception.end_ms, call.now, form, check_start=is_start_changed)
     form.raise_if_any()
     return exception

@@ -17,21 +17,23 @@ from hubbub.server.places.scheduled_events.store import EventRow
 from hubbub.server.places.standing import access
 
 YEAR_MS: Final = 366 * 86_400_000
+"""Length of a leap year in milliseconds."""
 
-_CHANNELS: Final = {
+_CHANNEL_REQUIREMENTS: Final = {
     EventEntityType.STAGE_INSTANCE: (ChannelType.GUILD_STAGE_VOICE, STAGE_MODERATOR_PERMISSIONS),
     EventEntityType.VOICE: (ChannelType.GUILD_VOICE, Permissions.VIEW_CHANNEL | Permissions.CONNECT),
 }
 """Channel type and required permissions for each type of event (spec/http.md#3.9)."""
 
-_TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
+_STATUS_TRANSITIONS: Final[dict[int, tuple[EventStatus, ...]]] = {
     EventStatus.SCHEDULED: (EventStatus.SCHEDULED, EventStatus.ACTIVE, EventStatus.CANCELED),
     EventStatus.ACTIVE: (EventStatus.ACTIVE, EventStatus.COMPLETED),
 }
+"""Statuses that a request may set, by current status. Events with another status are finished."""
 
 
 def creation_permissions(call: Call) -> int:
-    """Return the permissions that allow creating events; one is enough.
+    """Return the permissions that allow the caller to create events; one of them is enough.
 
     These are CREATE_EVENTS and, until the permission split, MANAGE_EVENTS (spec/dated-changes.md#2.5)."""
     bits = 0 if changes.PERMISSION_SPLITS.is_active(call.now) else Permissions.MANAGE_EVENTS
@@ -41,24 +43,24 @@ def creation_permissions(call: Call) -> int:
 
 
 def edit_permissions(call: Call, row: EventRow) -> int:
-    """Return the permissions that allow updating or deleting this event; one is enough."""
+    """Return the permissions that allow the caller to update or delete the event; one of them is enough."""
     if row.creator_id != call.user_id:
         return Permissions.MANAGE_EVENTS
     return creation_permissions(call) | Permissions.MANAGE_EVENTS
 
 
 def require_permissions(call: Call, row: EventRow, bits: int) -> None:
-    """Raise an error unless the caller has one of these permissions, and those that the event's channel requires."""
+    """Raise an error unless the caller has one of the permissions in `bits`, and all that the event's channel requires."""
     allowed = access.guild(call, row.guild_id).allowed
-    if row.channel_id is not None and row.entity_type in _CHANNELS:
-        kind, needed = _CHANNELS[EventEntityType(row.entity_type)]
+    if row.channel_id is not None and row.entity_type in _CHANNEL_REQUIREMENTS:
+        channel_type, required_permissions = _CHANNEL_REQUIREMENTS[EventEntityType(row.entity_type)]
         channel = access.find_channel(call.tx, row.channel_id)
         if channel is None or channel.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
         channel_access = access.channel(call, row.channel_id)
-        if channel.type != kind:
+        if channel.type != channel_type:
             raise errors.WRONG_CHANNEL_TYPE()
-        access.require_channel(call, row.channel_id, needed)
+        access.require_channel(call, row.channel_id, required_permissions)
         allowed = channel_access.allowed
     if not allowed & bits:
         raise errors.MISSING_PERMISSIONS()
@@ -78,7 +80,7 @@ def require_open(row: EventRow) -> None:
 
 
 def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) -> None:
-    """Add form errors for an invalid event. Fields that the request does not change are not checked again."""
+    """Add form errors for an invalid event. Times are checked only if they differ from those of `before`."""
     if row.entity_type == EventEntityType.EXTERNAL:
         if row.channel_id is not None:
             form.add("channel_id", "GUILD_SCHEDULED_EVENT_CHANNEL", "An external event has no channel.")
@@ -86,25 +88,30 @@ def check(row: EventRow, before: EventRow | None, now: int, form: FormErrors) ->
             form.add("entity_metadata.location", *errors.required())
         if row.end_ms is None:
             form.add("scheduled_end_time", *errors.required())
-    elif row.entity_type in _CHANNELS:
+    elif row.entity_type in _CHANNEL_REQUIREMENTS:
         if row.channel_id is None:
             form.add("channel_id", *errors.required())
     else:
-        form.add("entity_type", *errors.choices([*(int(kind) for kind in _CHANNELS), int(EventEntityType.EXTERNAL)]))
+        form.add(
+            "entity_type",
+            *errors.choices(
+                [*(int(entity_type) for entity_type in _CHANNEL_REQUIREMENTS), int(EventEntityType.EXTERNAL)]
+            ),
+        )
     times = (row.start_ms, row.end_ms)
     if before is None or times != (before.start_ms, before.end_ms):
         check_times(row.start_ms, row.end_ms, now, form, check_start=before is None or row.start_ms != before.start_ms)
 
 
 def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *, check_start: bool = True) -> None:
-    """Add form errors unless the event starts in the future and ends after its start.
+    """Add form errors unless an event starts in the future, ends after its start, and is not too far in the future.
 
-    The start is checked only with `check_start`."""
-    latest = now + wire.EVENT_YEARS_MAX * YEAR_MS
+    All times are in milliseconds. The start may be in the past if `check_start` is False."""
+    latest_ms = now + wire.EVENT_YEARS_MAX * YEAR_MS
     if check_start and start_ms <= now:
         form.add("scheduled_start_time", "GUILD_SCHEDULED_EVENT_SCHEDULE_PAST", "Cannot schedule event in the past.")
-    for field, ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):
-        if ms is not None and ms > latest:
+    for field, time_ms in (("scheduled_start_time", start_ms), ("scheduled_end_time", end_ms)):
+        if time_ms is not None and time_ms > latest_ms:
             form.add(field, "GUILD_SCHEDULED_EVENT_SCHEDULE_FAR", "Cannot schedule event so far in the future.")
     if end_ms is not None and end_ms <= start_ms:
         form.add("scheduled_end_time", "GUILD_SCHEDULED_EVENT_END_BEFORE_START", "Must be after the start time.")
@@ -112,25 +119,32 @@ def check_times(start_ms: int, end_ms: int | None, now: int, form: FormErrors, *
 
 def check_transition(row: EventRow, status: int, form: FormErrors) -> None:
     """Add a form error unless the status transition is allowed (spec/http.md#3.9)."""
-    allowed = _TRANSITIONS.get(row.status, ())
-    if status not in allowed:
-        form.add("status", *errors.choices([int(each) for each in allowed if each != row.status]))
+    allowed_statuses = _STATUS_TRANSITIONS.get(row.status, ())
+    if status not in allowed_statuses:
+        form.add(
+            "status",
+            *errors.choices(
+                [int(allowed_status) for allowed_status in allowed_statuses if allowed_status != row.status]
+            ),
+        )
 
 
 def occurs(row: EventRow, ms: int) -> bool:
-    """Return whether a recurring event takes place at a time.
+    """Return whether a recurring event takes place at a time in milliseconds.
 
-    That is each occurrence of its rule, and its own start on any day."""
+    It takes place at each occurrence of its rule, and at its own start even if the rule does not match that day."""
     rule = row.rule
     return rule is not None and (ms == row.start_ms or recurrence.occurs(rule, ms))
 
 
 def occurrence(row: EventRow, exception_id: int) -> int:
-    """Return the time of the occurrence that an exception ID refers to, or raise UNKNOWN_SCHEDULED_EVENT (10070)."""
-    moment = Snowflake(exception_id)
-    if Snowflake.at(moment.created_ms) != moment or not occurs(row, moment.created_ms):
+    """Return the time in milliseconds of the occurrence that an exception ID refers to.
+
+    The ID is the lowest snowflake of that time. Raise UNKNOWN_SCHEDULED_EVENT if there is no such occurrence."""
+    snowflake = Snowflake(exception_id)
+    if Snowflake.at(snowflake.created_ms) != snowflake or not occurs(row, snowflake.created_ms):
         raise errors.UNKNOWN_SCHEDULED_EVENT()
-    return moment.created_ms
+    return snowflake.created_ms
 
 
 def location(metadata: wire.EntityMetadata | None) -> str | None:

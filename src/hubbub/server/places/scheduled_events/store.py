@@ -21,7 +21,9 @@ FINISHED = frozenset({EventStatus.COMPLETED, EventStatus.CANCELED})
 
 
 class EventRow(NamedTuple):
-    """A stored scheduled event. The times of a recurring event are those of its current or next occurrence."""
+    """A row of the scheduled_events table.
+
+    The times of a recurring event are those of its current or next occurrence, without its exception."""
 
     id: int
     guild_id: int
@@ -30,9 +32,11 @@ class EventRow(NamedTuple):
     start_ms: int
     end_ms: int | None
     entity_type: int
-    status: int = 1
+    """Value of `EventEntityType`."""
+    status: int = int(EventStatus.SCHEDULED)
     channel_id: int | None = None
     entity_id: int | None = None
+    """ID of the stage instance while a stage event is active."""
     location: str | None = None
     description: str | None = None
     image: str | None = None
@@ -55,28 +59,33 @@ class EventRow(NamedTuple):
 
 
 class ExceptionRow(NamedTuple):
-    """An occurrence that differs from the rule."""
+    """A row of the scheduled_event_exceptions table: an occurrence that differs from the recurrence rule."""
 
     event_id: int
     id: int
+    """Lowest snowflake of the time at which the rule has the occurrence."""
     start_ms: int | None
+    """New start in milliseconds; None if the start is unchanged."""
     end_ms: int | None
+    """New end in milliseconds; None if the end moves with the start."""
     canceled: int
 
 
 class EventUserRow(NamedTuple):
-    """A user's response to an event (exception ID 0) or to one occurrence."""
+    """A row of the scheduled_event_users table: a user's response to an event or to one occurrence."""
 
     event_id: int
     exception_id: int
+    """ID of the occurrence as in `ExceptionRow`, or 0 for the whole event."""
     user_id: int
     response: int
+    """Value of `ScheduledEventResponse`."""
 
 
 COLUMNS = ", ".join(EventRow._fields)
 _EXCEPTION_COLUMNS = ", ".join(ExceptionRow._fields)
 _USER_COLUMNS = ", ".join(EventUserRow._fields)
-_OPEN = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
+_OPEN_STATUSES = f"({EventStatus.SCHEDULED:d}, {EventStatus.ACTIVE:d})"
 
 
 def find(tx: Tx, event_id: int) -> EventRow | None:
@@ -100,27 +109,29 @@ def list_open(tx: Tx, guild_id: int) -> list[EventRow]:
     """Return a guild's scheduled and active events, by ascending ID."""
     return tx.fetch(
         EventRow,
-        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN} ORDER BY id",
+        f"SELECT {COLUMNS} FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES} ORDER BY id",
         guild_id,
     )
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[EventRow]:
     """Return the scheduled and active events of channels."""
-    found: list[EventRow] = []
+    rows: list[EventRow] = []
     for batch in batches(channel_ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             EventRow,
-            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({placeholders(batch)}) AND status IN {_OPEN} ORDER BY id",
+            f"SELECT {COLUMNS} FROM scheduled_events WHERE channel_id IN ({placeholders(batch)}) "
+            f"AND status IN {_OPEN_STATUSES} ORDER BY id",
             *batch,
         )
-    return found
+    return rows
 
 
 def count_open(tx: Tx, guild_id: int) -> int:
     """Return the number of a guild's scheduled and active events."""
     return int(
-        tx.value(f"SELECT COUNT(*) FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN}", guild_id) or 0
+        tx.value(f"SELECT COUNT(*) FROM scheduled_events WHERE guild_id = ? AND status IN {_OPEN_STATUSES}", guild_id)
+        or 0
     )
 
 
@@ -154,17 +165,17 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 def list_exceptions(tx: Tx, event_ids: Iterable[int]) -> dict[int, list[ExceptionRow]]:
     """Return the exceptions of events by event ID, in the order of occurrences."""
-    wanted = list(event_ids)
-    found: dict[int, list[ExceptionRow]] = {}
-    if wanted:
+    ids = list(event_ids)
+    exceptions_by_event: dict[int, list[ExceptionRow]] = {}
+    if ids:
         for row in tx.fetch(
             ExceptionRow,
-            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({placeholders(wanted)}) "
+            f"SELECT {_EXCEPTION_COLUMNS} FROM scheduled_event_exceptions WHERE event_id IN ({placeholders(ids)}) "
             "ORDER BY event_id, id",
-            *wanted,
+            *ids,
         ):
-            found.setdefault(row.event_id, []).append(row)
-    return found
+            exceptions_by_event.setdefault(row.event_id, []).append(row)
+    return exceptions_by_event
 
 
 def put_exception(tx: Tx, row: ExceptionRow) -> None:
@@ -203,12 +214,12 @@ def find_user(tx: Tx, event_id: int, exception_id: int, user_id: int) -> EventUs
 def list_users(
     tx: Tx, event_id: int, exception_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[EventUserRow]:
-    """Return a page of responses by ascending user ID. `before` takes precedence over `after`."""
-    start = f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ?"
+    """Return a page of responses by ascending user ID. `before` and `after` are user IDs; `before` takes precedence."""
+    select = f"SELECT {_USER_COLUMNS} FROM scheduled_event_users WHERE event_id = ? AND exception_id = ?"
     if before is not None:
         rows = tx.fetch(
             EventUserRow,
-            f"{start} AND user_id < ? ORDER BY user_id DESC LIMIT ?",
+            f"{select} AND user_id < ? ORDER BY user_id DESC LIMIT ?",
             event_id,
             exception_id,
             before,
@@ -216,25 +227,25 @@ def list_users(
         )
         return rows[::-1]
     return tx.fetch(
-        EventUserRow, f"{start} AND user_id > ? ORDER BY user_id LIMIT ?", event_id, exception_id, after or 0, limit
+        EventUserRow, f"{select} AND user_id > ? ORDER BY user_id LIMIT ?", event_id, exception_id, after or 0, limit
     )
 
 
 def count_users(tx: Tx, event_ids: Iterable[int]) -> dict[int, int]:
-    """Return the number of interested users of each event."""
-    wanted = list(event_ids)
-    if not wanted:
+    """Return the number of interested users of each event, by event ID."""
+    ids = list(event_ids)
+    if not ids:
         return {}
     rows = tx.all(
         "SELECT event_id, COUNT(*) FROM scheduled_event_users "
-        f"WHERE event_id IN ({placeholders(wanted)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
-        *wanted,
+        f"WHERE event_id IN ({placeholders(ids)}) AND exception_id = 0 AND response = 1 GROUP BY event_id",
+        *ids,
     )
-    return dict.fromkeys(wanted, 0) | dict(rows)
+    return dict.fromkeys(ids, 0) | dict(rows)
 
 
 def count_occurrence_users(tx: Tx, event_id: int, exception_ids: Sequence[int]) -> dict[int, int]:
-    """Return the number of interested users of each occurrence."""
+    """Return the number of interested users of each occurrence, by exception ID."""
     if not exception_ids:
         return {}
     rows = tx.all(

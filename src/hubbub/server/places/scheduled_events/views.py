@@ -32,26 +32,26 @@ def scheduled_event(
         description=row.description,
         image=row.image,
         scheduled_start_time=codec.timestamp(row.start_ms),
-        scheduled_end_time=_timestamp(row.end_ms),
+        scheduled_end_time=_optional_timestamp(row.end_ms),
         status=row.status,
         entity_type=row.entity_type,
         entity_id=None if row.entity_id is None else Snowflake(row.entity_id),
         entity_metadata=None if row.location is None else wire.EntityMetadata(location=row.location),
         recurrence_rule=row.rule,
         user_count=user_count,
-        guild_scheduled_event_exceptions=[exception(each) for each in exceptions],
+        guild_scheduled_event_exceptions=[exception(exception_row) for exception_row in exceptions],
     )
 
 
 def scheduled_events(
     tx: Tx, rows: Sequence[EventRow], *, with_creators: bool = False, with_user_count: bool = False
 ) -> list[wire.ScheduledEvent]:
-    """Return several events with a constant number of queries."""
-    ids = [row.id for row in rows]
+    """Return several events, loaded with a constant number of queries."""
+    event_ids = [row.id for row in rows]
     exceptions = store.list_exceptions(tx, [row.id for row in rows if row.recurrence is not None])
     creator_ids = [row.creator_id for row in rows if row.creator_id is not None] if with_creators else []
     creators = users.find_many(tx, creator_ids)
-    counts = store.count_users(tx, ids) if with_user_count else {}
+    counts = store.count_users(tx, event_ids) if with_user_count else {}
     return [
         scheduled_event(
             row,
@@ -67,8 +67,8 @@ def exception(row: ExceptionRow) -> wire.ScheduledEventException:
     return wire.ScheduledEventException(
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),
-        scheduled_start_time=_timestamp(row.start_ms),
-        scheduled_end_time=_timestamp(row.end_ms),
+        scheduled_start_time=_optional_timestamp(row.start_ms),
+        scheduled_end_time=_optional_timestamp(row.end_ms),
         is_canceled=bool(row.canceled),
     )
 
@@ -79,8 +79,8 @@ def guild_exception(row: ExceptionRow, guild_id: int) -> wire.GuildScheduledEven
         guild_id=GuildId(guild_id),
         event_id=ScheduledEventId(row.event_id),
         event_exception_id=Snowflake(row.id),
-        scheduled_start_time=_timestamp(row.start_ms),
-        scheduled_end_time=_timestamp(row.end_ms),
+        scheduled_start_time=_optional_timestamp(row.start_ms),
+        scheduled_end_time=_optional_timestamp(row.end_ms),
         is_canceled=bool(row.canceled),
     )
 
@@ -95,5 +95,5 @@ def event_user(row: EventUserRow) -> wire.ScheduledEventUser:
     )
 
 
-def _timestamp(ms: int | None) -> Timestamp | None:
+def _optional_timestamp(ms: int | None) -> Timestamp | None:
     return None if ms is None else codec.timestamp(ms)

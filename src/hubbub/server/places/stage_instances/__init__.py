@@ -14,7 +14,8 @@ from hubbub.server.places.stage_instances.store import StageInstanceRow, find
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
 
 
-def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the stage instances of GUILD_CREATE that one viewer can see."""
     rows = store.list_of_guild(call.tx, view.guild.id)
     return {"stage_instances": [views.stage_instance(row) for row in rows if row.channel_id in view.visible]}
 
@@ -28,7 +29,7 @@ SLICE = Slice(
         VoiceChannelChanged: actions.on_voice_channel_changed,
         SpeakerAdded: actions.on_speaker_added,
     },
-    guild=_guild,
+    guild=_guild_create_fields,
 )
 
 __all__ = [

@@ -22,8 +22,9 @@ from hubbub.server.places.stage_instances.store import StageInstanceRow
 from hubbub.server.places.voice_states import SpeakerAdded, VoiceChannelChanged
 
 CLOSE: Final = "stage_instances.close"
+"""Name of the job that ends a stage without speakers."""
 
-_AUDITED: Final = ("topic", "privacy_level")
+_AUDITED_FIELDS: Final = ("topic", "privacy_level")
 
 
 class CloseJob(msgspec.Struct):
@@ -43,15 +44,18 @@ def create(
     scheduled_event_id: int | None = None,
     notify: bool = False,
 ) -> StageInstanceRow:
-    """Start a stage instance without checking permissions. `notify` notifies the whole guild."""
+    """Start a stage instance without checking permissions.
+
+    `notify` notifies the whole guild with the start message. `scheduled_event_id` is the event that the stage belongs to; the
+    function does not start it."""
     guilds.ports.check_names(call, (topic,))
-    opener = None if call.actor_or_none is None else int(call.user_id)
+    opener_id = None if call.actor_or_none is None else int(call.user_id)
     stage_instance_id = call.new_id(StageInstanceId)
-    row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener)
+    row = StageInstanceRow(channel_id, stage_instance_id, guild_id, topic, privacy_level, scheduled_event_id, opener_id)
     store.insert(call.tx, row)
-    _record(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
+    _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_CREATE, None, row)
     _publish(call, wire.STAGE_INSTANCE_CREATE, row)
-    _post_message(call, MessageType.STAGE_START, row, everyone=notify)
+    _post_message(call, MessageType.STAGE_START, row, notify_everyone=notify)
     _schedule_close(call, row)
     return row
 
@@ -68,7 +72,7 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
         if after.topic != before.topic:
             guilds.ports.check_names(call, (after.topic,))
         store.update(call.tx, after)
-        _record(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
+        _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_UPDATE, before, after)
         _publish(call, wire.STAGE_INSTANCE_UPDATE, after)
         if after.topic != before.topic:
             _post_message(call, MessageType.STAGE_TOPIC, after)
@@ -77,12 +81,12 @@ def change(call: Call, before: StageInstanceRow, after: StageInstanceRow) -> Non
 def close(call: Call, row: StageInstanceRow, *, post_message: bool = True) -> None:
     """End a stage instance.
 
-    Without an acting user there is no audit log entry. `post_message` is false if the channel is deleted too, so that no
-    message is posted."""
+    Without an acting user there is no audit log entry. With `post_message=False`, for a deleted channel, no message is
+    posted."""
     store.delete(call.tx, row.channel_id)
-    jobs.cancel(call.tx, CLOSE, _key(row))
+    jobs.cancel(call.tx, CLOSE, _close_job_key(row))
     if call.actor_or_none is not None:
-        _record(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
+        _record_audit_entry(call, AuditLogAction.STAGE_INSTANCE_DELETE, row, None)
     _publish(call, wire.STAGE_INSTANCE_DELETE, row)
     if post_message:
         _post_message(call, MessageType.STAGE_END, row)
@@ -101,7 +105,7 @@ def on_voice_channel_changed(call: Call, signal: VoiceChannelChanged) -> None:
     """Reschedule the end of a stage without speakers after a member joined or left its channel."""
     row = store.find(call.tx, signal.channel_id)
     if row is not None:
-        jobs.cancel(call.tx, CLOSE, _key(row))
+        jobs.cancel(call.tx, CLOSE, _close_job_key(row))
         _schedule_close(call, row)
 
 
@@ -113,46 +117,56 @@ def on_speaker_added(call: Call, signal: SpeakerAdded) -> None:
 
 
 def _schedule_close(call: Call, row: StageInstanceRow) -> None:
+    """Schedule the end of a stage instance if it has no speakers."""
     if not voice_states.count_speakers(call.tx, row.channel_id):
         due_ms = call.now + wire.STAGE_IDLE_MS
         call.tx.enqueue(
-            CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_key(row)
+            CLOSE, CloseJob(ChannelId(row.channel_id), StageInstanceId(row.id)), due_ms=due_ms, key=_close_job_key(row)
         )
 
 
-def _key(row: StageInstanceRow) -> str:
+def _close_job_key(row: StageInstanceRow) -> str:
     return f"{CLOSE}:{row.id}"
 
 
-def _record(call: Call, action: int, before: StageInstanceRow | None, after: StageInstanceRow | None) -> None:
+def _record_audit_entry(
+    call: Call, action: int, before: StageInstanceRow | None, after: StageInstanceRow | None
+) -> None:
     row = after or before
     assert row is not None
-    old = None if before is None else views.stage_instance(before)
-    new = None if after is None else views.stage_instance(after)
+    previous_view = None if before is None else views.stage_instance(before)
+    new_view = None if after is None else views.stage_instance(after)
     audit.record(
         call,
         row.guild_id,
         action,
         target_id=row.id,
-        changes=audit.differences(old, new, _AUDITED),
+        changes=audit.differences(previous_view, new_view, _AUDITED_FIELDS),
         options={"channel_id": row.channel_id},
     )
 
 
 def _post_message(
     call: Call,
-    kind: MessageType,
+    message_type: MessageType,
     row: StageInstanceRow,
     *,
     author_id: int | None = None,
     topic: str | None = None,
-    everyone: bool = False,
+    notify_everyone: bool = False,
 ) -> None:
-    """Post a system message in the stage's chat, by the acting user or by the one who started the stage."""
-    author = author_id if author_id is not None else row.opened_by if call.actor_or_none is None else call.user_id
-    if author is not None:
-        shown_topic = row.topic if topic is None else topic
-        ports.create_message(call, row.channel_id, kind, author, topic=shown_topic, everyone=everyone)
+    """Post a system message in the stage's chat.
+
+    The author is `author_id`, else the acting user, else the user who started the stage; without any of them no message
+    is posted. The topic is that of the stage unless `topic` is given."""
+    author_user_id = (
+        author_id if author_id is not None else row.opened_by if call.actor_or_none is None else call.user_id
+    )
+    if author_user_id is not None:
+        message_topic = row.topic if topic is None else topic
+        ports.create_message(
+            call, row.channel_id, message_type, author_user_id, topic=message_topic, everyone=notify_everyone
+        )
 
 
 def _publish(call: Call, event: Event[Any], row: StageInstanceRow) -> None:

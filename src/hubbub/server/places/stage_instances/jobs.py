@@ -8,7 +8,7 @@ from hubbub.server.places.stage_instances.actions import CloseJob
 
 
 def close(call: Call, job: Job) -> None:
-    """End a stage that is still without speakers."""
+    """End the stage instance of the job if it still exists and has no speakers."""
     payload = job.decode(CloseJob)
     row = store.find(call.tx, payload.channel_id)
     if row is not None and row.id == payload.id and not voice_states.count_speakers(call.tx, row.channel_id):

@@ -13,4 +13,4 @@ def start_event(call: Call, stage: StageInstanceRow, event_id: int) -> None:
 
 @port
 def create_message(call: Call, channel_id: int, kind: MessageType, user_id: int, *, topic: str, everyone: bool) -> None:
-    """Create a system message in a stage's chat. `everyone` notifies the whole guild."""
+    """Create a system message of type `kind` by a user in a stage's chat. `everyone` notifies the whole guild."""

@@ -44,13 +44,13 @@ def create_stage_instance(call: Call, body: wire.CreateStageInstance) -> wire.St
 def get_stage_instance(call: Call, channel_id: ChannelId) -> wire.StageInstance:
     """Get the stage instance of a channel."""
     access.channel(call, channel_id)
-    return views.stage_instance(_get(call, channel_id))
+    return views.stage_instance(_require_stage_instance(call, channel_id))
 
 
 @handles(wire.UPDATE_STAGE_INSTANCE)
 def update_stage_instance(call: Call, channel_id: ChannelId, body: wire.UpdateStageInstance) -> wire.StageInstance:
     """Update a stage instance."""
-    before = _get(call, channel_id)
+    before = _require_stage_instance(call, channel_id)
     after = before
     if body.topic is not UNSET:
         after = after._replace(topic=body.topic)
@@ -65,10 +65,10 @@ def delete_stage_instance(call: Call, channel_id: ChannelId) -> None:
     """Delete a stage instance.
 
     Ends the stage."""
-    actions.close(call, _get(call, channel_id))
+    actions.close(call, _require_stage_instance(call, channel_id))
 
 
-def _get(call: Call, channel_id: ChannelId) -> StageInstanceRow:
+def _require_stage_instance(call: Call, channel_id: ChannelId) -> StageInstanceRow:
     row = store.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_STAGE_INSTANCE()

@@ -11,15 +11,17 @@ TABLES: Final = ("stage_instances",)
 
 
 class StageInstanceRow(NamedTuple):
-    """A stored stage instance; a channel has at most one."""
+    """A row of the stage_instances table; a channel has at most one."""
 
     channel_id: int
     id: int
     guild_id: int
     topic: str
     privacy_level: int
+    """Value of `StagePrivacyLevel`."""
     scheduled_event_id: int | None = None
     opened_by: int | None = None
+    """ID of the user who started the stage; None if it started without an acting user."""
 
 
 COLUMNS = ", ".join(StageInstanceRow._fields)
@@ -37,14 +39,14 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[StageInstanceRow]:
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[StageInstanceRow]:
     """Return the stage instances of channels."""
-    found: list[StageInstanceRow] = []
+    rows: list[StageInstanceRow] = []
     for batch in batches(channel_ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             StageInstanceRow,
             f"SELECT {COLUMNS} FROM stage_instances WHERE channel_id IN ({placeholders(batch)})",
             *batch,
         )
-    return found
+    return rows
 
 
 def insert(tx: Tx, row: StageInstanceRow) -> None:

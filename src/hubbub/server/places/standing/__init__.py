@@ -1,5 +1,6 @@
-"""Standing: the permissions of users in guilds and channels. The only reader of guild, member, role and overwrite rows
-for permission checks."""
+"""Standing: the roles and permissions of users in guilds and channels.
+
+Only this slice reads guild, member, role and overwrite rows for permission checks."""
 
 from hubbub.server.core.slices import Slice
 from hubbub.server.places.standing import access

@@ -48,24 +48,28 @@ __all__ = [
 
 
 def find_member(tx: Tx, now: int, guild_id: int, user_id: int) -> GuildAccess | None:
-    """Return a user's standing in a guild, or None if the guild does not exist or they are not a member."""
-    row = store.membership(tx, guild_id, user_id)
-    if row is None or row[2] is None:
+    """Return a user's standing in a guild, or None if the guild does not exist or they are not a member.
+
+    `now`, in milliseconds, decides whether a timeout is over."""
+    membership = store.membership(tx, guild_id, user_id)
+    if membership is None or membership[2] is None:
         return None
-    return _build_standing(now, guild_id, user_id, row, store.roles(tx, guild_id, user_id))
+    return _build_standing(now, guild_id, user_id, membership, store.roles(tx, guild_id, user_id))
 
 
-def _build_standing(now: int, guild_id: int, user_id: int, row: Membership, rows: list[tuple[int, ...]]) -> GuildAccess:
-    owner_id, mfa_level, _, pending, flags, timed_out_until_ms = row
-    roles = {role: bits for role, bits, _ in rows}
+def _build_standing(
+    now: int, guild_id: int, user_id: int, membership: Membership, role_rows: list[tuple[int, ...]]
+) -> GuildAccess:
+    owner_id, mfa_level, _, pending, flags, timed_out_until_ms = membership
+    permissions_by_role = {role_id: permissions for role_id, permissions, _ in role_rows}
     return GuildAccess(
         guild_id=GuildId(guild_id),
         user_id=UserId(user_id),
         owner_id=UserId(owner_id),
         mfa_level=mfa_level,
-        roles=roles,
-        ranks=[(position, role) for role, _, position in rows],
-        permissions=base_permissions(owner_id == user_id, 0, roles.values()),
+        roles=permissions_by_role,
+        ranks=[(position, role_id) for role_id, _, position in role_rows],
+        permissions=base_permissions(owner_id == user_id, 0, permissions_by_role.values()),
         restricted=timed_out_until_ms > now or is_restricted(pending, flags),
     )
 
@@ -76,43 +80,43 @@ def is_restricted(pending: int, flags: int) -> bool:
 
 
 def guild(call: Call, guild_id: int) -> GuildAccess:
-    """Return the caller's standing in a guild that they are a member of."""
-    known: GuildAccess | None = call.access.get(("guild", guild_id))
-    if known is not None:
-        return known
-    row = store.membership(call.tx, guild_id, call.user_id)
-    if row is None:
+    """Return the caller's standing in a guild. Raise unless they are a member."""
+    standing: GuildAccess | None = call.access.get(("guild", guild_id))
+    if standing is not None:
+        return standing
+    membership = store.membership(call.tx, guild_id, call.user_id)
+    if membership is None:
         raise errors.UNKNOWN_GUILD()
-    if row[2] is None:
+    if membership[2] is None:
         raise errors.MISSING_ACCESS()
-    roles = store.roles(call.tx, guild_id, call.user_id)
-    known = call.access["guild", guild_id] = _build_standing(call.now, guild_id, call.user_id, row, roles)
-    return known
+    role_rows = store.roles(call.tx, guild_id, call.user_id)
+    standing = call.access["guild", guild_id] = _build_standing(call.now, guild_id, call.user_id, membership, role_rows)
+    return standing
 
 
 def require_guild(call: Call, guild_id: int, bits: int = 0) -> GuildAccess:
-    """Return the caller's standing in a guild. Raise unless they have all of these bits."""
-    access = guild(call, guild_id)
-    access.require(bits)
-    _require_second_factor(call, access, bits)
-    return access
+    """Return the caller's standing in a guild. Raise unless they have all permissions in `bits`."""
+    standing = guild(call, guild_id)
+    standing.require(bits)
+    _require_second_factor(call, standing, bits)
+    return standing
 
 
 def channel(call: Call, channel_id: int) -> ChannelAccess:
-    """Return the caller's standing in a channel that they can see."""
-    known: ChannelAccess | None = call.access.get(("channel", channel_id))
-    if known is not None:
-        return known
-    found = store.channel_and_membership(call.tx, channel_id, call.user_id)
-    if found is None:
+    """Return the caller's standing in a channel. Raise unless they can see it."""
+    channel_access: ChannelAccess | None = call.access.get(("channel", channel_id))
+    if channel_access is not None:
+        return channel_access
+    channel_and_membership = store.channel_and_membership(call.tx, channel_id, call.user_id)
+    if channel_and_membership is None:
         raise errors.UNKNOWN_CHANNEL()
-    ref, membership = found
+    ref, membership = channel_and_membership
     if ref.guild_id is None:
-        known = _private_channel_access(call, ref)
+        channel_access = _private_channel_access(call, ref)
     else:
-        known = _visible_access(call, ref, membership, store.grants(call.tx, ref, call.user_id))
-    call.access["channel", channel_id] = known
-    return known
+        channel_access = _visible_access(call, ref, membership, store.grants(call.tx, ref, call.user_id))
+    call.access["channel", channel_id] = channel_access
+    return channel_access
 
 
 def _visible_access(call: Call, ref: ChannelRef, membership: Membership, grants: Grants) -> ChannelAccess:
@@ -125,13 +129,14 @@ def _visible_access(call: Call, ref: ChannelRef, membership: Membership, grants:
         standing = call.access["guild", ref.guild_id] = _build_standing(
             call.now, ref.guild_id, call.user_id, membership, _roles(grants)
         )
-    known = _overwritten_access(call.tx, standing, ref, grants)
-    if not known.allowed & Permissions.VIEW_CHANNEL:
+    channel_access = _overwritten_access(call.tx, standing, ref, grants)
+    if not channel_access.allowed & Permissions.VIEW_CHANNEL:
         raise errors.MISSING_ACCESS()
-    return known
+    return channel_access
 
 
 def _roles(grants: Grants) -> list[tuple[int, ...]]:
+    """Return ID, permissions and position of the member's roles from the rows of `store.grants`."""
     return [grant[1:] for grant in grants if grant[0] == store.ROLE]
 
 
@@ -148,33 +153,35 @@ def caller_and_other(
 
     The other user may be unable to see the channel; their standing is None if they are not in its guild."""
     if ref.guild_id is None:
-        known, other = _private_channel_access(call, ref), None
+        channel_access, other_access = _private_channel_access(call, ref), None
     else:
         guild_id = ref.guild_id
         grants = store.grants_with_member(call.tx, ref, call.user_id, other_id)
-        known, other = _visible_access(call, ref, membership, grants), None
-        found = next((grant for grant in grants if grant[0] == store.OTHER_MEMBER), None)
-        if found is not None:
+        channel_access, other_access = _visible_access(call, ref, membership, grants), None
+        other_member = next((grant for grant in grants if grant[0] == store.OTHER_MEMBER), None)
+        if other_member is not None:
             # @everyone, the role with the guild's ID, is listed once among the caller's roles.
-            roles = [
+            other_roles = [
                 grant[1:]
                 for grant in grants
                 if grant[0] == store.OTHER_ROLE or (grant[1] == guild_id and grant[0] == store.ROLE)
             ]
             other_standing = _build_standing(
-                call.now, guild_id, other_id, (*membership[:2], other_id, *found[1:]), roles
+                call.now, guild_id, other_id, (*membership[:2], other_id, *other_member[1:]), other_roles
             )
-            other = _overwritten_access(call.tx, other_standing, ref, grants)
-    call.access["channel", ref.id] = known
-    return known, other
+            other_access = _overwritten_access(call.tx, other_standing, ref, grants)
+    call.access["channel", ref.id] = channel_access
+    return channel_access, other_access
 
 
 def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[ChannelRef, ChannelAccess | None] | None:
-    """Return a channel and a user's standing in it, visible or not; no standing if they are not in its guild."""
-    found = store.channel_and_membership(tx, channel_id, user_id)
-    if found is None:
+    """Return a channel and a user's standing in it, whether or not they can see it; None if it does not exist.
+
+    The standing is None if the user is not in the channel's guild, and for private channels."""
+    channel_and_membership = store.channel_and_membership(tx, channel_id, user_id)
+    if channel_and_membership is None:
         return None
-    ref, membership = found
+    ref, membership = channel_and_membership
     if ref.guild_id is None or membership[2] is None:
         return ref, None
     return ref, _access_from_grants(tx, now, ref, user_id, membership, store.grants(tx, ref, user_id))
@@ -183,11 +190,13 @@ def find_standing(tx: Tx, now: int, channel_id: int, user_id: int) -> tuple[Chan
 def standing_and_roles(
     tx: Tx, now: int, ref: ChannelRef, membership: Membership, user_id: int, other_id: int
 ) -> tuple[ChannelAccess, tuple[RoleId, ...]]:
-    """Return a member's standing in a channel that was read with their membership, and another member's roles by ID."""
+    """Return a member's standing in a channel that was read with their membership, and the role IDs of another member.
+
+    The role IDs are in ascending order, without @everyone."""
     assert ref.guild_id is not None
     grants = store.grants_with_roles_of(tx, ref, user_id, other_id)
-    roles = sorted(RoleId(grant[1]) for grant in grants if grant[0] == store.OTHER_ROLE)
-    return _access_from_grants(tx, now, ref, user_id, membership, grants), tuple(roles)
+    other_role_ids = sorted(RoleId(grant[1]) for grant in grants if grant[0] == store.OTHER_ROLE)
+    return _access_from_grants(tx, now, ref, user_id, membership, grants), tuple(other_role_ids)
 
 
 def _access_from_grants(
@@ -200,19 +209,21 @@ def _access_from_grants(
 
 
 def require_channel(call: Call, channel_id: int, bits: int = 0) -> ChannelAccess:
-    """Return the caller's standing in a channel. Raise unless they have all of these bits."""
-    access = channel(call, channel_id)
-    if access.guild is None and not access.can(bits):
+    """Return the caller's standing in a channel. Raise unless they have all permissions in `bits`."""
+    channel_access = channel(call, channel_id)
+    if channel_access.guild is None and not channel_access.can(bits):
         # spec/http.md#1.9: no user can have these permissions in a private channel, so the channel type is the error.
         raise errors.CANNOT_EXECUTE_ON_DM()
-    access.require(bits)
-    if access.guild is not None:
-        _require_second_factor(call, access.guild, bits)
-    return access
+    channel_access.require(bits)
+    if channel_access.guild is not None:
+        _require_second_factor(call, channel_access.guild, bits)
+    return channel_access
 
 
 def channel_standing(tx: Tx, standing: GuildAccess, ref: ChannelRef, bits: int) -> ChannelAccess:
-    """Return a member's standing in a channel from their computed bits; without VIEW_CHANNEL `allowed` is 0."""
+    """Return a member's standing in a channel. `bits` are their permissions after the channel's overwrites.
+
+    Without VIEW_CHANNEL `allowed` is 0."""
     if ref.is_thread:
         if ref.is_private_thread and not can_see_thread(
             bits, is_private=True, is_member=store.is_thread_member(tx, ref.id, standing.user_id)
@@ -241,28 +252,30 @@ def apply_overwrites(standing: GuildAccess, overwrites: dict[int, tuple[int, int
     return channel_permissions(
         standing.permissions,
         overwrites.get(standing.guild_id),
-        [overwrites[role] for role in standing.roles if role in overwrites and role != standing.guild_id],
+        [overwrites[role_id] for role_id in standing.roles if role_id in overwrites and role_id != standing.guild_id],
         overwrites.get(standing.user_id),
     )
 
 
 def visible_channels(tx: Tx, standing: GuildAccess) -> dict[int, int]:
-    """Return the guild channels (without threads) that a member can see, with their bits in each.
+    """Return the guild channels (without threads) that a member can see: permission bits by channel ID.
 
     A category is visible if any of its children is."""
     overwrites = store.overwrites_of_guild(tx, standing.guild_id)
-    visible: dict[int, int] = {}
-    hidden: dict[int, int] = {}
-    parents: set[int] = set()
-    for channel_id, kind, parent_id in store.channels_of_guild(tx, standing.guild_id):
+    visible_permissions: dict[int, int] = {}
+    hidden_categories: dict[int, int] = {}
+    parent_ids: set[int] = set()
+    for channel_id, channel_type, parent_id in store.channels_of_guild(tx, standing.guild_id):
         bits = apply_overwrites(standing, overwrites.get(channel_id, {}))
         if bits & Permissions.VIEW_CHANNEL:
-            visible[channel_id] = bits
+            visible_permissions[channel_id] = bits
             if parent_id is not None:
-                parents.add(parent_id)
-        elif kind == ChannelType.GUILD_CATEGORY:
-            hidden[channel_id] = bits
-    return visible | {channel_id: bits for channel_id, bits in hidden.items() if channel_id in parents}
+                parent_ids.add(parent_id)
+        elif channel_type == ChannelType.GUILD_CATEGORY:
+            hidden_categories[channel_id] = bits
+    return visible_permissions | {
+        channel_id: bits for channel_id, bits in hidden_categories.items() if channel_id in parent_ids
+    }
 
 
 def _private_channel_access(call: Call, ref: ChannelRef) -> ChannelAccess:
@@ -285,14 +298,16 @@ _PRIVATE_CHANNEL_PERMISSIONS = Permissions.TEXT & ~(
 )
 
 
-def _require_second_factor(call: Call, access: GuildAccess, bits: int) -> None:
-    """In a guild with mfa_level 1, require two-factor from the user, or the bot's owner, for elevated permissions."""
-    if access.mfa_level == 0 or not bits & Permissions.ELEVATED:
+def _require_second_factor(call: Call, standing: GuildAccess, bits: int) -> None:
+    """Raise if the guild requires two-factor authentication for these permissions, and the caller does not have it.
+
+    A guild with mfa_level 1 requires it for elevated permissions. For a bot its owner must have it."""
+    if standing.mfa_level == 0 or not bits & Permissions.ELEVATED:
         return
     if not store.has_second_factor(call.tx, call.user_id):
         raise errors.TWO_FACTOR_REQUIRED()
 
 
 def role_ids(standing: GuildAccess) -> list[RoleId]:
-    """Return a member's roles without @everyone, lowest ID first."""
-    return sorted(RoleId(role) for role in standing.roles if role != standing.guild_id)
+    """Return the IDs of a member's roles without @everyone, lowest ID first."""
+    return sorted(RoleId(role_id) for role_id in standing.roles if role_id != standing.guild_id)

@@ -19,13 +19,13 @@ class GuildAccess(msgspec.Struct, kw_only=True):
     owner_id: UserId
     mfa_level: int
     roles: dict[int, int]
-    """The member's roles with their permission bits; @everyone under the guild's ID."""
+    """Permission bits of the member's roles, by role ID; @everyone has the ID of the guild."""
     ranks: Sequence[Rank]
     """Position and ID of each of the member's roles."""
     permissions: int
     """The member's permission bits in the guild, ignoring a timeout."""
     restricted: bool
-    """Whether the member is timed out, pending or quarantined, and may only read."""
+    """Whether the member is timed out, pending or quarantined. They may only read, unless they are administrators."""
 
     @property
     def top_role(self) -> Rank:
@@ -81,26 +81,26 @@ class ChannelRef(NamedTuple):
     locked: int
     invitable: int | None
     linked_lobby: str | None = None
-    """The lobby linked to the channel, as JSON; usually None."""
+    """The lobby linked to the channel, as JSON; None if there is none."""
 
     @property
     def is_thread(self) -> bool:
-        """Whether it is a thread of any type."""
+        """Whether the channel is a thread of any type."""
         return self.type in THREAD_TYPES
 
     @property
     def is_private_thread(self) -> bool:
-        """Whether only its members and moderators can see it."""
+        """Whether the channel is a private thread, which only its members and moderators can see."""
         return self.type == ChannelType.PRIVATE_THREAD
 
     @property
     def is_voice(self) -> bool:
-        """Whether it is a voice or stage channel."""
+        """Whether the channel is a voice or stage channel."""
         return self.type in VOICE_TYPES
 
     @property
     def overwrites_channel_id(self) -> ChannelId:
-        """The channel whose overwrites apply: a thread's parent, otherwise the channel itself."""
+        """ID of the channel whose overwrites apply: a thread's parent, otherwise the channel itself."""
         return self.parent_id if self.is_thread and self.parent_id is not None else self.id
 
 
@@ -117,7 +117,7 @@ class ChannelAccess(msgspec.Struct, kw_only=True):
 
     @property
     def guild_id(self) -> GuildId:
-        """The channel's guild. Raises CANNOT_EXECUTE_ON_DM if there is none."""
+        """ID of the channel's guild. Raises CANNOT_EXECUTE_ON_DM if there is none."""
         if self.guild is None:
             raise errors.CANNOT_EXECUTE_ON_DM()
         return self.guild.guild_id

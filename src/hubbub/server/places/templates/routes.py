@@ -19,7 +19,7 @@ from hubbub.server.places.templates.store import TemplateRow
 
 CODE_LENGTH: Final = 12
 
-_BASE62: Final = string.digits + string.ascii_letters
+_CODE_CHARACTERS: Final = string.digits + string.ascii_letters
 
 
 @handles(wire.GET_GUILD_TEMPLATE, long=True)
@@ -28,7 +28,7 @@ def get_guild_template(call: Call, code: str) -> wire.Template:
     row = store.find(call.tx, code)
     if row is None:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
-    return _view(call, row)
+    return _template_view(call, row)
 
 
 @handles(wire.CREATE_GUILD_FROM_TEMPLATE)
@@ -56,7 +56,7 @@ def list_guild_templates(call: Call, guild_id: GuildId) -> list[wire.Template]:
 
     A guild has at most one."""
     row = store.find_of_guild(call.tx, guild_id)
-    return [] if row is None else [_view(call, row)]
+    return [] if row is None else [_template_view(call, row)]
 
 
 @handles(wire.CREATE_GUILD_TEMPLATE)
@@ -67,7 +67,7 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
     if store.find_of_guild(call.tx, guild_id) is not None:
         raise errors.GUILD_ALREADY_HAS_TEMPLATE()
     row = TemplateRow(
-        code="".join(secrets.choice(_BASE62) for _ in range(CODE_LENGTH)),
+        code="".join(secrets.choice(_CODE_CHARACTERS) for _ in range(CODE_LENGTH)),
         guild_id=guild_id,
         name=body.name,
         description=body.description or None,
@@ -78,7 +78,7 @@ def create_guild_template(call: Call, guild_id: GuildId, body: wire.CreateTempla
         snapshot=_take_snapshot(call, guild_id),
     )
     store.insert(call.tx, row)
-    return _view(call, row)
+    return _template_view(call, row)
 
 
 @handles(wire.SYNC_GUILD_TEMPLATE)
@@ -86,9 +86,9 @@ def sync_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Templa
     """Sync a guild template.
 
     Replaces the stored snapshot with the guild's current structure."""
-    row = _get(call, guild_id, code)._replace(snapshot=_take_snapshot(call, guild_id), updated_ms=call.now)
+    row = _require_template(call, guild_id, code)._replace(snapshot=_take_snapshot(call, guild_id), updated_ms=call.now)
     store.update(call.tx, row)
-    return _view(call, row)
+    return _template_view(call, row)
 
 
 @handles(wire.UPDATE_GUILD_TEMPLATE)
@@ -96,13 +96,13 @@ def update_guild_template(call: Call, guild_id: GuildId, code: str, body: wire.U
     """Update a guild template.
 
     Name and description can be changed."""
-    row = _get(call, guild_id, code)
+    row = _require_template(call, guild_id, code)
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.description is not UNSET:
         row = row._replace(description=body.description or None)
     store.update(call.tx, row)
-    return _view(call, row)
+    return _template_view(call, row)
 
 
 @handles(wire.DELETE_GUILD_TEMPLATE)
@@ -110,13 +110,13 @@ def delete_guild_template(call: Call, guild_id: GuildId, code: str) -> wire.Temp
     """Delete a guild template.
 
     Guilds created from it are not affected."""
-    row = _get(call, guild_id, code)
-    view = _view(call, row)
+    row = _require_template(call, guild_id, code)
+    view = _template_view(call, row)
     store.delete(call.tx, row.code)
     return view
 
 
-def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
+def _require_template(call: Call, guild_id: int, code: str) -> TemplateRow:
     row = store.find(call.tx, code)
     if row is None or row.guild_id != guild_id:
         raise errors.UNKNOWN_GUILD_TEMPLATE()
@@ -124,19 +124,21 @@ def _get(call: Call, guild_id: int, code: str) -> TemplateRow:
 
 
 def _take_snapshot(call: Call, guild_id: int) -> str:
+    """Return the guild's current structure as JSON of `TemplateGuild`."""
     return codec.encode(snapshots.take(call.tx, guild_id)).decode()
 
 
 def _load_snapshot(call: Call, row: TemplateRow) -> wire.TemplateGuild:
-    source = codec.decode(row.snapshot, wire.TemplateGuild)
+    """Return the stored snapshot with the fields that exist at the time of the call."""
+    template_guild = codec.decode(row.snapshot, wire.TemplateGuild)
     if not changes.ROLE_GRADIENTS.is_active(call.now):
-        # spec/dated-changes.md#3: stored snapshots always include colors, as roles do.
-        for role in source.roles:
+        # spec/dated-changes.md#3: before gradients a role had `color` only; snapshots always store `colors`.
+        for role in template_guild.roles:
             role.colors = UNSET
-    return source
+    return template_guild
 
 
-def _view(call: Call, row: TemplateRow) -> wire.Template:
+def _template_view(call: Call, row: TemplateRow) -> wire.Template:
     creator = users.find(call.tx, row.creator_id)
     return wire.Template(
         code=row.code,

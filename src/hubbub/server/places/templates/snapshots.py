@@ -13,8 +13,7 @@ from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
 from hubbub.server.places import channels, guilds, roles
 
-# The published format has four channel types; other types become the nearest of them.
-_TYPES: Final = {
+_TEMPLATE_CHANNEL_TYPES: Final = {
     ChannelType.GUILD_TEXT: ChannelType.GUILD_TEXT,
     ChannelType.GUILD_ANNOUNCEMENT: ChannelType.GUILD_TEXT,
     ChannelType.GUILD_VOICE: ChannelType.GUILD_VOICE,
@@ -23,10 +22,13 @@ _TYPES: Final = {
     ChannelType.GUILD_FORUM: ChannelType.GUILD_FORUM,
     ChannelType.GUILD_MEDIA: ChannelType.GUILD_FORUM,
 }
+"""Channel type in a template, by type of the channel. The published format has only four types."""
 
 
 def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
-    """Return the structure of a guild: its settings, its roles without managed ones, and its channels."""
+    """Return the structure of a guild: its settings, its roles without managed ones, and its channels.
+
+    Roles and channels have small numbers in place of their IDs; @everyone is role 0, and channels start at 1."""
     guild = guilds.find(tx, guild_id)
     if guild is None:
         raise errors.UNKNOWN_GUILD()
@@ -36,10 +38,10 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
     channel_rows = channels.list_of_guild(tx, guild_id)
     # Categories come first, so that a parent is numbered before its channels.
     channel_rows.sort(key=lambda row: (row.type != ChannelType.GUILD_CATEGORY, row.position, row.id))
-    numbers = {row.id: template_id for template_id, row in enumerate(channel_rows, start=1)}
+    channel_numbers = {row.id: template_id for template_id, row in enumerate(channel_rows, start=1)}
 
     def template_id(channel_id: int | None) -> ChannelId | None:
-        return ChannelId(numbers[channel_id]) if channel_id in numbers else None
+        return ChannelId(channel_numbers[channel_id]) if channel_id in channel_numbers else None
 
     return wire.TemplateGuild(
         name=guild.name,
@@ -53,16 +55,18 @@ def take(tx: Tx, guild_id: int) -> wire.TemplateGuild:
         afk_timeout=guild.afk_timeout,
         system_channel_id=template_id(guild.system_channel_id),
         system_channel_flags=guild.system_channel_flags,
-        roles=[_role(role_numbers[row.id], row) for row in role_rows],
+        roles=[_template_role(role_numbers[row.id], row) for row in role_rows],
         channels=[
-            _channel(numbers[row.id], row, template_id(row.parent_id), overwrites.get(row.id, []), role_numbers)
+            _template_channel(
+                channel_numbers[row.id], row, template_id(row.parent_id), overwrites.get(row.id, []), role_numbers
+            )
             for row in channel_rows
-            if row.type in _TYPES
+            if row.type in _TEMPLATE_CHANNEL_TYPES
         ],
     )
 
 
-def _role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
+def _template_role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
     return wire.TemplateRole(
         id=template_id,
         name=row.name,
@@ -78,18 +82,19 @@ def _role(template_id: int, row: roles.RoleRow) -> wire.TemplateRole:
     )
 
 
-def _channel(
+def _template_channel(
     template_id: int,
     row: channels.ChannelRow,
-    parent: ChannelId | None,
+    parent_id: ChannelId | None,
     overwrites: list[channels.OverwriteRow],
     role_numbers: dict[int, int],
 ) -> wire.TemplateChannel:
-    forum = row.type in FORUM_TYPES
-    reaction = row.default_reaction_emoji
+    """Return a channel of a template; `role_numbers` has the numbers of the template's roles, by role ID."""
+    is_forum = row.type in FORUM_TYPES
+    reaction_json = row.default_reaction_emoji
     return wire.TemplateChannel(
         id=template_id,
-        type=int(_TYPES[ChannelType(row.type)]),
+        type=int(_TEMPLATE_CHANNEL_TYPES[ChannelType(row.type)]),
         name=row.name,
         position=row.position,
         topic=row.topic,
@@ -97,33 +102,35 @@ def _channel(
         user_limit=row.user_limit or 0,
         nsfw=bool(row.nsfw),
         rate_limit_per_user=row.rate_limit_per_user,
-        parent_id=None if parent is None else Snowflake(parent),
+        parent_id=None if parent_id is None else Snowflake(parent_id),
         default_auto_archive_duration=row.default_auto_archive_duration,
         # Members are not part of a snapshot, so only role overwrites are included.
         permission_overwrites=[
             Overwrite(
-                id=Snowflake(role_numbers[each.target_id]),
-                type=each.type,
-                allow=Permissions(each.allow),
-                deny=Permissions(each.deny),
+                id=Snowflake(role_numbers[overwrite.target_id]),
+                type=overwrite.type,
+                allow=Permissions(overwrite.allow),
+                deny=Permissions(overwrite.deny),
             )
-            for each in overwrites
-            if each.target_id in role_numbers
+            for overwrite in overwrites
+            if overwrite.target_id in role_numbers
         ],
-        available_tags=[_tag(index, tag) for index, tag in enumerate(channels.tags(row))] if forum else None,
+        available_tags=[_template_tag(index, tag) for index, tag in enumerate(channels.tags(row))]
+        if is_forum
+        else None,
         template="",
         default_reaction_emoji=None
-        if reaction is None
-        else _without_custom_emoji(codec.decode(reaction, DefaultReaction)),
+        if reaction_json is None
+        else _without_custom_emoji(codec.decode(reaction_json, DefaultReaction)),
         default_thread_rate_limit_per_user=row.default_thread_rate_limit_per_user,
         default_sort_order=row.default_sort_order,
-        default_forum_layout=row.default_forum_layout if forum else None,
+        default_forum_layout=row.default_forum_layout if is_forum else None,
         default_tag_setting=row.default_tag_setting,
         theme_color=None,
     )
 
 
-def _tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
+def _template_tag(template_id: int, tag: ForumTag) -> wire.TemplateTag:
     # A custom emoji belongs to the original guild.
     return wire.TemplateTag(
         id=template_id, name=tag.name, emoji_id=None, emoji_name=tag.emoji_name, moderated=tag.moderated
@@ -138,7 +145,7 @@ def _without_custom_emoji(reaction: DefaultReaction) -> DefaultReaction | None:
 
 
 def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dict[str, Any]) -> guilds.GuildRow:
-    """Create a guild from a snapshot."""
+    """Create a guild with the structure `shape`, a name, and further columns of its row in `settings`."""
     guild_id = call.new_id(GuildId)
     role_ids: dict[int, int] = {role.id: guild_id if role.id == 0 else call.new_id(RoleId) for role in shape.roles}
     channel_ids: dict[int, int] = {
@@ -165,12 +172,16 @@ def create_guild(call: Call, shape: wire.TemplateGuild, name: str, settings: dic
         ],
         overwrites=[
             guilds.NewOverwrite(
-                channel_ids[channel.id], role_ids[each.id], OverwriteType.ROLE, int(each.allow), int(each.deny)
+                channel_ids[channel.id],
+                role_ids[overwrite.id],
+                OverwriteType.ROLE,
+                int(overwrite.allow),
+                int(overwrite.deny),
             )
             for channel in shape.channels
             if channel.id is not None
-            for each in channel.permission_overwrites
-            if each.id in role_ids
+            for overwrite in channel.permission_overwrites
+            if overwrite.id in role_ids
         ],
         system_channel_id=channel_ids.get(shape.system_channel_id or 0),
         afk_channel_id=channel_ids.get(shape.afk_channel_id or 0),
@@ -207,10 +218,10 @@ def _new_role(role_id: int, guild_id: int, role: wire.TemplateRole) -> roles.Rol
     )
 
 
-def _apply_channel_settings(call: Call, shape: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
-    """Apply channel settings that the creation of a guild does not support."""
+def _apply_channel_settings(call: Call, template_guild: wire.TemplateGuild, channel_ids: dict[int, int]) -> None:
+    """Apply channel settings that `guilds.NewChannel` does not have. `channel_ids` are by number in the template."""
     rows = channels.find_many(call.tx, channel_ids.values())
-    for channel in shape.channels:
+    for channel in template_guild.channels:
         before = rows.get(channel_ids.get(channel.id or 0, 0))
         if before is None:
             continue

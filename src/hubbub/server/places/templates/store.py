@@ -9,7 +9,7 @@ TABLES: Final = ("guild_templates",)
 
 
 class TemplateRow(NamedTuple):
-    """A stored template; a guild has at most one."""
+    """A row of the guild_templates table; a guild has at most one."""
 
     code: str
     guild_id: int
@@ -42,7 +42,7 @@ def insert(tx: Tx, row: TemplateRow) -> None:
 
 
 def update(tx: Tx, row: TemplateRow) -> None:
-    """Update a template."""
+    """Update the mutable columns of a template."""
     tx.run(
         "UPDATE guild_templates SET name = ?, description = ?, updated_ms = ?, snapshot = ? WHERE code = ?",
         row.name,

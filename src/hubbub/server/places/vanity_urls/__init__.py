@@ -12,7 +12,7 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
     store.delete_of_guild(call.tx, signal.guild_id)
 
 
-def _on_features_lost(call: Call, signal: FeaturesRemoved) -> None:
+def _on_features_removed(call: Call, signal: FeaturesRemoved) -> None:
     if GuildFeature.VANITY_URL in signal.features:
         store.delete_of_guild(call.tx, signal.guild_id)
 
@@ -20,7 +20,7 @@ def _on_features_lost(call: Call, signal: FeaturesRemoved) -> None:
 SLICE = Slice(
     name="vanity_urls",
     modules=(routes,),
-    listeners={GuildDeleted: _on_guild_deleted, FeaturesRemoved: _on_features_lost},
+    listeners={GuildDeleted: _on_guild_deleted, FeaturesRemoved: _on_features_removed},
 )
 
 __all__ = ["SLICE", "VanityRow", "find", "count_use"]

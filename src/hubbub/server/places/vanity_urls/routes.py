@@ -13,7 +13,7 @@ from hubbub.server.places import guilds
 from hubbub.server.places.guilds import GuildRow
 from hubbub.server.places.vanity_urls import store
 
-_CODE: Final = re.compile(r"[a-z0-9](?:-?[a-z0-9])+", re.ASCII)
+_CODE_PATTERN: Final = re.compile(r"[a-z0-9](?:-?[a-z0-9])+", re.ASCII)
 
 
 @handles(wire.GET_GUILD_VANITY_URL)
@@ -21,7 +21,7 @@ def get_guild_vanity_url(call: Call, guild_id: GuildId) -> wire.VanityUrl:
     """Get a guild's vanity URL.
 
     Returns the code and its number of uses."""
-    _require_feature(call, guild_id)
+    _require_guild_with_feature(call, guild_id)
     row = store.find_of_guild(call.tx, guild_id)
     return wire.VanityUrl(code=None, uses=0) if row is None else wire.VanityUrl(code=row.code, uses=row.uses)
 
@@ -31,9 +31,9 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
     """Update a guild's vanity URL.
 
     Sets or removes the code. Requires the VANITY_URL feature."""
-    guild = _require_feature(call, guild_id)
+    guild = _require_guild_with_feature(call, guild_id)
     code = (body.code or "").strip().lower() or None
-    if code is not None and (_CODE.fullmatch(code) is None or store.is_taken(call.tx, guild_id, code)):
+    if code is not None and (_CODE_PATTERN.fullmatch(code) is None or store.is_taken(call.tx, guild_id, code)):
         raise errors.INVITE_INVALID_OR_TAKEN()
     if code != guild.vanity_url_code:
         store.put(call.tx, guild_id, code)
@@ -42,7 +42,8 @@ def update_guild_vanity_url(call: Call, guild_id: GuildId, body: wire.UpdateVani
     return wire.VanityUrl(code=code, uses=0 if row is None else row.uses)
 
 
-def _require_feature(call: Call, guild_id: int) -> GuildRow:
+def _require_guild_with_feature(call: Call, guild_id: int) -> GuildRow:
+    """Return the guild; raise unless it has the feature VANITY_URL."""
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()

@@ -13,20 +13,21 @@ READS: Final = {
 
 
 class VanityRow(NamedTuple):
-    """A guild's vanity code, in lower case."""
+    """A row of the vanity_urls table; a guild has at most one."""
 
     code: str
+    """The code in lower case."""
     guild_id: int
     uses: int
 
 
 def find(tx: Tx, code: str) -> VanityRow | None:
-    """Return the guild of a code, ignoring case, or None."""
+    """Return the row of a code, ignoring case, or None."""
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE code = ?", code.lower())
 
 
 def find_of_guild(tx: Tx, guild_id: int) -> VanityRow | None:
-    """Return a guild's code, or None."""
+    """Return the row of a guild, or None."""
     return tx.find(VanityRow, "SELECT code, guild_id, uses FROM vanity_urls WHERE guild_id = ?", guild_id)
 
 
@@ -38,7 +39,7 @@ def is_taken(tx: Tx, guild_id: int, code: str) -> bool:
 
 
 def put(tx: Tx, guild_id: int, code: str | None) -> None:
-    """Replace a guild's code, or delete it. A new code starts with zero uses."""
+    """Replace a guild's code, or delete it if `code` is None. A new code starts with zero uses."""
     delete_of_guild(tx, guild_id)
     if code is not None:
         tx.run("INSERT INTO vanity_urls (code, guild_id) VALUES (?, ?)", code, guild_id)

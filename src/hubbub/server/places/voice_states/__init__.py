@@ -43,16 +43,17 @@ from hubbub.server.places.voice_states.store import (
 )
 
 
-def _guild(call: Call, view: GuildView) -> dict[str, Any]:
+def _guild_create_fields(call: Call, view: GuildView) -> dict[str, Any]:
+    """Return the voice states of GUILD_CREATE that one viewer can see."""
     if not view.intents & Intents.GUILD_VOICE_STATES:
         return {"voice_states": []}
     rows = [row for row in store.list_of_guild(call.tx, view.guild.id) if row.channel_id in view.visible]
-    found_members = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
-    states = []
+    members_by_id = members.find_views(call.tx, view.guild.id, [row.user_id for row in rows])
+    state_views = []
     for row in rows:
-        if (member := found_members.get(row.user_id)) is not None:
-            states.append(views.voice_state(row, member, with_guild=False))
-    return {"voice_states": states}
+        if (member := members_by_id.get(row.user_id)) is not None:
+            state_views.append(views.voice_state(row, member, with_guild=False))
+    return {"voice_states": state_views}
 
 
 def _on_member_removed(call: Call, signal: MemberRemoved) -> None:
@@ -69,7 +70,7 @@ def _on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 
 def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId | None) -> None:
-    """Move a connected member to a voice channel, or disconnect them with None."""
+    """Move a connected member to a voice channel, or disconnect them if `channel_id` is None."""
     row = store.find(call.tx, guild_id, user_id)
     if row is None:
         return
@@ -79,7 +80,7 @@ def move_member(call: Call, guild_id: int, user_id: int, channel_id: ChannelId |
         actions.move(call, row, channel_id)
 
 
-def _on_moderated(call: Call, signal: VoiceModerated) -> None:
+def _on_voice_moderated(call: Call, signal: VoiceModerated) -> None:
     if (row := store.find(call.tx, signal.guild_id, signal.user_id)) is not None:
         actions.refresh(call, row)
 
@@ -97,9 +98,9 @@ SLICE = Slice(
         ChannelsDeleted: _on_channels_deleted,
         GuildDeleted: _on_guild_deleted,
         MemberRemoved: _on_member_removed,
-        VoiceModerated: _on_moderated,
+        VoiceModerated: _on_voice_moderated,
     },
-    guild=_guild,
+    guild=_guild_create_fields,
     session_ended=on_session_ended,
 )
 

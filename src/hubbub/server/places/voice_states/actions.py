@@ -22,6 +22,7 @@ from hubbub.server.places.voice_states.signals import CallerDisplaced, SpeakerAd
 from hubbub.server.places.voice_states.store import VoiceChannelRow, VoiceStateRow
 
 MOVE_TO_AFK: Final = "voice_states.away"
+"""Name of the job that moves an inactive member to the AFK channel."""
 
 
 class AfkJob(msgspec.Struct, kw_only=True):
@@ -32,31 +33,32 @@ class AfkJob(msgspec.Struct, kw_only=True):
 
 
 def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_session: str | None = None) -> None:
-    """Join or move a user, or update their voice state.
+    """Store and publish a voice state after a user joined, moved or changed it.
 
-    `game_session` is the requesting gateway session if it is an OAuth2 session."""
+    `before` is the earlier state, or None if the user was not connected. `game_session` is the ID of the requesting
+    gateway session if it is an OAuth2 session, otherwise None."""
     store.put(call.tx, row)
-    member = _member(call, row)
-    _publish(call, row, member)
-    moved = before is not None and before.channel_id != row.channel_id
-    if before is not None and moved:
+    member = _member_view(call, row)
+    _publish_state(call, row, member)
+    has_moved = before is not None and before.channel_id != row.channel_id
+    if before is not None and has_moved:
         # spec/gateway.md#5.1: users who saw the member and cannot see the new channel see them leave.
-        _publish(call, before, member, left=True, hidden_in=row.channel_id)
-    if before is None or moved:
+        _publish_state(call, before, member, left=True, hidden_in=row.channel_id)
+    if before is None or has_moved:
         _set_start_time(call, row)
-    if before is not None and moved:
+    if before is not None and has_moved:
         _clear_if_empty(call, before.guild_id, before.channel_id)
     _signal_channel_changed(call, row.guild_id, row.channel_id)
-    if before is not None and moved:
+    if before is not None and has_moved:
         _signal_channel_changed(call, row.guild_id, before.channel_id)
-    if not row.suppress and (before is None or moved or before.suppress):
+    if not row.suppress and (before is None or has_moved or before.suppress):
         call.notify(SpeakerAdded(guild_id=row.guild_id, channel_id=row.channel_id, user_id=row.user_id))
     _schedule_afk(call, row)
     # A session that takes over from another one of the same user needs its own connection. So does a user whose voice
     # server was lost.
     if (
         before is None
-        or moved
+        or has_moved
         or before.session_id != row.session_id
         or tickets.is_lost(call, row.guild_id, row.user_id)
     ):
@@ -68,17 +70,19 @@ def put(call: Call, before: VoiceStateRow | None, row: VoiceStateRow, *, game_se
 def send_voice_server(call: Call, row: VoiceStateRow, game_session: str | None = None) -> None:
     """Issue a new voice server ticket and send it to the requesting session, or to the session that owns the state."""
     if game_session is None:
-        # Published through the guild, so that it follows the state and goes to the session's own shard.
+        # The guild's audience keeps the order of state and server, and reaches the session on its own shard.
         audience = Audience.guild(row.guild_id, users=frozenset({int(row.user_id)}), voice_session_id=row.session_id)
     else:
         audience = Audience.of_users(row.user_id, session_id=game_session)
     token, endpoint = tickets.issue(call, row.guild_id, row.user_id, row.channel_id, row.session_id)
-    server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
-    call.tx.emit(wire.VOICE_SERVER_UPDATE, server, audience)
+    voice_server = wire.VoiceServer(token=token, guild_id=GuildId(row.guild_id), endpoint=endpoint)
+    call.tx.emit(wire.VOICE_SERVER_UPDATE, voice_server, audience)
 
 
 def reallocate(call: Call, endpoint: str) -> None:
-    """Move all users of a lost voice server to another one, or let them wait for one."""
+    """Move all users of a lost voice server to another server.
+
+    If no server is available, the new tickets have no endpoint, and the users wait for one."""
     store.delete_server(call.tx, endpoint)
     for row in store.list_of_server(call.tx, endpoint):
         send_voice_server(call, row)
@@ -96,8 +100,8 @@ def change(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
 def moderate(call: Call, before: VoiceStateRow, after: VoiceStateRow) -> None:
     """Update a member's voice state on a stage on behalf of a moderator, with an audit log entry."""
     change(call, before, after)
-    suppressed = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
-    audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppressed])
+    suppress_change = AuditLogChange(key="suppress", old_value=bool(before.suppress), new_value=bool(after.suppress))
+    audit.record(call, after.guild_id, AuditLogAction.MEMBER_UPDATE, target_id=after.user_id, changes=[suppress_change])
 
 
 def move(call: Call, before: VoiceStateRow, channel_id: ChannelId) -> None:
@@ -118,19 +122,19 @@ def _schedule_afk(call: Call, row: VoiceStateRow) -> None:
     """Schedule the move of an inactive member to the AFK channel (spec/gateway.md#7).
 
     A deafened member counts as inactive (decisions/0018). Any change of the voice state restarts the timeout."""
-    key = _key(row)
+    key = _afk_job_key(row)
     jobs.cancel(call.tx, MOVE_TO_AFK, key)
     guild = guilds.find(call.tx, row.guild_id) if row.self_deaf else None
     if guild is not None:
-        absence = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
-        call.tx.enqueue(MOVE_TO_AFK, absence, due_ms=call.now + guild.afk_timeout * 1000, key=key)
+        afk_job = AfkJob(guild_id=row.guild_id, user_id=row.user_id)
+        call.tx.enqueue(MOVE_TO_AFK, afk_job, due_ms=call.now + guild.afk_timeout * 1000, key=key)
 
 
 def move_to_afk(call: Call, job: jobs.Job) -> None:
     """Move a member who is still inactive to the guild's AFK channel, if there is one. Stages are exempt."""
-    absence = job.decode(AfkJob)
-    row = store.find(call.tx, absence.guild_id, absence.user_id)
-    guild = guilds.find(call.tx, absence.guild_id)
+    afk_job = job.decode(AfkJob)
+    row = store.find(call.tx, afk_job.guild_id, afk_job.user_id)
+    guild = guilds.find(call.tx, afk_job.guild_id)
     if row is None or not row.self_deaf or guild is None or guild.afk_channel_id is None:
         return
     channel = access.find_channel(call.tx, row.channel_id)
@@ -138,21 +142,21 @@ def move_to_afk(call: Call, job: jobs.Job) -> None:
         move(call, row, ChannelId(guild.afk_channel_id))
 
 
-def _key(row: VoiceStateRow) -> str:
+def _afk_job_key(row: VoiceStateRow) -> str:
     return f"{MOVE_TO_AFK}:{row.guild_id}:{row.user_id}"
 
 
 def leave(call: Call, rows: Sequence[VoiceStateRow], *, ended: bool = False) -> None:
-    """Disconnect users of one guild. `ended` means that their channel was deleted."""
+    """Disconnect users, all of the same guild. `ended` means that their channel was deleted."""
     if not rows:
         return
     guild_id = rows[0].guild_id
-    found_members = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
+    members_by_id = members.find_views(call.tx, guild_id, [row.user_id for row in rows])
     for row in rows:
         store.delete(call.tx, guild_id, row.user_id)
         store.delete_ticket(call.tx, guild_id, row.user_id)
-        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
-        _publish(call, row, found_members.get(row.user_id), left=True)
+        jobs.cancel(call.tx, MOVE_TO_AFK, _afk_job_key(row))
+        _publish_state(call, row, members_by_id.get(row.user_id), left=True)
     for channel_id in dict.fromkeys(row.channel_id for row in rows):
         _clear_if_empty(call, guild_id, channel_id)
         _signal_channel_changed(call, guild_id, channel_id)
@@ -171,30 +175,30 @@ def end_guild(call: Call, guild_id: GuildId) -> None:
     rows = store.list_of_guild(call.tx, guild_id)
     store.delete_guild(call.tx, guild_id)
     for row in rows:
-        jobs.cancel(call.tx, MOVE_TO_AFK, _key(row))
+        jobs.cancel(call.tx, MOVE_TO_AFK, _afk_job_key(row))
         notify_voice_server(call, guild_id, row.user_id, ended=True)
 
 
 def reset(call: Call) -> None:
-    """Delete all voice states. No events are published, since there are no sessions."""
-    channels = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
+    """Delete all voice states when the server starts. No events are published, since there are no sessions yet."""
+    channel_keys = dict.fromkeys((row.guild_id, row.channel_id) for row in store.list_all(call.tx))
     store.clear(call.tx)
-    for guild_id, channel_id in channels:
+    for guild_id, channel_id in channel_keys:
         _signal_channel_changed(call, guild_id, channel_id)
 
 
 def refresh(call: Call, row: VoiceStateRow) -> None:
     """Publish a voice state again after the member's mute or deafen changed."""
-    _publish(call, row, _member(call, row))
+    _publish_state(call, row, _member_view(call, row))
     notify_voice_server(call, row.guild_id, row.user_id)
 
 
 def set_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status: str | None) -> None:
     """Set or clear the status of a voice channel, with an audit log entry."""
-    known = store.find_channel(call.tx, channel_id) or VoiceChannelRow(channel_id, guild_id, None, None)
-    if known.status == status:
+    voice_channel = store.find_channel(call.tx, channel_id) or VoiceChannelRow(channel_id, guild_id, None, None)
+    if voice_channel.status == status:
         return
-    store.put_channel(call.tx, known._replace(status=status))
+    store.put_channel(call.tx, voice_channel._replace(status=status))
     _publish_status(call, guild_id, channel_id, status)
     # spec/http.md#3.11: action 192 contains the new status; clearing it is action 193.
     options: dict[str, object] = {"channel_id": int(channel_id)}
@@ -211,18 +215,23 @@ def _signal_channel_changed(call: Call, guild_id: int, channel_id: int) -> None:
 
 
 def notify_voice_server(call: Call, server_id: int, user_id: int, *, ended: bool = False) -> None:
-    """Let the voice server reload a user's ticket. `ended` means that the whole call is over."""
-    changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
-    call.tx.emit(VOICE_CHANGED, changed, Audience())
+    """Publish to the voice servers that they must reload a user's ticket. `ended` means that the whole call is over.
+
+    `server_id` is the ID of the guild, lobby or private channel."""
+    voice_changed = VoiceChanged(server_id=Snowflake(server_id), user_id=UserId(user_id), ended=ended)
+    call.tx.emit(VOICE_CHANGED, voice_changed, Audience())
 
 
-def _member(call: Call, row: VoiceStateRow) -> Member | None:
+def _member_view(call: Call, row: VoiceStateRow) -> Member | None:
     return members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id)
 
 
-def _publish(
+def _publish_state(
     call: Call, row: VoiceStateRow, member: Member | None, *, left: bool = False, hidden_in: int | None = None
 ) -> None:
+    """Publish a voice state; `left` shows it without its channel.
+
+    `hidden_in` limits the audience to other members who cannot see the channel with this ID."""
     state = views.voice_state(row, member, left=left)
     if hidden_in is None:
         # spec/gateway.md#5: a user receives their own state without the intent as well, since voice libraries wait for it.
@@ -235,20 +244,24 @@ def _publish(
 
 
 def _set_start_time(call: Call, row: VoiceStateRow) -> None:
-    known = store.find_channel(call.tx, row.channel_id) or VoiceChannelRow(row.channel_id, row.guild_id, None, None)
-    if known.started_ms is None:
-        store.put_channel(call.tx, known._replace(started_ms=call.now))
+    """Store and publish the start time of a voice channel when its first user joins."""
+    voice_channel = store.find_channel(call.tx, row.channel_id) or VoiceChannelRow(
+        row.channel_id, row.guild_id, None, None
+    )
+    if voice_channel.started_ms is None:
+        store.put_channel(call.tx, voice_channel._replace(started_ms=call.now))
         _publish_start_time(call, row.guild_id, row.channel_id, call.now // 1000)
 
 
 def _clear_if_empty(call: Call, guild_id: GuildId, channel_id: ChannelId) -> None:
-    known = store.find_channel(call.tx, channel_id)
-    if known is None or store.count_connected(call.tx, channel_id):
+    """Clear the start time and the status of a voice channel without users."""
+    voice_channel = store.find_channel(call.tx, channel_id)
+    if voice_channel is None or store.count_connected(call.tx, channel_id):
         return
     store.delete_channel(call.tx, channel_id)
-    if known.started_ms is not None:
+    if voice_channel.started_ms is not None:
         _publish_start_time(call, guild_id, channel_id, None)
-    if known.status is not None:
+    if voice_channel.status is not None:
         _publish_status(call, guild_id, channel_id, None)
 
 
@@ -260,9 +273,11 @@ def _publish_status(call: Call, guild_id: GuildId, channel_id: ChannelId, status
     )
 
 
-def _publish_start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, seconds: int | None) -> None:
+def _publish_start_time(call: Call, guild_id: GuildId, channel_id: ChannelId, start_seconds: int | None) -> None:
     call.tx.emit(
         wire.VOICE_CHANNEL_START_TIME_UPDATE,
-        wire.VoiceChannelStartTime(id=ChannelId(channel_id), guild_id=GuildId(guild_id), voice_start_time=seconds),
+        wire.VoiceChannelStartTime(
+            id=ChannelId(channel_id), guild_id=GuildId(guild_id), voice_start_time=start_seconds
+        ),
         Audience.viewers(guild_id, channel_id),
     )

@@ -39,8 +39,8 @@ def put(call: Call, row: CallStateRow) -> PutResult:
         row = row._replace(joined_ms=before.joined_ms)
     if row != before:
         store.put_caller(call.tx, row)
-    new_session = before is None or before.session_id != row.session_id
-    return PutResult(row != before, new_session or tickets.is_lost(call, row.call_id, row.user_id))
+    is_new_session = before is None or before.session_id != row.session_id
+    return PutResult(row != before, is_new_session or tickets.is_lost(call, row.call_id, row.user_id))
 
 
 def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
@@ -49,7 +49,9 @@ def issue_ticket(call: Call, row: CallStateRow) -> tuple[str, str | None]:
 
 
 def session_audience(row: CallStateRow, *, application_id: int | None = None) -> Audience:
-    """Return the audience of the session that owns a participant's connection."""
+    """Return the audience that consists of the session which owns a participant's connection.
+
+    With `application_id` the session must belong to that application."""
     return Audience.of_users(row.user_id, voice_session_id=row.session_id, application_id=application_id)
 
 
@@ -67,7 +69,7 @@ def notify_voice_server(call: Call, row: CallStateRow, *, ended: bool = False) -
 
 
 def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | None = None) -> list[CallStateRow]:
-    """Return the calls of a kind that a user is in, through one session or through any."""
+    """Return the calls of a kind that a user is in, through the given session or, if it is None, through any."""
     return [
         row
         for row in store.list_calls_of_user(call.tx, user_id)
@@ -76,7 +78,9 @@ def list_of_user(call: Call, kind: CallKind, user_id: int, session_id: str | Non
 
 
 def new_state(call_id: int, user_id: int, kind: CallKind, session_id: str, now: int, **flags: bool) -> CallStateRow:
-    """Return the state of a new participant with `self_deaf`, `self_mute` and `self_video`."""
+    """Return the state of a new participant who joins at `now`, in milliseconds.
+
+    `flags` are `self_deaf`, `self_mute` and `self_video`."""
     return CallStateRow(
         call_id=Snowflake(call_id),
         user_id=UserId(user_id),

@@ -22,12 +22,12 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
 
     A request that is not allowed is ignored without an error (spec/gateway.md#7)."""
     if body.guild_id is None:
-        _set_private(call, body)
+        _set_private_voice_state(call, body)
         return
     failures, failed_ms = store.find_failures(call.tx, body.guild_id, call.user_id)
     if failures:
-        # A later request replaces one that waits.
-        jobs.cancel(call.tx, JOIN, _key(body.guild_id, call.user_id))
+        # A new request replaces a pending join.
+        jobs.cancel(call.tx, JOIN, _join_job_key(body.guild_id, call.user_id))
     if body.channel_id is None:
         if (before := store.find(call.tx, body.guild_id, call.user_id)) is not None:
             actions.leave(call, [before])
@@ -43,23 +43,23 @@ def set_voice_state(call: Call, body: wire.SetVoiceState) -> None:
         self_mute=body.self_mute,
         self_video=body.self_video,
     )
-    waits_ms = rules.join_delay_ms(call, failures, failed_ms)
-    if waits_ms:
-        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.guild_id, request.user_id))
+    delay_ms = rules.join_delay_ms(call, failures, failed_ms)
+    if delay_ms:
+        call.tx.enqueue(JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(request.guild_id, request.user_id))
     else:
         _connect(call, request)
 
 
-def _set_private(call: Call, body: wire.SetVoiceState) -> None:
+def _set_private_voice_state(call: Call, body: wire.SetVoiceState) -> None:
     """Join the call of a private channel, or leave all calls.
 
     Only users have private calls; bots and OAuth2 sessions are ignored."""
     if call.actor.kind != "user":
         return
-    failed = _cancel_pending_joins(call, call.user_id)
+    failed_server_ids = _cancel_pending_joins(call, call.user_id)
     if body.channel_id is None:
         actions.leave_guilds(call, call.user_id)
-    ports.set_private_voice_state(call, body, failed)
+    ports.set_private_voice_state(call, body, failed_server_ids)
 
 
 class VoiceJoinRequest(msgspec.Struct, kw_only=True):
@@ -71,17 +71,19 @@ class VoiceJoinRequest(msgspec.Struct, kw_only=True):
     session_id: str
     """Session ID as voice states show it."""
     game_session: str | None
-    """Id of the requesting gateway session if it is an OAuth2 session, otherwise None."""
+    """ID of the requesting gateway session if it is an OAuth2 session, otherwise None."""
     person: bool
+    """Whether the user is not a bot."""
     self_deaf: bool
     self_mute: bool
     self_video: bool
 
 
 JOIN: Final = "voice_states.join"
+"""Name of the job that joins a voice channel after a delay."""
 
 
-def _key(guild_id: int, user_id: int) -> str:
+def _join_job_key(guild_id: int, user_id: int) -> str:
     return f"{JOIN}:{guild_id}:{user_id}"
 
 
@@ -91,10 +93,11 @@ def join_after_delay(call: Call, job: jobs.Job) -> None:
 
 
 def _connect(call: Call, request: VoiceJoinRequest) -> None:
+    """Join or move the user, or update their state if they are in the channel already; ignore a forbidden request."""
     before = store.find(call.tx, request.guild_id, request.user_id)
-    unmoved = before if before is not None and before.channel_id == request.channel_id else None
+    state_in_channel = before if before is not None and before.channel_id == request.channel_id else None
     channel_access = rules.find_standing(call, request.guild_id, request.channel_id, request.user_id)
-    if channel_access is None or not rules.can_connect(call, channel_access, is_joining=unmoved is None):
+    if channel_access is None or not rules.can_connect(call, channel_access, is_joining=state_in_channel is None):
         return
     if request.person and before is None:
         # spec/voice.md#1: a user is in at most one channel, a bot in one per guild.
@@ -110,9 +113,9 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
         self_mute=int(request.self_mute),
         self_video=int(request.self_video),
         self_stream=0,
-        suppress=int(rules.is_suppressed(channel_access)) if unmoved is None else unmoved.suppress,
-        request_to_speak_ms=None if unmoved is None else unmoved.request_to_speak_ms,
-        joined_ms=call.now if unmoved is None else unmoved.joined_ms,
+        suppress=int(rules.is_suppressed(channel_access)) if state_in_channel is None else state_in_channel.suppress,
+        request_to_speak_ms=None if state_in_channel is None else state_in_channel.request_to_speak_ms,
+        joined_ms=call.now if state_in_channel is None else state_in_channel.joined_ms,
     )
     actions.put(call, before, row, game_session=request.game_session)
 
@@ -120,32 +123,32 @@ def _connect(call: Call, request: VoiceJoinRequest) -> None:
 @handles_command(wire.REQUEST_CHANNEL_INFO)
 def request_channel_info(call: Call, body: wire.RequestChannelInfo) -> None:
     """Send the status and start time of the guild's voice channels that the caller can see."""
-    member = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
-    if member is None:
+    standing = access.find_member(call.tx, call.now, body.guild_id, call.user_id)
+    if standing is None:
         return
-    visible = access.visible_channels(call.tx, member)
-    channels = []
+    visible = access.visible_channels(call.tx, standing)
+    channel_infos = []
     for row in store.list_channels(call.tx, body.guild_id):
         info = wire.RequestedChannelInfo(
             id=ChannelId(row.channel_id),
             status=row.status if "status" in body.fields else UNSET,
-            voice_start_time=_seconds(row.started_ms) if "voice_start_time" in body.fields else UNSET,
+            voice_start_time=_seconds_or_none(row.started_ms) if "voice_start_time" in body.fields else UNSET,
         )
         # spec/gateway.md#6.2: channels without any information are left out.
         if row.channel_id in visible and (info.status or info.voice_start_time):
-            channels.append(info)
-    call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channels)))
+            channel_infos.append(info)
+    call.replies.append((wire.CHANNEL_INFO, wire.ChannelInfo(guild_id=body.guild_id, channels=channel_infos)))
 
 
-def _seconds(ms: int | None) -> int | None:
+def _seconds_or_none(ms: int | None) -> int | None:
     return None if ms is None else ms // 1000
 
 
 def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
     """Disconnect a gateway session that ended from all channels and calls."""
     voice_session_id = voice.session_id(session_id)
-    if failed := _cancel_pending_joins(call, user_id):
-        call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed))
+    if failed_server_ids := _cancel_pending_joins(call, user_id):
+        call.notify(PendingJoinsCanceled(user_id=UserId(user_id), server_ids=failed_server_ids))
     for row in store.list_of_session(call.tx, user_id, voice_session_id):
         actions.leave(call, [row])
     for caller in store.list_calls_of_user(call.tx, user_id):
@@ -154,8 +157,10 @@ def on_session_ended(call: Call, user_id: int, session_id: str) -> None:
 
 
 def _cancel_pending_joins(call: Call, user_id: int) -> tuple[int, ...]:
-    """Cancel a user's pending joins and return the server IDs that refused them, of guilds and calls."""
-    failed = tuple(store.list_failed_servers(call.tx, user_id))
-    for server_id in failed:
-        jobs.cancel(call.tx, JOIN, _key(server_id, user_id))
-    return failed
+    """Cancel a user's pending joins of guild channels.
+
+    Returns the IDs of guilds, lobbies and private channels whose voice server recently refused the user."""
+    failed_server_ids = tuple(store.list_failed_servers(call.tx, user_id))
+    for server_id in failed_server_ids:
+        jobs.cancel(call.tx, JOIN, _join_job_key(server_id, user_id))
+    return failed_server_ids

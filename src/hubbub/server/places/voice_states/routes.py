@@ -21,7 +21,7 @@ def get_self_voice_state(call: Call, guild_id: GuildId) -> wire.VoiceState:
     """Get the current user's voice state in a guild."""
     rules.require_readable(call.now)
     access.guild(call, guild_id)
-    return _view(call, store.find(call.tx, guild_id, call.user_id))
+    return _state_view(call, store.find(call.tx, guild_id, call.user_id))
 
 
 @handles(wire.GET_VOICE_STATE)
@@ -34,7 +34,7 @@ def get_voice_state(call: Call, guild_id: GuildId, user_id: UserId) -> wire.Voic
     row = store.find(call.tx, guild_id, user_id)
     if row is not None and row.user_id != call.user_id:
         access.require_channel(call, row.channel_id, Permissions.CONNECT)
-    return _view(call, row)
+    return _state_view(call, row)
 
 
 @handles(wire.UPDATE_SELF_VOICE_STATE)
@@ -46,11 +46,11 @@ def update_self_voice_state(call: Call, guild_id: GuildId, body: wire.UpdateSelf
     before, channel_access = rules.require_on_stage(call, store.find(call.tx, guild_id, call.user_id), body)
     after = before
     if body.request_to_speak_timestamp is not UNSET:
-        requested = body.request_to_speak_timestamp
-        if requested is not None:
+        requested_time = body.request_to_speak_timestamp
+        if requested_time is not None:
             channel_access.require(Permissions.REQUEST_TO_SPEAK)
-        # Spec: a present or future time; the client's clock may be slow, so an earlier time means now.
-        request_ms = None if requested is None else max(codec.milliseconds(requested), call.now)
+        # Clients send a present or future time. The client's clock may be slow, so a past time means now.
+        request_ms = None if requested_time is None else max(codec.milliseconds(requested_time), call.now)
         after = after._replace(request_to_speak_ms=request_ms)
     if isinstance(body.suppress, bool) and bool(before.suppress) != body.suppress:
         if body.suppress:
@@ -87,17 +87,18 @@ def update_voice_channel_status(call: Call, channel_id: ChannelId, body: wire.Up
 
     Requires MANAGE_CHANNELS if the caller is not connected to the channel."""
     rules.require_statuses(call.now)
-    standing = access.channel(call, channel_id)
-    if standing.channel.type != ChannelType.GUILD_VOICE:
+    channel_access = access.channel(call, channel_id)
+    if channel_access.channel.type != ChannelType.GUILD_VOICE:
         raise errors.WRONG_CHANNEL_TYPE()
-    own = store.find(call.tx, standing.guild_id, call.user_id)
-    if own is None or own.channel_id != channel_id:
+    own_state = store.find(call.tx, channel_access.guild_id, call.user_id)
+    if own_state is None or own_state.channel_id != channel_id:
         # spec/voice.md#11: a caller who is not connected also needs MANAGE_CHANNELS.
         access.require_channel(call, channel_id, Permissions.MANAGE_CHANNELS)
-    actions.set_status(call, standing.guild_id, channel_id, body.status or None)
+    actions.set_status(call, channel_access.guild_id, channel_id, body.status or None)
 
 
-def _view(call: Call, row: VoiceStateRow | None) -> wire.VoiceState:
+def _state_view(call: Call, row: VoiceStateRow | None) -> wire.VoiceState:
+    """Return a voice state with its member; raise UNKNOWN_VOICE_STATE if `row` is None."""
     if row is None:
         raise errors.UNKNOWN_VOICE_STATE()
     return views.voice_state(row, members.find_views(call.tx, row.guild_id, [row.user_id]).get(row.user_id))

@@ -23,9 +23,10 @@ FAILURES_EXPIRE_MS: Final = 60_000
 
 
 def join_delay_ms(call: Call, failures: int, failed_ms: int) -> int:
-    """Return the delay of a join after refused voice connections (spec/voice.md#1).
+    """Return the delay of a join in milliseconds after refused voice connections (spec/voice.md#1).
 
-    A known library retries immediately and forever."""
+    `failures` is their number and `failed_ms` the time of the last one. Some client libraries retry immediately and
+    without end, so the delay limits their rate."""
     elapsed_ms = call.now - failed_ms
     if failures < FREE_FAILURES_MAX or call.config.rate_limits == "off" or not 0 <= elapsed_ms < FAILURES_EXPIRE_MS:
         return 0
@@ -47,24 +48,25 @@ def require_statuses(now: int) -> None:
 
 def find_standing(call: Call, guild_id: int, channel_id: int, user_id: int) -> ChannelAccess | None:
     """Return a member's standing in a voice channel, or None if there is no such member or channel."""
-    member = access.find_member(call.tx, call.now, guild_id, user_id)
+    standing = access.find_member(call.tx, call.now, guild_id, user_id)
     ref = access.find_channel(call.tx, channel_id)
-    if member is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
+    if standing is None or ref is None or ref.guild_id != guild_id or not ref.is_voice:
         return None
-    return access.channel_standing(call.tx, member, ref, access.permissions_in(call.tx, member, ref.id))
+    return access.channel_standing(call.tx, standing, ref, access.permissions_in(call.tx, standing, ref.id))
 
 
 def can_connect(call: Call, channel_access: ChannelAccess, *, is_joining: bool) -> bool:
     """Return whether a member may connect (spec/gateway.md#7).
 
-    They must see the channel and have CONNECT; with MOVE_MEMBERS they ignore the user limit."""
+    They must see the channel and have CONNECT. The user limit applies if `is_joining`, except to members with
+    MOVE_MEMBERS."""
     if not channel_access.can(Permissions.VIEW_CHANNEL | Permissions.CONNECT):
         return False
-    limit = store.find_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
+    user_limit = store.find_user_limit(call.tx, channel_access.channel.id) if is_joining else 0
     return (
-        not limit
+        not user_limit
         or channel_access.can(Permissions.MOVE_MEMBERS)
-        or store.count_connected(call.tx, channel_access.channel.id) < limit
+        or store.count_connected(call.tx, channel_access.channel.id) < user_limit
     )
 
 
@@ -80,7 +82,9 @@ def is_suppressed(channel_access: ChannelAccess | None) -> bool:
 def require_on_stage(
     call: Call, row: VoiceStateRow | None, body: UpdateVoiceState
 ) -> tuple[VoiceStateRow, ChannelAccess]:
-    """Return a member's voice state on the stage of the body, and the caller's standing there (spec/http.md#3.9)."""
+    """Return the voice state and the caller's standing in its channel (spec/http.md#3.9).
+
+    Raise if `row` is None or in another channel than the body's, or if the channel is not a stage."""
     if row is None or (body.channel_id and body.channel_id != row.channel_id):
         raise errors.UNKNOWN_VOICE_STATE()
     channel_access = access.channel(call, row.channel_id)

@@ -22,10 +22,11 @@ class SpeakerAdded(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingJoinsCanceled(msgspec.Struct, frozen=True, kw_only=True):
-    """Raised when a session with pending joins ends; the listed servers refused its connections."""
+    """Raised when a session of a user ends whose voice connections were recently refused, so that joins may be pending."""
 
     user_id: UserId
     server_ids: tuple[int, ...]
+    """IDs of the guilds, lobbies and private channels whose voice server refused the user."""
 
 
 class CallerMustLeave(msgspec.Struct, frozen=True, kw_only=True):

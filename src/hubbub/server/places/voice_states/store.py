@@ -27,7 +27,7 @@ READS: Final = {
 
 
 class VoiceStateRow(NamedTuple):
-    """A user's connection to a guild's voice channel."""
+    """A row of the voice_states table: a user's connection to a guild's voice channel."""
 
     guild_id: GuildId
     user_id: UserId
@@ -39,7 +39,9 @@ class VoiceStateRow(NamedTuple):
     self_video: int
     self_stream: int
     suppress: int
+    """1 if the user may not speak, for example in the audience of a stage."""
     request_to_speak_ms: int | None
+    """Time of the request to speak on a stage in milliseconds; None without a request."""
     joined_ms: int
 
 
@@ -55,13 +57,13 @@ def find(tx: Tx, guild_id: int, user_id: int) -> VoiceStateRow | None:
 
 def are_together(tx: Tx, one: int, other: int) -> bool:
     """Return whether two users are in the same voice channel."""
-    found = tx.value(
+    row = tx.value(
         "SELECT 1 FROM voice_states a JOIN voice_states b ON b.channel_id = a.channel_id "
         "WHERE a.user_id = ? AND b.user_id = ? LIMIT 1",
         one,
         other,
     )
-    return found is not None
+    return row is not None
 
 
 def list_of_guild(tx: Tx, guild_id: int) -> list[VoiceStateRow]:
@@ -82,15 +84,15 @@ def list_of_user(tx: Tx, user_id: int) -> list[VoiceStateRow]:
 
 
 def list_of_channels(tx: Tx, channel_ids: Sequence[int]) -> list[VoiceStateRow]:
-    """Return the voice states of channels, in order of joining."""
-    found: list[VoiceStateRow] = []
+    """Return the voice states of all these channels, in order of joining."""
+    rows: list[VoiceStateRow] = []
     for batch in batches(channel_ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             VoiceStateRow,
             f"SELECT {COLUMNS} FROM voice_states WHERE channel_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         )
-    return found
+    return rows
 
 
 def list_all(tx: Tx) -> list[VoiceStateRow]:
@@ -131,12 +133,13 @@ def find_user_limit(tx: Tx, channel_id: int) -> int:
 
 
 class VoiceChannelRow(NamedTuple):
-    """Data that a voice channel has only while users are connected."""
+    """A row of the voice_channels table: data that a voice channel has only while users are connected."""
 
     channel_id: ChannelId
     guild_id: GuildId
     status: str | None
     started_ms: int | None
+    """Time when the first user joined, in milliseconds; None if only a status is set."""
 
 
 def find_channel(tx: Tx, channel_id: int) -> VoiceChannelRow | None:
@@ -180,7 +183,7 @@ def delete_channel(tx: Tx, channel_id: int) -> None:
 
 
 def clear(tx: Tx) -> None:
-    """Delete all voice data."""
+    """Delete all rows of all tables of this slice."""
     for table in ("voice_states", "voice_channels", "call_states", "voice_tickets", "voice_servers", "voice_failures"):
         tx.run(f"DELETE FROM {table}")
 
@@ -196,12 +199,13 @@ class CallKind(IntEnum):
 
 
 class CallStateRow(NamedTuple):
-    """A user's connection to the call of a lobby or a private channel."""
+    """A row of the call_states table: a user's connection to the call of a lobby or a private channel."""
 
     call_id: Snowflake
     """The ID of the lobby or channel."""
     user_id: UserId
     kind: int
+    """Value of `CallKind`."""
     session_id: str
     """Derived from the gateway session ID, which must stay secret."""
     self_deaf: int
@@ -210,45 +214,48 @@ class CallStateRow(NamedTuple):
     joined_ms: int
 
 
-_CALL_COLUMNS = ", ".join(CallStateRow._fields)
+_CALL_STATE_COLUMNS = ", ".join(CallStateRow._fields)
 
 
 def find_caller(tx: Tx, call_id: int, user_id: int) -> CallStateRow | None:
     """Return a participant of a call, or None."""
     return tx.find(
-        CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?", call_id, user_id
+        CallStateRow,
+        f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id = ? AND user_id = ?",
+        call_id,
+        user_id,
     )
 
 
 def list_callers(tx: Tx, call_ids: Sequence[int]) -> dict[int, list[CallStateRow]]:
-    """Return the participants of calls in order of joining; calls without participants are absent."""
-    found: dict[int, list[CallStateRow]] = {}
+    """Return the participants of calls by call ID, in order of joining; calls without participants are absent."""
+    callers_by_call: dict[int, list[CallStateRow]] = {}
     for batch in batches(call_ids):
         for row in tx.fetch(
             CallStateRow,
-            f"SELECT {_CALL_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
+            f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE call_id IN ({placeholders(batch)}) ORDER BY joined_ms, user_id",
             *batch,
         ):
-            found.setdefault(row.call_id, []).append(row)
-    return found
+            callers_by_call.setdefault(row.call_id, []).append(row)
+    return callers_by_call
 
 
 def list_calls_of_user(tx: Tx, user_id: int) -> list[CallStateRow]:
     return tx.fetch(
-        CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
+        CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states WHERE user_id = ? ORDER BY joined_ms", user_id
     )
 
 
 def list_all_callers(tx: Tx) -> list[CallStateRow]:
     """Return the participants of all calls."""
-    return tx.fetch(CallStateRow, f"SELECT {_CALL_COLUMNS} FROM call_states")
+    return tx.fetch(CallStateRow, f"SELECT {_CALL_STATE_COLUMNS} FROM call_states")
 
 
 def put_caller(tx: Tx, row: CallStateRow) -> None:
     """Insert or update a participant."""
     assignments = ", ".join(f"{name} = excluded.{name}" for name in CallStateRow._fields[2:])
     tx.run(
-        f"INSERT INTO call_states ({_CALL_COLUMNS}) VALUES ({placeholders(row)}) "
+        f"INSERT INTO call_states ({_CALL_STATE_COLUMNS}) VALUES ({placeholders(row)}) "
         f"ON CONFLICT (call_id, user_id) DO UPDATE SET {assignments}",
         *row,
     )
@@ -263,7 +270,7 @@ def delete_caller(tx: Tx, call_id: int, user_id: int) -> None:
 
 
 class TicketRow(NamedTuple):
-    """A stored ticket, which admits a user to the voice server."""
+    """A row of the voice_tickets table: a credential with which a user connects to the voice server."""
 
     server_id: int
     """The ID of a guild, lobby or private channel."""
@@ -273,6 +280,7 @@ class TicketRow(NamedTuple):
     session_id: str
     token_hash: bytes
     server: str | None
+    """Endpoint of the voice server; None if none was available."""
 
 
 def put_ticket(tx: Tx, row: TicketRow) -> None:
@@ -304,18 +312,18 @@ _SELECT_TICKETS = (
 
 def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
     """Return the ticket of a token with the state that the voice server needs, or None."""
-    return _ticket(tx.one(_SELECT_TICKETS + "t.token_hash = ?", token_hash))
+    return _ticket_from_row(tx.one(_SELECT_TICKETS + "t.token_hash = ?", token_hash))
 
 
 def find_ticket_of_user(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
     """Return a user's ticket for a guild, lobby or private channel, or None."""
-    return _ticket(tx.one(_SELECT_TICKETS + "t.server_id = ? AND t.user_id = ?", server_id, user_id))
+    return _ticket_from_row(tx.one(_SELECT_TICKETS + "t.server_id = ? AND t.user_id = ?", server_id, user_id))
 
 
-def _ticket(row: tuple[Any, ...] | None) -> VoiceTicket | None:
+def _ticket_from_row(row: tuple[Any, ...] | None) -> VoiceTicket | None:
     if row is None:
         return None
-    server_id, user_id, channel_id, session_id, token_hash, server, *states, kind, failures = row
+    server_id, user_id, channel_id, session_id, token_hash, server, *states, channel_type, failures = row
     return VoiceTicket(
         server_id=Snowflake(server_id),
         user_id=UserId(user_id),
@@ -325,13 +333,13 @@ def _ticket(row: tuple[Any, ...] | None) -> VoiceTicket | None:
         server=server,
         silent=any(states[:4]),
         deaf=any(states[4:]),
-        stage=kind == ChannelType.GUILD_STAGE_VOICE,
+        stage=channel_type == ChannelType.GUILD_STAGE_VOICE,
         failures=failures or 0,
     )
 
 
 def find_server(tx: Tx, channel_id: int) -> str | None:
-    """Return the voice server that the participants of a channel use, or None."""
+    """Return the endpoint of the voice server that the participants of a channel use, or None."""
     server: str | None = tx.value(
         "SELECT server FROM voice_tickets WHERE channel_id = ? AND server IS NOT NULL LIMIT 1", channel_id
     )
@@ -361,7 +369,7 @@ def list_callers_of_server(tx: Tx, server: str) -> list[CallStateRow]:
 
 
 def put_server(tx: Tx, endpoint: str, now: int) -> None:
-    """Record that a voice server is alive."""
+    """Record a heartbeat of a voice server; `now` is in milliseconds."""
     tx.run(
         "INSERT INTO voice_servers (endpoint, seen_ms) VALUES (?, ?) "
         "ON CONFLICT (endpoint) DO UPDATE SET seen_ms = excluded.seen_ms",
@@ -376,12 +384,12 @@ def delete_server(tx: Tx, endpoint: str) -> None:
 
 
 def list_servers(tx: Tx) -> dict[str, int]:
-    """Return the time of the last sign of life of every voice server, by endpoint."""
+    """Return the time of the last heartbeat of every voice server in milliseconds, by endpoint."""
     return {row[0]: row[1] for row in tx.all("SELECT endpoint, seen_ms FROM voice_servers")}
 
 
 def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
-    """Return how often the voice server refused a user, and when it last did, in milliseconds."""
+    """Return how often the voice server refused a user, and the time of the last refusal in milliseconds; 0 if never."""
     row = tx.one(
         "SELECT failures, failed_ms FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id
     )
@@ -389,17 +397,17 @@ def find_failures(tx: Tx, server_id: int, user_id: int) -> tuple[int, int]:
 
 
 def list_failed_servers(tx: Tx, user_id: int) -> list[int]:
-    """Return the server IDs that recently refused a user. The table is almost always empty."""
+    """Return the IDs of guilds, lobbies and private channels whose voice server recently refused a user."""
     return [row[0] for row in tx.all("SELECT server_id FROM voice_failures WHERE user_id = ?", user_id)]
 
 
 def delete_expired_failures(tx: Tx, before_ms: int) -> None:
-    """Delete refusals that are no longer counted."""
+    """Delete the counts of refusals whose last one was before `before_ms`."""
     tx.run("DELETE FROM voice_failures WHERE failed_ms < ?", before_ms)
 
 
 def put_failures(tx: Tx, server_id: int, user_id: int, count: int, now: int) -> None:
-    """Set the number of refusals; 0 deletes the row."""
+    """Set the number of refused connections, the last one at `now` in milliseconds; a count of 0 deletes the row."""
     if not count:
         tx.run("DELETE FROM voice_failures WHERE server_id = ? AND user_id = ?", server_id, user_id)
         return

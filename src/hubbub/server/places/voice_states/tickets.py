@@ -11,40 +11,40 @@ from hubbub.server.places.voice_states.store import TicketRow
 
 
 def issue(call: Call, server_id: int, user_id: int, channel_id: int, session_id: str) -> tuple[str, str | None]:
-    """Issue a ticket for a guild, lobby or private channel; return its token and the voice server's endpoint.
+    """Issue a ticket; return its token and the voice server's endpoint, which is None if no server is available.
 
-    Earlier tickets of the user there become invalid."""
-    server, token = _server(call, channel_id), secrets.token_hex(16)
-    ticket = TicketRow(server_id, user_id, channel_id, session_id, auth.hash_token(token), server)
+    `server_id` is the ID of a guild, lobby or private channel. The user's earlier ticket for it becomes invalid."""
+    endpoint, token = _choose_endpoint(call, channel_id), secrets.token_hex(16)
+    ticket = TicketRow(server_id, user_id, channel_id, session_id, auth.hash_token(token), endpoint)
     store.put_ticket(call.tx, ticket)
-    return token, server
+    return token, endpoint
 
 
 def is_lost(call: Call, server_id: int, user_id: int) -> bool:
     """Return whether a user's voice server is lost, or a server became available for a user without one."""
-    found = store.find_ticket_of_user(call.tx, server_id, user_id)
-    live = _live(call)
-    return found is not None and bool(live) and found.server not in live
+    ticket = store.find_ticket_of_user(call.tx, server_id, user_id)
+    live_endpoints = _live_endpoints(call)
+    return ticket is not None and bool(live_endpoints) and ticket.server not in live_endpoints
 
 
-def _live(call: Call) -> list[str]:
-    """Return the endpoints of live voice servers.
-
-    This is the process's own server or, in a cluster, those with a recent heartbeat."""
+def _live_endpoints(call: Call) -> list[str]:
+    """Return the endpoints of live voice servers: in a cluster those with a recent heartbeat, otherwise the own one."""
     if call.config.nats_url is None:
-        own = call.config.voice.endpoint
-        return [own] if own is not None and "voice" in call.config.roles else []
-    return [server for server, seen_ms in store.list_servers(call.tx).items() if call.now - seen_ms < SERVER_TIMEOUT_MS]
+        own_endpoint = call.config.voice.endpoint
+        return [own_endpoint] if own_endpoint is not None and "voice" in call.config.roles else []
+    return [
+        endpoint for endpoint, seen_ms in store.list_servers(call.tx).items() if call.now - seen_ms < SERVER_TIMEOUT_MS
+    ]
 
 
-def _server(call: Call, channel_id: int) -> str | None:
-    """Return the voice server for a channel, or None.
+def _choose_endpoint(call: Call, channel_id: int) -> str | None:
+    """Return the endpoint of the voice server for a channel, or None if no server is live.
 
-    All participants share one server: the current one, or one chosen by a hash of the channel."""
-    live = _live(call)
-    if len(live) < 2:
-        return live[0] if live else None
-    known = store.find_server(call.tx, channel_id)
-    if known in live:
-        return known
-    return max(live, key=lambda server: hashlib.sha256(f"{int(channel_id)} {server}".encode()).digest())
+    All participants of a channel share one server: the current one, or one chosen by a hash of the channel ID."""
+    live_endpoints = _live_endpoints(call)
+    if len(live_endpoints) < 2:
+        return live_endpoints[0] if live_endpoints else None
+    current_endpoint = store.find_server(call.tx, channel_id)
+    if current_endpoint in live_endpoints:
+        return current_endpoint
+    return max(live_endpoints, key=lambda endpoint: hashlib.sha256(f"{int(channel_id)} {endpoint}".encode()).digest())

@@ -1,4 +1,4 @@
-"""Operations that the voice server calls (core/voice.py)."""
+"""Functions that the voice server calls; they implement the protocol `VoiceTickets` of core/voice.py."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.store import Tx
@@ -8,7 +8,7 @@ from hubbub.server.places.voice_states.signals import CallerMustLeave
 
 
 def find_ticket(tx: Tx, token_hash: bytes) -> VoiceTicket | None:
-    """Return the ticket of a token if it is the newest of its user, or None."""
+    """Return the ticket with this token hash, or None if it does not exist or a newer ticket replaced it."""
     return store.find_ticket(tx, token_hash)
 
 
@@ -18,7 +18,7 @@ def ticket_of(tx: Tx, server_id: int, user_id: int) -> VoiceTicket | None:
 
 
 def entered(call: Call, ticket: VoiceTicket) -> None:
-    """Clear earlier refusals after a connection was established."""
+    """Delete the count of refused connections after a connection was established."""
     store.put_failures(call.tx, ticket.server_id, ticket.user_id, 0, call.now)
 
 
@@ -27,24 +27,24 @@ def refused(call: Call, ticket: VoiceTicket) -> None:
     if not _is_newest(call, ticket):
         return
     store.delete_expired_failures(call.tx, call.now - rules.FAILURES_EXPIRE_MS)
-    count, _ = store.find_failures(call.tx, ticket.server_id, ticket.user_id)
-    store.put_failures(call.tx, ticket.server_id, ticket.user_id, count + 1, call.now)
-    _leave(call, ticket)
+    failure_count, _ = store.find_failures(call.tx, ticket.server_id, ticket.user_id)
+    store.put_failures(call.tx, ticket.server_id, ticket.user_id, failure_count + 1, call.now)
+    _disconnect(call, ticket)
 
 
 def gone(call: Call, ticket: VoiceTicket) -> None:
     """Disconnect a user whose voice connection ended permanently, unless they have a newer ticket."""
     if _is_newest(call, ticket):
-        _leave(call, ticket)
+        _disconnect(call, ticket)
 
 
 def serve(call: Call, endpoint: str) -> None:
     """Record a heartbeat of a voice server and move the calls of lost servers to others."""
-    known = store.list_servers(call.tx)
+    seen_ms_by_endpoint = store.list_servers(call.tx)
     store.put_server(call.tx, endpoint, call.now)
-    for other, seen_ms in known.items():
-        if other != endpoint and call.now - seen_ms >= SERVER_TIMEOUT_MS:
-            actions.reallocate(call, other)
+    for other_endpoint, seen_ms in seen_ms_by_endpoint.items():
+        if other_endpoint != endpoint and call.now - seen_ms >= SERVER_TIMEOUT_MS:
+            actions.reallocate(call, other_endpoint)
 
 
 def withdraw(call: Call, endpoint: str) -> None:
@@ -53,11 +53,13 @@ def withdraw(call: Call, endpoint: str) -> None:
 
 
 def _is_newest(call: Call, ticket: VoiceTicket) -> bool:
-    found = store.find_ticket_of_user(call.tx, ticket.server_id, ticket.user_id)
-    return found is not None and found.token_hash == ticket.token_hash
+    """Return whether the user has no newer ticket for the guild, lobby or private channel."""
+    newest_ticket = store.find_ticket_of_user(call.tx, ticket.server_id, ticket.user_id)
+    return newest_ticket is not None and newest_ticket.token_hash == ticket.token_hash
 
 
-def _leave(call: Call, ticket: VoiceTicket) -> None:
+def _disconnect(call: Call, ticket: VoiceTicket) -> None:
+    """Disconnect the user of a ticket from their guild channel or from their call."""
     row = store.find(call.tx, ticket.server_id, ticket.user_id)
     if row is not None:
         actions.leave(call, [row])

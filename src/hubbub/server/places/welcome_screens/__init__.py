@@ -1,4 +1,4 @@
-"""The welcome screen of guilds, and the guide for new members."""
+"""Welcome screens of guilds, and their guides for new members."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -12,21 +12,21 @@ from hubbub.server.places.welcome_screens.store import WelcomeScreenRow
 
 
 def change(call: Call, guild: GuildRow, before: WelcomeScreenRow, after: WelcomeScreenRow, enabled: bool) -> None:
-    """Update a guild's welcome screen and whether it is enabled."""
+    """Update a guild's welcome screen, and the guild feature that enables it."""
     if after != before:
         store.put(call.tx, after)
-    changes = audit.differences(_screen(before), _screen(after))
+    changes = audit.differences(_screen_view(before), _screen_view(after))
     guilds.change(call, guild, guilds.with_feature(guild, GuildFeature.WELCOME_SCREEN_ENABLED, enabled), also=changes)
 
 
-def _screen(row: WelcomeScreenRow) -> wire.WelcomeScreen:
+def _screen_view(row: WelcomeScreenRow) -> wire.WelcomeScreen:
     return wire.WelcomeScreen(description=row.description, welcome_channels=row.welcome_channels)
 
 
 def set_guide(
     call: Call, guild_id: int, before: wire.SetNewMemberWelcome | None, after: wire.SetNewMemberWelcome
 ) -> None:
-    """Update the guide for new members."""
+    """Store the guide for new members, with an audit log entry; `before` is None if there was no guide."""
     store.put_guide(call.tx, guild_id, codec.encode(after).decode())
     changes = audit.differences(before, after)
     if before is None:

@@ -25,31 +25,31 @@ def get_guild_welcome_screen(call: Call, guild_id: GuildId) -> wire.WelcomeScree
     """Get a guild's welcome screen.
 
     Requires MANAGE_GUILD while the welcome screen is disabled."""
-    guild = _guild(call, guild_id)
+    guild = _require_guild(call, guild_id)
     row = store.find(call.tx, guild_id)
     if GuildFeature.WELCOME_SCREEN_ENABLED not in guild.feature_names:
         member = access.find_member(call.tx, call.now, guild_id, call.user_id)
         if member is None or not member.can(Permissions.MANAGE_GUILD):
             raise errors.UNKNOWN_WELCOME_SCREEN()
-    return _view(call, row or WelcomeScreenRow(guild_id))
+    return _screen_view(call, row or WelcomeScreenRow(guild_id))
 
 
 @handles(wire.UPDATE_GUILD_WELCOME_SCREEN)
 def update_guild_welcome_screen(call: Call, guild_id: GuildId, body: wire.UpdateWelcomeScreen) -> wire.WelcomeScreen:
     """Update a guild's welcome screen."""
-    guild = _guild(call, guild_id)
+    guild = _require_guild(call, guild_id)
     before = store.find(call.tx, guild_id) or WelcomeScreenRow(guild_id)
     after = before
     if body.description is not UNSET:
         after = after._replace(description=body.description or None)
     if body.welcome_channels is not UNSET:
-        listed = _welcome_channels(call, guild_id, body.welcome_channels or [], before.welcome_channels)
-        after = after._replace(channels=codec.encode(listed).decode())
-    enabled = GuildFeature.WELCOME_SCREEN_ENABLED in guild.feature_names
+        welcome_channels = _build_welcome_channels(call, guild_id, body.welcome_channels or [], before.welcome_channels)
+        after = after._replace(channels=codec.encode(welcome_channels).decode())
+    is_enabled = GuildFeature.WELCOME_SCREEN_ENABLED in guild.feature_names
     if isinstance(body.enabled, bool):
-        enabled = body.enabled
-    actions.change(call, guild, before, after, enabled)
-    return _view(call, after)
+        is_enabled = body.enabled
+    actions.change(call, guild, before, after, is_enabled)
+    return _screen_view(call, after)
 
 
 @handles(wire.GET_GUILD_NEW_MEMBER_WELCOME)
@@ -59,7 +59,7 @@ def get_guild_new_member_welcome(call: Call, guild_id: GuildId) -> wire.NewMembe
     Returns 204 if there is none."""
     access.guild(call, guild_id)
     guide = _find_guide(call, guild_id)
-    return Response(204) if guide is None else _with_guild(guild_id, guide)
+    return Response(204) if guide is None else _guide_view(guild_id, guide)
 
 
 @handles(wire.SET_GUILD_NEW_MEMBER_WELCOME)
@@ -73,21 +73,21 @@ def set_guild_new_member_welcome(
         for index, item in enumerate(getattr(body, field))
     }
     before = _find_guide(call, guild_id)
-    previous: list[int] = []
+    previous_ids: list[int] = []
     if before is not None:
-        previous += [each.channel_id for each in before.new_member_actions]
-        previous += [each.channel_id for each in before.resource_channels]
-    known = _filter_choosable(call, guild_id, list(channel_ids.values()), previous)
+        previous_ids += [action.channel_id for action in before.new_member_actions]
+        previous_ids += [resource.channel_id for resource in before.resource_channels]
+    selectable_ids = _filter_selectable(call, guild_id, list(channel_ids.values()), previous_ids)
     form = FormErrors()
     for (field, index), channel_id in channel_ids.items():
-        if channel_id not in known:
+        if channel_id not in selectable_ids:
             form.add((field, index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
     form.raise_if_any()
     actions.set_guide(call, guild_id, before, body)
-    return _with_guild(guild_id, body)
+    return _guide_view(guild_id, body)
 
 
-def _guild(call: Call, guild_id: int) -> GuildRow:
+def _require_guild(call: Call, guild_id: int) -> GuildRow:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
@@ -95,11 +95,11 @@ def _guild(call: Call, guild_id: int) -> GuildRow:
 
 
 def _find_guide(call: Call, guild_id: int) -> wire.SetNewMemberWelcome | None:
-    stored = store.find_guide(call.tx, guild_id)
-    return None if stored is None else codec.decode(stored, wire.SetNewMemberWelcome)
+    guide_json = store.find_guide(call.tx, guild_id)
+    return None if guide_json is None else codec.decode(guide_json, wire.SetNewMemberWelcome)
 
 
-def _with_guild(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewMemberWelcome:
+def _guide_view(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewMemberWelcome:
     return wire.NewMemberWelcome(
         guild_id=guild_id,
         enabled=guide.enabled,
@@ -109,59 +109,73 @@ def _with_guild(guild_id: GuildId, guide: wire.SetNewMemberWelcome) -> wire.NewM
     )
 
 
-def _filter_known(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
+def _filter_existing(call: Call, guild_id: int, channel_ids: Sequence[int]) -> set[int]:
     """Return those of the IDs that are channels of the guild."""
-    found = channels.find_many(call.tx, channel_ids)
-    return {row.id for row in found.values() if row.guild_id == guild_id}
+    rows_by_id = channels.find_many(call.tx, channel_ids)
+    return {row.id for row in rows_by_id.values() if row.guild_id == guild_id}
 
 
-def _filter_choosable(call: Call, guild_id: int, channel_ids: Sequence[int], previous: Iterable[int]) -> set[int]:
-    """Return those of the channels that the caller can see, or that were listed before."""
-    visible = access.visible_channels(call.tx, access.guild(call, guild_id))
-    return _filter_known(call, guild_id, channel_ids) & {*visible, *previous}
+def _filter_selectable(call: Call, guild_id: int, channel_ids: Sequence[int], previous_ids: Iterable[int]) -> set[int]:
+    """Return those of the channels that exist in the guild, and that the caller can see or `previous_ids` contains."""
+    visible_channels = access.visible_channels(call.tx, access.guild(call, guild_id))
+    return _filter_existing(call, guild_id, channel_ids) & {*visible_channels, *previous_ids}
 
 
-def _welcome_channels(
-    call: Call, guild_id: int, wanted: Sequence[wire.SetWelcomeChannel], before: Sequence[wire.WelcomeChannel]
+def _build_welcome_channels(
+    call: Call,
+    guild_id: int,
+    requested_channels: Sequence[wire.SetWelcomeChannel],
+    previous_channels: Sequence[wire.WelcomeChannel],
 ) -> list[wire.WelcomeChannel]:
-    known = _filter_choosable(
-        call, guild_id, [each.channel_id for each in wanted], [each.channel_id for each in before]
+    selectable_ids = _filter_selectable(
+        call,
+        guild_id,
+        [requested.channel_id for requested in requested_channels],
+        [previous.channel_id for previous in previous_channels],
     )
     form = FormErrors()
-    listed = []
-    for index, each in enumerate(wanted):
-        if each.channel_id not in known:
+    built_channels = []
+    for index, requested in enumerate(requested_channels):
+        if requested.channel_id not in selectable_ids:
             form.add(("welcome_channels", index, "channel_id"), "CHANNEL_UNKNOWN", "Unknown channel")
-        emoji_id, emoji_name = _emoji(call, guild_id, each.emoji_id, each.emoji_name)
-        if each.emoji_id and emoji_id is None:
+        emoji_id, emoji_name = _channel_emoji(call, guild_id, requested.emoji_id, requested.emoji_name)
+        if requested.emoji_id and emoji_id is None:
             form.add(("welcome_channels", index, "emoji_id"), "EMOJI_UNKNOWN", "Unknown emoji")
-        elif not each.emoji_id and emoji_name is not None and not emojis.is_unicode(emoji_name):
+        elif not requested.emoji_id and emoji_name is not None and not emojis.is_unicode(emoji_name):
             form.add(("welcome_channels", index, "emoji_name"), "EMOJI_UNKNOWN", "Unknown emoji")
-        listed.append(
+        built_channels.append(
             wire.WelcomeChannel(
-                channel_id=ChannelId(each.channel_id),
-                description=each.description,
+                channel_id=ChannelId(requested.channel_id),
+                description=requested.description,
                 emoji_id=emoji_id,
                 emoji_name=emoji_name,
             )
         )
     form.raise_if_any()
-    return listed
+    return built_channels
 
 
-def _emoji(
+def _channel_emoji(
     call: Call, guild_id: int, emoji_id: int | UnsetType | None, name: str | UnsetType | None
 ) -> tuple[EmojiId | None, str | None]:
-    """Return the ID and name of a guild's custom emoji, or a Unicode emoji."""
+    """Return the ID and name of an emoji: of the guild's custom emoji with this ID, else None and the Unicode emoji.
+
+    Both are None for an unknown custom emoji, and if neither ID nor name is given."""
     if emoji_id:
         row = emojis.find(call.tx, emoji_id)
         return (None, None) if row is None or row.guild_id != guild_id else (EmojiId(row.id), row.name)
     return None, name or None
 
 
-def _view(call: Call, row: WelcomeScreenRow) -> wire.WelcomeScreen:
-    listed = row.welcome_channels
-    known = _filter_known(call, row.guild_id, [each.channel_id for each in listed])
+def _screen_view(call: Call, row: WelcomeScreenRow) -> wire.WelcomeScreen:
+    """Return a welcome screen without deleted channels."""
+    welcome_channels = row.welcome_channels
+    existing_ids = _filter_existing(
+        call, row.guild_id, [welcome_channel.channel_id for welcome_channel in welcome_channels]
+    )
     return wire.WelcomeScreen(
-        description=row.description, welcome_channels=[each for each in listed if each.channel_id in known]
+        description=row.description,
+        welcome_channels=[
+            welcome_channel for welcome_channel in welcome_channels if welcome_channel.channel_id in existing_ids
+        ],
     )

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from hubbub.protocol.enums import WidgetStyle
 
-# Letters of 5 by 7 dots; each row is a digit of base 32.
+# Letters of 5 by 7 dots. Each of the 7 characters is a row of dots from top to bottom, as a digit of base 32.
 # fmt: off
 _FONT: Final = {
     "A": "ehhvhhh", "B": "uhhuhhu", "C": "ehggghe", "D": "uhhhhhu", "E": "vgguggv", "F": "vgguggg",
@@ -19,19 +19,23 @@ _FONT: Final = {
     "?": "eh16404",
 }
 # fmt: on
-_UNKNOWN: Final = "vhhhhhv"
+_UNKNOWN_LETTER: Final = "vhhhhhv"
+"""An empty box, for letters that the font does not have."""
 _LETTER_WIDTH, _LETTER_HEIGHT, _LETTER_SPACING = 5, 7, 6
+"""Sizes in dots; the spacing is the distance between the left edges of two letters."""
 
 
 class Layout(NamedTuple):
-    """The appearance of a widget style."""
+    """The appearance of a widget style. Sizes are in pixels."""
 
     width: int
     height: int
     background: int
+    """Background color as an RGB number."""
     name_scale: int
-    """Size of a dot of the name's letters in pixels; 0 shows no name."""
+    """Size of a dot of the name's letters; 0 shows no name."""
     count_scale: int
+    """Size of a dot of the letters of the number of online members."""
 
 
 _STYLES: Final = {
@@ -45,43 +49,44 @@ _GREEN: Final = 0x43B581
 
 
 def draw(name: str, online: int, style: WidgetStyle) -> bytes:
-    """Return the image of a guild's widget."""
+    """Return a guild's widget as a PNG image; `online` is the number of online members."""
     layout = _STYLES[style]
     canvas = [bytearray(layout.width) for _ in range(layout.height)]
     margin = 6
     if layout.name_scale:
         _draw_text(canvas, name, margin, layout.height // 4 - layout.name_scale * 2, layout.name_scale)
-    baseline = (
+    count_top = (
         (layout.height - _LETTER_HEIGHT * layout.count_scale) // 2 if not layout.name_scale else layout.height * 5 // 8
     )
-    dot = 3 * layout.count_scale
-    for y in range(baseline + 2 * layout.count_scale, baseline + 2 * layout.count_scale + dot):
-        canvas[y][margin : margin + dot] = bytes([2]) * dot
-    _draw_text(canvas, f"{online} online", margin + dot + 4, baseline, layout.count_scale)
-    ink = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
-    return _png(canvas, (layout.background, ink, _GREEN))
+    dot_size = 3 * layout.count_scale
+    for y in range(count_top + 2 * layout.count_scale, count_top + 2 * layout.count_scale + dot_size):
+        canvas[y][margin : margin + dot_size] = bytes([2]) * dot_size
+    _draw_text(canvas, f"{online} online", margin + dot_size + 4, count_top, layout.count_scale)
+    text_color = 0x000000 if layout.background == 0xFFFFFF else 0xFFFFFF
+    return _encode_png(canvas, (layout.background, text_color, _GREEN))
 
 
 def _draw_text(canvas: list[bytearray], text: str, left: int, top: int, scale: int) -> None:
-    """Draw a text on the canvas, as far as it fits."""
+    """Draw a text on the canvas with the palette index 1, as far as it fits; `left` and `top` are in pixels."""
     for letter in text.upper():
         if left + _LETTER_WIDTH * scale > len(canvas[0]):
             return
-        for row, bits in enumerate(_FONT.get(letter, _UNKNOWN)):
+        for row, row_digit in enumerate(_FONT.get(letter, _UNKNOWN_LETTER)):
             for column in range(_LETTER_WIDTH):
-                if int(bits, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
+                if int(row_digit, 32) >> (_LETTER_WIDTH - 1 - column) & 1:
                     for y in range(top + row * scale, top + (row + 1) * scale):
                         x = left + column * scale
                         canvas[y][x : x + scale] = b"\x01" * scale
         left += _LETTER_SPACING * scale
 
 
-def _png(canvas: list[bytearray], palette: tuple[int, ...]) -> bytes:
-    """Encode a canvas of palette indexes as PNG."""
+def _encode_png(canvas: list[bytearray], palette: tuple[int, ...]) -> bytes:
+    """Encode a canvas of palette indexes as PNG; the palette consists of RGB numbers."""
     header = struct.pack(">IIBBBBB", len(canvas[0]), len(canvas), 8, 3, 0, 0, 0)
-    colors = b"".join(color.to_bytes(3, "big") for color in palette)
+    palette_bytes = b"".join(color.to_bytes(3, "big") for color in palette)
     rows = b"".join(b"\x00" + bytes(row) for row in canvas)
-    parts = ((b"IHDR", header), (b"PLTE", colors), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"PLTE", palette_bytes), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+        struct.pack(">I", len(data)) + chunk_type + data + struct.pack(">I", zlib.crc32(chunk_type + data))
+        for chunk_type, data in chunks
     )

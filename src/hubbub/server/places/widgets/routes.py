@@ -24,7 +24,7 @@ from hubbub.server.places.widgets import image, store
 @handles(wire.GET_GUILD_WIDGET_SETTINGS)
 def get_guild_widget_settings(call: Call, guild_id: GuildId) -> wire.WidgetSettings:
     """Get a guild's widget settings."""
-    return _settings(_guild(call, guild_id))
+    return _settings_view(_require_guild(call, guild_id))
 
 
 @handles(wire.UPDATE_GUILD_WIDGET_SETTINGS)
@@ -32,7 +32,7 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
     """Update a guild's widget settings.
 
     Enables or disables the widget and sets the channel of its invite."""
-    before = _guild(call, guild_id)
+    before = _require_guild(call, guild_id)
     after = before
     if isinstance(body.enabled, bool):
         after = after._replace(widget_enabled=int(body.enabled))
@@ -48,25 +48,25 @@ def update_guild_widget_settings(call: Call, guild_id: GuildId, body: wire.Updat
                 access.channel(call, body.channel_id)
         after = after._replace(widget_channel_id=body.channel_id)
     guilds.change(call, before, after)
-    return _settings(after)
+    return _settings_view(after)
 
 
-# It writes when the widget's invite does not exist yet.
+# The handler writes if the widget's invite does not exist yet.
 @handles(wire.GET_GUILD_WIDGET, writes=True)
 def get_guild_widget(call: Call, guild_id: GuildId) -> wire.Widget:
     """Get a guild's widget.
 
     Public. Shows online members without their IDs, and an invite."""
     guild = _require_enabled(call, guild_id)
-    visible = _channels(call, guild_id)
+    channel_rows = _public_voice_channels(call, guild_id)
     return wire.Widget(
         id=guild_id,
         name=guild.name,
-        instant_invite=_invite(call, guild),
+        instant_invite=_invite_url(call, guild),
         channels=[
-            wire.WidgetChannel(id=ChannelId(row.id), name=row.name or "", position=row.position) for row in visible
+            wire.WidgetChannel(id=ChannelId(row.id), name=row.name or "", position=row.position) for row in channel_rows
         ],
-        members=_members(call, guild, {row.id for row in visible}),
+        members=_widget_members(call, guild, {row.id for row in channel_rows}),
         presence_count=_count_online(call, guild),
     )
 
@@ -78,7 +78,7 @@ def get_guild_widget_png(call: Call, guild_id: GuildId, query: wire.GetWidgetIma
     return image.draw(guild.name, _count_online(call, guild), query.style)
 
 
-def _guild(call: Call, guild_id: int) -> GuildRow:
+def _require_guild(call: Call, guild_id: int) -> GuildRow:
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
@@ -86,13 +86,13 @@ def _guild(call: Call, guild_id: int) -> GuildRow:
 
 
 def _require_enabled(call: Call, guild_id: int) -> GuildRow:
-    row = _guild(call, guild_id)
+    row = _require_guild(call, guild_id)
     if not row.widget_enabled:
         raise errors.WIDGET_DISABLED()
     return row
 
 
-def _settings(row: GuildRow) -> wire.WidgetSettings:
+def _settings_view(row: GuildRow) -> wire.WidgetSettings:
     channel_id = row.widget_channel_id
     return wire.WidgetSettings(
         enabled=bool(row.widget_enabled), channel_id=None if channel_id is None else ChannelId(channel_id)
@@ -103,66 +103,71 @@ def _count_online(call: Call, guild: GuildRow) -> int:
     return guilds.count_online(call.tx, [guild], {presence.user_id for presence in call.presences})[guild.id]
 
 
-def _channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
+def _public_voice_channels(call: Call, guild_id: int) -> list[channels.ChannelRow]:
     """Return the voice channels that @everyone can see and connect to."""
     everyone = roles.find(call.tx, guild_id, guild_id)
-    bits = 0 if everyone is None else everyone.permissions
+    everyone_permissions = 0 if everyone is None else everyone.permissions
     overwrites = channels.overwrites_of_guild(call.tx, guild_id)
-    needed = Permissions.VIEW_CHANNEL | Permissions.CONNECT
-    found = []
+    required_permissions = Permissions.VIEW_CHANNEL | Permissions.CONNECT
+    public_rows = []
     for row in channels.list_of_guild(call.tx, guild_id):
-        own = {each.target_id: (each.allow, each.deny) for each in overwrites.get(row.id, [])}
-        allowed = channel_permissions(bits, own.get(guild_id), [], None)
-        if row.type == ChannelType.GUILD_VOICE and not needed & ~allowed:
-            found.append(row)
-    return found
+        permissions_by_target = {
+            overwrite.target_id: (overwrite.allow, overwrite.deny) for overwrite in overwrites.get(row.id, [])
+        }
+        allowed = channel_permissions(everyone_permissions, permissions_by_target.get(guild_id), [], None)
+        if row.type == ChannelType.GUILD_VOICE and not required_permissions & ~allowed:
+            public_rows.append(row)
+    return public_rows
 
 
-def _members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.WidgetMember]:
-    """Return some online members, with numbers in place of their IDs (spec/http.md#3.5)."""
-    present = {presence.user_id: presence for presence in call.presences}
-    states = {
+def _widget_members(call: Call, guild: GuildRow, channel_ids: set[int]) -> list[wire.WidgetMember]:
+    """Return at most WIDGET_MEMBERS_MAX online members, with numbers in place of their IDs (spec/http.md#3.5).
+
+    Voice states are included for the channels in `channel_ids`."""
+    presences_by_user = {presence.user_id: presence for presence in call.presences}
+    states_by_user = {
         row.user_id: row for row in voice_states.list_of_guild(call.tx, guild.id) if row.channel_id in channel_ids
     }
-    found: list[wire.WidgetMember] = []
-    for member in _iterate_members(call, guild, list(present)):
-        number = len(found)
-        presence = present[member.row.user_id]
+    widget_members: list[wire.WidgetMember] = []
+    for member in _iterate_members(call, guild, list(presences_by_user)):
+        number = len(widget_members)
+        presence = presences_by_user[member.row.user_id]
         view = wire.WidgetMember(
             id=str(number),
             username=member.row.nick or member.user.global_name or member.user.username,
             status=presence.status,
             avatar_url=f"{call.config.cdn_url}/embed/avatars/{number % DEFAULT_AVATAR_COUNT}.png",
         )
-        activity = next((name for each in presence.activities if (name := _activity_name(each))), None)
-        if activity is not None:
-            view.activity = wire.WidgetActivity(name=activity)
-        if (state := states.get(member.row.user_id)) is not None:
+        activity_name = next((name for activity in presence.activities if (name := _activity_name(activity))), None)
+        if activity_name is not None:
+            view.activity = wire.WidgetActivity(name=activity_name)
+        if (state := states_by_user.get(member.row.user_id)) is not None:
             view.channel_id = ChannelId(state.channel_id)
             view.deaf, view.mute = bool(member.row.deaf), bool(member.row.mute)
             view.self_deaf, view.self_mute = bool(state.self_deaf), bool(state.self_mute)
             view.suppress = bool(state.suppress)
-        found.append(view)
-        if len(found) == wire.WIDGET_MEMBERS_MAX:
+        widget_members.append(view)
+        if len(widget_members) == wire.WIDGET_MEMBERS_MAX:
             break
-    return found
+    return widget_members
 
 
-def _iterate_members(call: Call, guild: GuildRow, online: list[int]) -> Iterator[members.Membership]:
-    """Return those of the users who are members of the guild, iterating over the smaller of the two sets."""
-    if guild.member_count < len(online):
-        online_ids = set(online)
-        online = [user_id for user_id in guilds.member_ids(call.tx, guild.id) if user_id in online_ids]
-    for batch in batches(online):
+def _iterate_members(call: Call, guild: GuildRow, online_ids: list[int]) -> Iterator[members.Membership]:
+    """Iterate over the online users who are members of the guild, starting from the smaller of both sets."""
+    if guild.member_count < len(online_ids):
+        online_id_set = set(online_ids)
+        online_ids = [user_id for user_id in guilds.member_ids(call.tx, guild.id) if user_id in online_id_set]
+    for batch in batches(online_ids):
         yield from members.find_many(call.tx, guild.id, batch).values()
 
 
 def _activity_name(activity: Any) -> str | None:
+    """Return the name of an activity, which is a dict or a struct, or None if it has none."""
     name = activity.get("name") if isinstance(activity, dict) else getattr(activity, "name", None)
     return name if isinstance(name, str) and name else None
 
 
-def _invite(call: Call, guild: GuildRow) -> str | None:
+def _invite_url(call: Call, guild: GuildRow) -> str | None:
     """Return the widget's invite URL, creating the invite if needed, or None without a channel to invite to."""
     if guild.widget_channel_id is None:
         return None
