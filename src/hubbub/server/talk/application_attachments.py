@@ -27,10 +27,10 @@ def upload_application_attachment(call: Call, application_id: ApplicationId) -> 
     stored = attachments.from_upload(call.files[0], None, spoiler_flag=False)
     cdn_urls.get_key(call.tx)
     # The URL contains the application ID in place of a channel ID (decisions/0025).
-    shown = attachments.AttachmentSigner(call).attachment(application_id, stored)
-    shown.ephemeral = True
-    shown.description = UNSET
-    return wire.ApplicationAttachment(attachment=shown)
+    attachment = attachments.AttachmentSigner(call).attachment(application_id, stored)
+    attachment.ephemeral = True
+    attachment.description = UNSET
+    return wire.ApplicationAttachment(attachment=attachment)
 
 
 SLICE = Slice(name="application_attachments", modules=(sys.modules[__name__],))

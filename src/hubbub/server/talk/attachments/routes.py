@@ -1,4 +1,4 @@
-"""Handlers for attachments."""
+"""HTTP handlers for attachments."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.resources import attachments as wire
@@ -11,24 +11,25 @@ from hubbub.server.places.standing import access
 @handles(wire.REFRESH_ATTACHMENT_URLS)
 def refresh_attachment_urls(call: Call, body: wire.RefreshAttachmentUrls) -> wire.RefreshedUrls:
     """Refresh signed attachment URLs."""
-    base = call.config.cdn_url
+    cdn_url = call.config.cdn_url
     key = cdn_urls.find_key(call.tx)
     form = errors.FormErrors()
-    refreshed = []
+    refreshed_urls = []
     for index, url in enumerate(body.attachment_urls):
-        parsed = cdn_urls.parse(base, url)
+        parsed = cdn_urls.parse(cdn_url, url)
         # A URL with our signature, even an expired one, was issued to a user who could see it. Without a signature
         # (spec/http.md#1.12 allows that) the caller must be able to see the channel (decisions/0013).
-        if parsed is None or key is None or not (parsed.was_signed(key) or _sees(call, parsed.channel_id)):
+        if parsed is None or key is None or not (parsed.was_signed(key) or _can_see_channel(call, parsed.channel_id)):
             form.add(("attachment_urls", index), *errors.bad_url())
         else:
-            fresh = base + cdn_urls.sign(key, parsed.path, call.now)
-            refreshed.append(wire.RefreshedUrl(original=url, refreshed=fresh))
+            signed_url = cdn_url + cdn_urls.sign(key, parsed.path, call.now)
+            refreshed_urls.append(wire.RefreshedUrl(original=url, refreshed=signed_url))
     form.raise_if_any()
-    return wire.RefreshedUrls(refreshed_urls=refreshed)
+    return wire.RefreshedUrls(refreshed_urls=refreshed_urls)
 
 
-def _sees(call: Call, channel_id: int) -> bool:
+def _can_see_channel(call: Call, channel_id: int) -> bool:
+    """Return whether the caller may view a channel."""
     try:
         access.channel(call, channel_id)
     except errors.ApiError:

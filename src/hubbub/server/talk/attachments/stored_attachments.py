@@ -14,7 +14,7 @@ from hubbub.server.core import cdn_urls, media
 from hubbub.server.core.call import Call, Upload
 
 SPOILER_PREFIX: Final = "SPOILER_"
-_UNSAFE: Final = re.compile(r"[^\w.\-]+")
+_UNSAFE_CHARACTERS: Final = re.compile(r"[^\w.\-]+")
 
 
 class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -37,28 +37,28 @@ class StoredAttachment(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 def clean_filename(name: str) -> str:
     """Sanitize a filename for URLs: spaces become underscores, other unsafe characters are dropped."""
-    name = _UNSAFE.sub("", name.strip().replace(" ", "_")).lstrip(".")
+    name = _UNSAFE_CHARACTERS.sub("", name.strip().replace(" ", "_")).lstrip(".")
     return name or "unknown"
 
 
 def from_upload(upload: Upload, request: wire.AttachmentRequest | None, *, spoiler_flag: bool) -> StoredAttachment:
-    """Build an attachment from an uploaded file and the metadata in the request.
+    """Build an attachment from an uploaded file and its metadata in the request, which is None if the request has none.
 
     `spoiler_flag` is False before the date from which `is_spoiler` is read."""
-    given = (request.filename if request is not None and request.filename else "") or upload.filename
-    filename = clean_filename(given)
-    seen = media.inspect_file(upload.data, filename)
+    original_filename = (request.filename if request is not None and request.filename else "") or upload.filename
+    filename = clean_filename(original_filename)
+    file_info = media.inspect_file(upload.data, filename)
     stored = StoredAttachment(
         id=upload.attachment_id,
         filename=filename,
         size=upload.size,
-        content_type=seen.content_type,
-        width=seen.width,
-        height=seen.height,
+        content_type=file_info.content_type,
+        width=file_info.width,
+        height=file_info.height,
     )
-    if filename != given:
-        stored.title = given.rpartition(".")[0] or given
-    if seen.animated:
+    if filename != original_filename:
+        stored.title = original_filename.rpartition(".")[0] or original_filename
+    if file_info.animated:
         stored.flags |= AttachmentFlags.IS_ANIMATED
     if filename.startswith(SPOILER_PREFIX):
         stored.flags |= AttachmentFlags.IS_SPOILER
@@ -74,7 +74,9 @@ def from_upload(upload: Upload, request: wire.AttachmentRequest | None, *, spoil
 
 
 def apply_metadata(stored: StoredAttachment, request: wire.AttachmentRequest, *, spoiler_flag: bool) -> None:
-    """Apply the metadata that can be set on a new file and changed on an existing one."""
+    """Apply the metadata that can be set on a new file and changed on an existing one.
+
+    `spoiler_flag` is False before the date from which `is_spoiler` is read."""
     if request.description is not UNSET:
         stored.description = request.description or None
     if request.is_spoiler is not UNSET and spoiler_flag:
@@ -96,11 +98,11 @@ class AttachmentSigner:
         self._now = call.now
 
     def proxy_url(self, url: str) -> str:
-        """Return the media proxy URL of a file, with the same signature (spec/http.md#1.12)."""
+        """Return the media proxy URL for the signed URL of a file, with its signature (spec/http.md#1.12)."""
         return f"{self._base}{cdn_urls.MEDIA_PROXY_PATH}{url.removeprefix(self._base)}"
 
     def url(self, channel_id: int, stored: StoredAttachment, *, ephemeral: bool = False) -> str:
-        """Return the signed URL of a file, valid for one day."""
+        """Return the signed URL of a file, valid for one day. `ephemeral` marks files of ephemeral messages."""
         path = cdn_urls.attachment_path(channel_id, stored.id, stored.filename, ephemeral=ephemeral)
         return self._base + cdn_urls.sign(self._key, path, self._now)
 
@@ -134,4 +136,8 @@ class AttachmentSigner:
         self, channel_id: int, stored: Iterable[StoredAttachment], *, ephemeral: bool = False
     ) -> list[wire.Attachment]:
         """Build the wire models of a message's files, without embedded ones."""
-        return [self.attachment(channel_id, each, ephemeral=ephemeral) for each in stored if not each.embedded]
+        return [
+            self.attachment(channel_id, attachment, ephemeral=ephemeral)
+            for attachment in stored
+            if not attachment.embedded
+        ]

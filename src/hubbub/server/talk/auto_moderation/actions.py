@@ -30,9 +30,9 @@ from hubbub.server.talk.auto_moderation.store import RuleRow
 REVIEW_JOB: Final = "auto_moderation.review"
 
 ALERT_EMBED: Final = "auto_moderation_message"
-"""The type of the embed in an alert message."""
+"""Type of the embed in an alert message."""
 
-_AUDITED: Final = (
+_AUDITED_FIELDS: Final = (
     "name",
     "event_type",
     "trigger_type",
@@ -57,22 +57,24 @@ class ReviewPayload(msgspec.Struct, frozen=True):
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """An action of a user that matched rules."""
+    """A message, title or profile text of a user that matched rules."""
 
     guild_id: GuildId
     user_id: UserId
     text: str
+    """The text that matched."""
     channel_id: ChannelId | None = None
-    """None if the text is neither a message nor a title."""
+    """ID of the channel; None if the text is neither a message nor a title."""
     message_id: MessageId | None = None
-    """None if the text is not a message, or if the message was blocked."""
+    """ID of the message; None if the text is not a message, or if the message was blocked."""
     blocked: bool = False
+    """Whether the message or title was rejected."""
     flag: int = 0
-    """The member flag set by a quarantine action."""
+    """The member flag that a quarantine action sets; 0 if the text is not part of a profile."""
     mentions: int = 0
-    """Number of mentions to count for raid detection."""
+    """Number of mentions to count for raid detection; 0 if they are not counted."""
     counted_id: MessageId | None = None
-    """Message ID under which `mentions` are counted."""
+    """ID of the message under which `mentions` are counted, also if it was blocked; None if nothing is counted."""
 
 
 # Rules
@@ -87,9 +89,9 @@ def create(call: Call, row: RuleRow) -> wire.AutoModerationRule:
         row.guild_id,
         AuditLogAction.AUTO_MODERATION_RULE_CREATE,
         target_id=row.id,
-        changes=audit.differences(None, rule, _AUDITED),
+        changes=audit.differences(None, rule, _AUDITED_FIELDS),
     )
-    call.tx.emit(wire.AUTO_MODERATION_RULE_CREATE, rule, _managers(row.guild_id))
+    call.tx.emit(wire.AUTO_MODERATION_RULE_CREATE, rule, _rule_managers_audience(row.guild_id))
     return rule
 
 
@@ -104,10 +106,10 @@ def change(call: Call, before: RuleRow, after: RuleRow) -> wire.AutoModerationRu
         after.guild_id,
         AuditLogAction.AUTO_MODERATION_RULE_UPDATE,
         target_id=after.id,
-        changes=audit.differences(views.rule(before), rule, _AUDITED),
+        changes=audit.differences(views.rule(before), rule, _AUDITED_FIELDS),
     )
-    call.tx.emit(wire.AUTO_MODERATION_RULE_UPDATE, rule, _managers(after.guild_id))
-    _review(call, after)
+    call.tx.emit(wire.AUTO_MODERATION_RULE_UPDATE, rule, _rule_managers_audience(after.guild_id))
+    _schedule_review(call, after)
     return rule
 
 
@@ -120,17 +122,17 @@ def delete(call: Call, row: RuleRow) -> None:
         row.guild_id,
         AuditLogAction.AUTO_MODERATION_RULE_DELETE,
         target_id=row.id,
-        changes=audit.differences(rule, None, _AUDITED),
+        changes=audit.differences(rule, None, _AUDITED_FIELDS),
     )
-    call.tx.emit(wire.AUTO_MODERATION_RULE_DELETE, rule, _managers(row.guild_id))
-    _review(call, row)
+    call.tx.emit(wire.AUTO_MODERATION_RULE_DELETE, rule, _rule_managers_audience(row.guild_id))
+    _schedule_review(call, row)
 
 
-def _managers(guild_id: int) -> Audience:
+def _rule_managers_audience(guild_id: int) -> Audience:
     return Audience.guild(guild_id, permission=Permissions.MANAGE_GUILD)
 
 
-def _review(call: Call, row: RuleRow) -> None:
+def _schedule_review(call: Call, row: RuleRow) -> None:
     """Schedule a review of quarantined members if a profile rule changed."""
     if row.trigger_type == AutoModerationTriggerType.MEMBER_PROFILE:
         call.tx.enqueue(REVIEW_JOB, ReviewPayload(GuildId(row.guild_id)), key=f"auto-moderation-{row.guild_id}")
@@ -148,22 +150,22 @@ def execute(call: Call, incident: Incident, matches: Sequence[RuleMatch]) -> Non
         )
     for rule, hit in matches:
         for action in rule.actions:
-            alert: MessageId | None = None
+            alert_id: MessageId | None = None
             if action.type == AutoModerationActionType.BLOCK_MESSAGE:
-                done = incident.blocked
+                was_executed = incident.blocked
             elif action.type == AutoModerationActionType.SEND_ALERT_MESSAGE:
-                alert = _alert(call, incident, RuleMatch(rule, hit), action)
-                done = alert is not None
+                alert_id = _send_alert(call, incident, RuleMatch(rule, hit), action)
+                was_executed = alert_id is not None
             elif action.type == AutoModerationActionType.TIMEOUT:
-                done = _time_out(call, incident, action)
+                was_executed = _time_out(call, incident, action)
             else:
-                done = _quarantine(call, incident)
-            if done:
-                _record_execution(call, incident, RuleMatch(rule, hit), action, alert)
+                was_executed = _quarantine(call, incident)
+            if was_executed:
+                _record_execution(call, incident, RuleMatch(rule, hit), action, alert_id)
 
 
 def _record_execution(
-    call: Call, incident: Incident, match: RuleMatch, action: wire.Action, alert: MessageId | None
+    call: Call, incident: Incident, match: RuleMatch, action: wire.Action, alert_id: MessageId | None
 ) -> None:
     rule, hit = match
     options: dict[str, object] = {
@@ -191,15 +193,17 @@ def _record_execution(
         matched_content=hit.content,
         channel_id=UNSET if incident.channel_id is None else incident.channel_id,
         message_id=UNSET if incident.message_id is None else incident.message_id,
-        alert_system_message_id=UNSET if alert is None else alert,
+        alert_system_message_id=UNSET if alert_id is None else alert_id,
     )
     # spec/gateway.md#5.2: without the MESSAGE_CONTENT intent the content fields are empty.
     redacted = copy.copy(execution)
     redacted.content, redacted.matched_content = "", None
-    call.tx.emit(wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _managers(incident.guild_id), redacted=redacted)
+    call.tx.emit(
+        wire.AUTO_MODERATION_ACTION_EXECUTION, execution, _rule_managers_audience(incident.guild_id), redacted=redacted
+    )
 
 
-def _alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
+def _send_alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action) -> MessageId | None:
     """Send an alert to the moderators' channel and return its ID, or None if the channel no longer exists."""
     channel = access.find_channel(call.tx, action.metadata.channel_id or 0)
     if channel is None or channel.guild_id != incident.guild_id:
@@ -212,8 +216,8 @@ def _alert(call: Call, incident: Incident, match: RuleMatch, action: wire.Action
             for name, value in _alert_fields(incident, match)
         ],
     )
-    kind = MessageType.AUTO_MODERATION_ACTION
-    return messages.create_system_message(call, channel, kind, incident.user_id, embeds=[embed]).id
+    message_type = MessageType.AUTO_MODERATION_ACTION
+    return messages.create_system_message(call, channel, message_type, incident.user_id, embeds=[embed]).id
 
 
 def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]:
@@ -236,12 +240,12 @@ def _alert_fields(incident: Incident, match: RuleMatch) -> list[tuple[str, str]]
 
 def _time_out(call: Call, incident: Incident, action: wire.Action) -> bool:
     """Time the member out unless a longer timeout is in effect. Return False if the member left."""
-    found = members.find(call.tx, incident.guild_id, incident.user_id)
-    if found is None:
+    member = members.find(call.tx, incident.guild_id, incident.user_id)
+    if member is None:
         return False
     until_ms = call.now + (action.metadata.duration_seconds or 0) * 1000
-    if until_ms > max(found.row.timed_out_until_ms, call.now):
-        members.change(call, found, found.row._replace(timed_out_until_ms=until_ms), logged=False)
+    if until_ms > max(member.row.timed_out_until_ms, call.now):
+        members.change(call, member, member.row._replace(timed_out_until_ms=until_ms), logged=False)
     return True
 
 
@@ -257,26 +261,27 @@ def apply_profile_rules(call: Call, guild_id: int, user_id: int) -> None:
         return
     for flag, text, matches in checks.match_profile(call, member):
         if member.row.flags & flag:
-            if any(_quarantines(rule) for rule, _ in matches):
+            if any(_has_quarantine_action(rule) for rule, _ in matches):
                 continue
-            _mark(call, guild_id, user_id, flag, is_set=False)
+            _set_member_flag(call, guild_id, user_id, flag, is_set=False)
         if matches:
             incident = Incident(guild_id=GuildId(guild_id), user_id=UserId(user_id), text=text, flag=flag)
             execute(call, incident, matches)
 
 
-def _quarantines(rule: PreparedRule) -> bool:
+def _has_quarantine_action(rule: PreparedRule) -> bool:
     return any(action.type == AutoModerationActionType.BLOCK_MEMBER_INTERACTION for action in rule.actions)
 
 
 def _quarantine(call: Call, incident: Incident) -> bool:
-    return _mark(call, incident.guild_id, incident.user_id, incident.flag, is_set=True)
+    return _set_member_flag(call, incident.guild_id, incident.user_id, incident.flag, is_set=True)
 
 
-def _mark(call: Call, guild_id: int, user_id: int, flag: int, *, is_set: bool) -> bool:
-    found = members.find(call.tx, guild_id, user_id)
-    if found is None:
+def _set_member_flag(call: Call, guild_id: int, user_id: int, flag: int, *, is_set: bool) -> bool:
+    """Set or clear a member flag. Return False if the user is no longer a member."""
+    member = members.find(call.tx, guild_id, user_id)
+    if member is None:
         return False
-    flags = found.row.flags | flag if is_set else found.row.flags & ~flag
-    members.change(call, found, found.row._replace(flags=flags), logged=False)
+    flags = member.row.flags | flag if is_set else member.row.flags & ~flag
+    members.change(call, member, member.row._replace(flags=flags), logged=False)
     return True

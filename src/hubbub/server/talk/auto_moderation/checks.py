@@ -20,7 +20,7 @@ from hubbub.server.talk.auto_moderation.keyword_matcher import Hit, Matcher
 from hubbub.server.talk.auto_moderation.store import RuleRow
 
 EXEMPT_PERMISSIONS: Final = Permissions.MANAGE_GUILD | Permissions.ADMINISTRATOR
-"""Members with one of these permissions are never checked (spec/http.md#3.10)."""
+"""Permissions that exempt a member from all rules (spec/http.md#3.10)."""
 
 # The specification does not define spam and raids. These definitions are deliberately simple (decisions/0024).
 SPAM_WINDOW_MS: Final = 30_000
@@ -31,10 +31,12 @@ SPAM_LINK_MESSAGES: Final = 5
 SPAM_LINKS: Final = 10
 """Number of links in one message that count as spam."""
 SPAM_MESSAGES_READ_MAX: Final = 50
+"""Maximum number of earlier messages that a spam check reads."""
 RAID_WINDOW_MS: Final = 30_000
 RAID_MEMBERS: Final = 5
+"""Minimum number of members whose mentions can form a raid."""
 RAID_MENTIONS: Final = 20
-"""Total mentions by at least `RAID_MEMBERS` members within the window that count as a raid."""
+"""Total mentions by at least `RAID_MEMBERS` members within `RAID_WINDOW_MS` that count as a raid."""
 
 _KEYWORD_TRIGGERS: Final = frozenset({AutoModerationTriggerType.KEYWORD, AutoModerationTriggerType.KEYWORD_PRESET})
 
@@ -53,7 +55,7 @@ class PreparedRule(NamedTuple):
 
 
 class RuleMatch(NamedTuple):
-    """A matched rule and the match."""
+    """A matched rule and the part of the text that it matched."""
 
     rule: PreparedRule
     hit: Hit
@@ -63,19 +65,19 @@ class ProfileMatch(NamedTuple):
     """A part of a member's profile and the rules it matches."""
 
     flag: int
-    """The member flag that a quarantine for this part sets."""
+    """The member flag that a quarantine for the part sets."""
     text: str
     matches: list[RuleMatch]
 
 
 @lru_cache(maxsize=256)
 def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
-    """Return a rule prepared for matching.
+    """Return a rule prepared for matching. `extra` holds the keywords that the operator adds to the presets.
 
     The cache key is the row and the operator's keywords, so a changed rule, or the rule of another App in the process,
     is never served from the cache."""
     metadata = row.metadata
-    words = presets.keywords(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
+    keywords = presets.keywords(metadata.presets, extra) if metadata.presets else metadata.keyword_filter or ()
     return PreparedRule(
         id=row.id,
         name=row.name,
@@ -84,23 +86,23 @@ def prepare_rule(row: RuleRow, extra: AutoModerationConfig) -> PreparedRule:
         actions=tuple(row.action_list),
         exempt_roles=frozenset(row.exempt_role_ids),
         exempt_channels=frozenset(row.exempt_channel_ids),
-        matcher=Matcher(words, metadata.regex_patterns or (), metadata.allow_list or ()),
+        matcher=Matcher(keywords, metadata.regex_patterns or (), metadata.allow_list or ()),
     )
 
 
 def match_message(
     call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str
 ) -> tuple[list[RuleMatch], int]:
-    """Return the rules that a message matches, and its number of mentions if they count for raid detection."""
-    found = []
-    counted = 0
+    """Return the rules that a message matches, and its number of mentions, or 0 if no rule detects mention raids."""
+    matches = []
+    mention_count = 0
     for rule in _applicable_rules(call, channel_access):
-        hit = _hit(call, rule, channel_access, message_id, text)
+        hit = _find_hit(call, rule, channel_access, message_id, text)
         if hit is not None:
-            found.append(RuleMatch(rule, hit))
+            matches.append(RuleMatch(rule, hit))
         if rule.metadata.mention_raid_protection_enabled is True:
-            counted = keyword_matcher.count_mentions(text)
-    return found, counted
+            mention_count = keyword_matcher.count_mentions(text)
+    return matches, mention_count
 
 
 def match_title(call: Call, channel_access: ChannelAccess, title: str) -> list[RuleMatch]:
@@ -122,33 +124,33 @@ def match_profile(call: Call, member: members.Membership) -> list[ProfileMatch]:
     applicable: list[PreparedRule] = []
     if standing is not None and not member.user.bot and not standing.permissions & EXEMPT_PERMISSIONS:
         rows = store.list_enabled(call.tx, row.guild_id, AutoModerationEventType.MEMBER_UPDATE)
-        rules = (prepare_rule(each, call.config.auto_moderation) for each in rows)
+        rules = (prepare_rule(rule_row, call.config.auto_moderation) for rule_row in rows)
         applicable = [rule for rule in rules if rule.exempt_roles.isdisjoint(standing.roles)]
     return [
         ProfileMatch(
             flag, text, [RuleMatch(rule, hit) for rule in applicable if (hit := rule.matcher.find(text)) is not None]
         )
         for flag, text in (
-            (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _names(member)),
-            (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _tag(member)),
+            (MemberFlags.AUTOMOD_QUARANTINED_USERNAME, _joined_names(member)),
+            (MemberFlags.AUTOMOD_QUARANTINED_GUILD_TAG, _displayed_tag(member)),
         )
     ]
 
 
-def _names(member: members.Membership) -> str:
+def _joined_names(member: members.Membership) -> str:
     """Return the names of a member, one per line."""
     user = member.user
     return "\n".join(name for name in (user.username, user.global_name, member.row.nick) if name)
 
 
-def _tag(member: members.Membership) -> str:
-    """Return the guild tag a member displays, of this guild or another."""
+def _displayed_tag(member: members.Membership) -> str:
+    """Return the guild tag that a member displays, of any guild, or an empty string."""
     primary_guild = member.user.primary_guild
     return "" if primary_guild is None else codec.decode(primary_guild, PrimaryGuild).tag or ""
 
 
 def _applicable_rules(call: Call, channel_access: ChannelAccess) -> list[PreparedRule]:
-    """Return the message rules that apply to the caller in this channel."""
+    """Return the message rules that apply to the caller in the channel."""
     standing = channel_access.guild
     if standing is None or standing.permissions & EXEMPT_PERMISSIONS:
         return []
@@ -173,47 +175,55 @@ def _has_exempt_role(standing: GuildAccess, rule: PreparedRule) -> bool:
 
 def _channel_and_parents(call: Call, channel: ChannelRef) -> set[int]:
     """Return the IDs of a channel and its parents: the channel of a thread, and the category."""
-    found = {int(channel.id), int(channel.parent_id or 0)}
+    channel_ids = {int(channel.id), int(channel.parent_id or 0)}
     if channel.is_thread and channel.parent_id is not None:
         parent = core_access.find_channel(call.tx, channel.parent_id)
         if parent is not None:
-            found.add(int(parent.parent_id or 0))
-    return found
+            channel_ids.add(int(parent.parent_id or 0))
+    return channel_ids
 
 
-def _hit(call: Call, rule: PreparedRule, channel_access: ChannelAccess, message_id: MessageId, text: str) -> Hit | None:
+def _find_hit(
+    call: Call, rule: PreparedRule, channel_access: ChannelAccess, message_id: MessageId, text: str
+) -> Hit | None:
     if rule.trigger_type in _KEYWORD_TRIGGERS:
         return rule.matcher.find(text)
     if rule.trigger_type == AutoModerationTriggerType.SPAM:
         return Hit(None, text) if _is_spam(call, channel_access, message_id, text) else None
     if rule.trigger_type == AutoModerationTriggerType.MENTION_SPAM:
-        mentions = keyword_matcher.count_mentions(text)
-        if mentions > (rule.metadata.mention_total_limit or 0):
+        mention_count = keyword_matcher.count_mentions(text)
+        if mention_count > (rule.metadata.mention_total_limit or 0):
             return Hit(None, None)
         if (
-            mentions
+            mention_count
             and rule.metadata.mention_raid_protection_enabled is True
-            and _is_raid(call, channel_access, mentions)
+            and _is_raid(call, channel_access, mention_count)
         ):
             return Hit(None, None)
     return None
 
 
 def _is_spam(call: Call, channel_access: ChannelAccess, message_id: MessageId, text: str) -> bool:
-    links = keyword_matcher.count_links(text)
-    if links >= SPAM_LINKS:
+    link_count = keyword_matcher.count_links(text)
+    if link_count >= SPAM_LINKS:
         return True
     since_ms = call.now - SPAM_WINDOW_MS
     recent = store.list_messages_since(call.tx, channel_access.guild_id, call.user_id, since_ms, SPAM_MESSAGES_READ_MAX)
     # Compare an edited message with the other messages, not with its old content.
-    others = [each.content for each in recent if each.id != message_id]
-    folded = keyword_matcher.fold(text)
-    if folded and sum(keyword_matcher.fold(each) == folded for each in others) + 1 >= SPAM_REPEATS:
+    other_contents = [content.content for content in recent if content.id != message_id]
+    folded_text = keyword_matcher.fold(text)
+    if (
+        folded_text
+        and sum(keyword_matcher.fold(content) == folded_text for content in other_contents) + 1 >= SPAM_REPEATS
+    ):
         return True
-    return bool(links) and sum(1 for each in others if keyword_matcher.count_links(each)) + 1 >= SPAM_LINK_MESSAGES
+    return (
+        bool(link_count)
+        and sum(1 for content in other_contents if keyword_matcher.count_links(content)) + 1 >= SPAM_LINK_MESSAGES
+    )
 
 
-def _is_raid(call: Call, channel_access: ChannelAccess, mentions: int) -> bool:
+def _is_raid(call: Call, channel_access: ChannelAccess, mention_count: int) -> bool:
     mentions_by_user = dict(store.mentions_since(call.tx, channel_access.guild_id, call.now - RAID_WINDOW_MS))
-    mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mentions
+    mentions_by_user[call.user_id] = mentions_by_user.get(call.user_id, 0) + mention_count
     return len(mentions_by_user) >= RAID_MEMBERS and sum(mentions_by_user.values()) >= RAID_MENTIONS

@@ -22,9 +22,9 @@ saved."""
 LIST_MEMORY_MAX: Final = 4 << 20
 """Memory limit of the automaton for the prefixes of a keyword list, in bytes."""
 PREFIX_LENGTH: Final = 4
-"""Length of such a prefix. Automata of whole keywords would exceed the memory limit."""
+"""Length of the prefixes in the automaton of a keyword list. Whole keywords would exceed `LIST_MEMORY_MAX`."""
 LINEAR_SEARCH_MAX: Final = 16
-"""Up to this number of entries, searching one by one is faster than an automaton."""
+"""Number of entries up to which searching one by one is faster than an automaton."""
 PATTERN_CPU_SECONDS_MAX: Final = 0.1
 """CPU seconds per rule and text for continuing a pattern search after allowed matches.
 
@@ -41,7 +41,7 @@ class Hit(NamedTuple):
     keyword: str | None
     """The matched keyword or pattern as the rule has it; None for rules without keywords."""
     content: str | None
-    """The matched part of the text."""
+    """The matched part of the text; None for rules that count mentions."""
 
 
 Span = tuple[int, int]
@@ -51,7 +51,7 @@ def fold(text: str) -> str:
     """Lowercase a text without changing its length."""
     folded = text.lower()
     if len(folded) != len(text):
-        folded = "".join(each.lower() if len(each.lower()) == 1 else each for each in text)
+        folded = "".join(character.lower() if len(character.lower()) == 1 else character for character in text)
     return folded
 
 
@@ -59,14 +59,16 @@ class Keyword(NamedTuple):
     """A word or phrase of a list and its boundary conditions."""
 
     text: str
+    """The entry as the list has it, with its stars."""
     needle: str
+    """The lowercase text to search for, without stars."""
     at_word_start: bool
     """Whether the match must start at a word boundary."""
     at_word_end: bool
     """Whether the match must end at a word boundary."""
 
     def matches_at(self, folded: str, start: int, end: int) -> bool:
-        """Return whether the boundary conditions hold for a match at this position."""
+        """Return whether the boundary conditions hold for a match from `start` to `end` of a lowercase text."""
         return not (self.at_word_start and start and _is_word(folded[start - 1])) and not (
             self.at_word_end and end < len(folded) and _is_word(folded[end])
         )
@@ -77,7 +79,7 @@ def _is_word(character: str) -> bool:
 
 
 def parse_keyword(written: str) -> Keyword:
-    """Parse a list entry: a star at either end removes the boundary condition there (spec/http.md#3.10)."""
+    """Parse a list entry: a star at either end removes the boundary condition at that end (spec/http.md#3.10)."""
     needle = written.removeprefix("*").removesuffix("*") if len(written) > 1 else written
     return Keyword(written, fold(needle.strip()), not written.startswith("*"), not written.endswith("*"))
 
@@ -91,22 +93,23 @@ class KeywordList:
     def __init__(self, written: Iterable[str]) -> None:
         self._whole: dict[str, Keyword] = {}
         self._others: dict[str, list[tuple[int, Keyword]]] = {}
-        """Entries by their text, with their list positions. Only entries that differ in their stars share a text."""
+        """Entries that are not whole single words, with their list positions, by needle. Only entries that differ in
+        their stars share a needle."""
         lengths: dict[str, set[int]] = {}
-        seen = set()
+        seen_conditions = set()
         for position, entry in enumerate(map(parse_keyword, written)):
-            if not entry.needle or entry[1:] in seen:
+            if not entry.needle or entry[1:] in seen_conditions:
                 continue
-            seen.add(entry[1:])
+            seen_conditions.add(entry[1:])
             if entry.at_word_start and entry.at_word_end and _WORD.fullmatch(entry.needle):
                 self._whole[entry.needle] = entry
             else:
                 self._others.setdefault(entry.needle, []).append((position, entry))
                 lengths.setdefault(entry.needle[0], set()).add(len(entry.needle))
-        self._lengths = {first: sorted(values, reverse=True) for first, values in lengths.items()}
-        """Lengths of the other entries by first letter, longest first."""
+        self._lengths = {first: sorted(entry_lengths, reverse=True) for first, entry_lengths in lengths.items()}
+        """Lengths of the needles in `_others` by first letter, longest first."""
         self._any = (
-            _any_of({needle[:PREFIX_LENGTH] for needle in self._others})
+            _compile_any_of({needle[:PREFIX_LENGTH] for needle in self._others})
             if len(self._others) > LINEAR_SEARCH_MAX
             else None
         )
@@ -118,8 +121,8 @@ class KeywordList:
                 entry = self._whole.get(match[0])
                 if entry is not None and match.end() > allowed.until(match.start()):
                     return entry, match.span()
-        found: tuple[Keyword, Span] | None = None
-        best = sys.maxsize
+        first_match: tuple[Keyword, Span] | None = None
+        best_position = sys.maxsize
         for start, lengths in self._starts(folded):
             for end in (start + length for length in lengths):
                 entries = self._others.get(folded[start:end])
@@ -129,9 +132,9 @@ class KeywordList:
                     # Shorter entries at this position are allowed, too.
                     break
                 for position, entry in entries:
-                    if position < best and entry.matches_at(folded, start, end):
-                        best, found = position, (entry, (start, end))
-        return found
+                    if position < best_position and entry.matches_at(folded, start, end):
+                        best_position, first_match = position, (entry, (start, end))
+        return first_match
 
     def reach(self, folded: str) -> list[int]:
         """Return, for each position, how far entries that start at or before it extend; empty if no entry matches."""
@@ -153,7 +156,7 @@ class KeywordList:
         return list(accumulate((ends.get(start, 0) for start in range(len(folded))), max)) if ends else []
 
     def _starts(self, folded: str) -> Iterator[tuple[int, list[int]]]:
-        """Yield the positions where other entries could start, with their possible lengths, longest first."""
+        """Yield the positions where entries of `_others` could start, with their possible lengths, longest first."""
         if self._others and self._may_hold(folded):
             for start, first in enumerate(folded):
                 lengths = self._lengths.get(first)
@@ -161,7 +164,7 @@ class KeywordList:
                     yield start, lengths
 
     def _may_hold(self, folded: str) -> bool:
-        """Return False if no other entry is in the text: a fast check for the common case."""
+        """Return False if no entry of `_others` is in the text: a fast check for the common case."""
         if self._any is not None:
             return self._any.search(folded) is not None
         return len(self._others) > LINEAR_SEARCH_MAX or any(needle in folded for needle in self._others)
@@ -183,7 +186,7 @@ class AllowedSpans:
         return self._reach[start] if self._reach else 0
 
 
-def _any_of(needles: Iterable[str]) -> Any:
+def _compile_any_of(needles: Iterable[str]) -> Any:
     """Return one automaton for many strings, so that a text is scanned once, or None if it exceeds the memory limit."""
     import re2  # type: ignore[import-untyped]
 
@@ -203,7 +206,7 @@ class BadPattern(Exception):
 
 def compile_pattern(pattern: str) -> Any:
     """Compile a pattern with RE2, which never backtracks. Raises BadPattern."""
-    # Imported here because guilds without patterns, and nodes without the HTTP server, never need it.
+    # The import is local because guilds without patterns, and nodes without the HTTP server, never need re2.
     import re2
 
     options = re2.Options()
@@ -216,7 +219,8 @@ def compile_pattern(pattern: str) -> Any:
         raise BadPattern(reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)) from None
 
 
-def _compiled(patterns: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _compile_valid_patterns(patterns: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """Yield each valid pattern with its compiled form."""
     for pattern in patterns:
         try:
             yield pattern, compile_pattern(pattern)
@@ -230,37 +234,37 @@ class Matcher:
 
     def __init__(self, keywords: Iterable[str], patterns: Iterable[str], allowed: Iterable[str]) -> None:
         self._keywords = KeywordList(keywords)
-        self._patterns = list(_compiled(dict.fromkeys(patterns)))
+        self._patterns = list(_compile_valid_patterns(dict.fromkeys(patterns)))
         self._allowed = KeywordList(allowed)
 
     def find(self, text: str) -> Hit | None:
         """Return the first match that the allow list does not permit, or None."""
         folded = fold(text)
         allowed = AllowedSpans(self._allowed, folded)
-        found = self._keywords.find_first(folded, allowed)
-        if found is not None:
-            entry, (start, end) = found
+        keyword_match = self._keywords.find_first(folded, allowed)
+        if keyword_match is not None:
+            entry, (start, end) = keyword_match
             return Hit(entry.text, text[start:end])
-        spent = 0.0
+        spent_seconds = 0.0
         for written, pattern in self._patterns:
-            started: float | None = None
+            started_at: float | None = None
             for match in pattern.finditer(text):
                 start, end = match.span()
                 # Skip empty matches: a pattern that can match nothing would match every text.
                 if start != end and end > allowed.until(start):
                     return Hit(written, text[start:end])
-                started = time.thread_time() if started is None else started
-                if spent + time.thread_time() - started > PATTERN_CPU_SECONDS_MAX:
+                started_at = time.thread_time() if started_at is None else started_at
+                if spent_seconds + time.thread_time() - started_at > PATTERN_CPU_SECONDS_MAX:
                     return Hit(written, text[start:end])
-            if started is not None:
-                spent += time.thread_time() - started
+            if started_at is not None:
+                spent_seconds += time.thread_time() - started_at
         return None
 
 
 def count_mentions(text: str) -> int:
     """Return the number of distinct users and roles that a text mentions."""
-    found = {(kind == "&", int(number)) for kind, number in _MENTION.findall(text)} if "<@" in text else set()
-    return sum(number <= WIDE_MAX for _, number in found)
+    mentions = {(kind == "&", int(id_number)) for kind, id_number in _MENTION.findall(text)} if "<@" in text else set()
+    return sum(id_number <= WIDE_MAX for _, id_number in mentions)
 
 
 def count_links(text: str) -> int:

@@ -33,29 +33,31 @@ def check_names(call: Call, names: Sequence[str]) -> None:
     """Reject names of guilds, channels and stages that contain banned words.
 
     Names set by the platform are not checked."""
-    banned = call.config.auto_moderation.names
-    if not banned or call.actor_or_none is None:
+    banned_words = call.config.auto_moderation.names
+    if not banned_words or call.actor_or_none is None:
         return
     for text in names:
         # Channel names have hyphens instead of spaces.
-        if _banned(banned).find(text) or _banned(banned).find(text.replace("-", " ")):
+        if _banned_words_matcher(banned_words).find(text) or _banned_words_matcher(banned_words).find(
+            text.replace("-", " ")
+        ):
             raise errors.BANNED_WORDS()
 
 
 @cache
-def _banned(words: tuple[str, ...]) -> Matcher:
+def _banned_words_matcher(words: tuple[str, ...]) -> Matcher:
     return Matcher(words, (), ())
 
 
 def check_message(call: Call, draft: messages.MessageDraft) -> None:
-    """Check a new or edited message, block it if a rule says so, and execute the rules' actions."""
+    """Check a new or edited message, block it if a matched rule has the action BLOCK_MESSAGE, and execute the actions."""
     channel_access = draft.access
     matches, mentions = checks.match_message(call, channel_access, draft.message_id, draft.text)
     if not matches and not mentions:
         return
-    # spec/dated-changes.md#3: before that date edits were not blocked; the other actions were executed.
+    # spec/dated-changes.md#3: before external_apps edits were not blocked, but the other actions were executed.
     can_block = not draft.edited or changes.EXTERNAL_APPS.is_active(call.now)
-    blocked = can_block and _blocks(matches)
+    blocked = can_block and _has_block_action(matches)
     incident = Incident(
         guild_id=channel_access.guild_id,
         user_id=call.user_id,
@@ -66,7 +68,7 @@ def check_message(call: Call, draft: messages.MessageDraft) -> None:
         mentions=mentions,
         counted_id=draft.message_id,
     )
-    _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
+    _execute_or_reject(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_MESSAGE)
 
 
 def check_title(call: Call, access: ChannelAccess, title: str) -> None:
@@ -78,16 +80,16 @@ def check_title(call: Call, access: ChannelAccess, title: str) -> None:
             user_id=call.user_id,
             text=title,
             channel_id=access.channel.id,
-            blocked=_blocks(matches),
+            blocked=_has_block_action(matches),
         )
-        _conclude(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
+        _execute_or_reject(call, incident, matches, errors.AUTO_MODERATION_BLOCKED_TITLE)
 
 
-def _blocks(matches: Sequence[RuleMatch]) -> bool:
+def _has_block_action(matches: Sequence[RuleMatch]) -> bool:
     return any(action.type == AutoModerationActionType.BLOCK_MESSAGE for rule, _ in matches for action in rule.actions)
 
 
-def _conclude(call: Call, incident: Incident, matches: Sequence[RuleMatch], error: ErrorCode) -> None:
+def _execute_or_reject(call: Call, incident: Incident, matches: Sequence[RuleMatch], error: ErrorCode) -> None:
     """Reject a blocked text and execute the actions after the rollback, or execute them now if it is not blocked."""
     if not incident.blocked:
         actions.execute(call, incident, matches)
@@ -137,5 +139,5 @@ def guild_deleted(call: Call, signal: guilds.GuildDeleted) -> None:
 def find_referenced(call: Call, guild_id: GuildId, entries: Sequence[AuditLogEntry]) -> ReferencedObjects:
     """Return the existing rules that audit log entries refer to."""
     rule_ids = {entry.target_id for entry in entries if entry.action_type in _RULE_ACTIONS}
-    rows = store.find_many(call.tx, guild_id, sorted(each for each in rule_ids if each is not None))
+    rows = store.find_many(call.tx, guild_id, sorted(rule_id for rule_id in rule_ids if rule_id is not None))
     return ReferencedObjects(auto_moderation_rules=[views.rule(row) for row in rows])

@@ -155,8 +155,11 @@ PRESET_KEYWORDS: Final = {
 
 
 def keywords(presets: Iterable[int], extra: AutoModerationConfig) -> tuple[str, ...]:
-    """Return the keywords of some presets, including those the operator added."""
-    added = {_PROFANITY: extra.profanity, _SEXUAL_CONTENT: extra.sexual_content, _SLURS: extra.slurs}
+    """Return the keywords of presets, including those that the operator added in `extra`."""
+    operator_keywords = {_PROFANITY: extra.profanity, _SEXUAL_CONTENT: extra.sexual_content, _SLURS: extra.slurs}
     return tuple(
-        word for kind, listed in PRESET_KEYWORDS.items() if kind in presets for word in (*listed, *added[kind])
+        keyword
+        for preset, preset_keywords in PRESET_KEYWORDS.items()
+        if preset in presets
+        for keyword in (*preset_keywords, *operator_keywords[preset])
     )

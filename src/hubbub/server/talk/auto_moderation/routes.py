@@ -1,4 +1,4 @@
-"""Handlers for auto moderation rules."""
+"""HTTP handlers for auto moderation rules."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import AutoModerationRuleId, GuildId
@@ -18,7 +18,7 @@ def list_auto_moderation_rules(call: Call, guild_id: GuildId) -> list[wire.AutoM
 @handles(wire.GET_AUTO_MODERATION_RULE)
 def get_auto_moderation_rule(call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId) -> wire.AutoModerationRule:
     """Get an auto moderation rule."""
-    return views.rule(_get(call, guild_id, rule_id))
+    return views.rule(_get_rule(call, guild_id, rule_id))
 
 
 @handles(wire.CREATE_AUTO_MODERATION_RULE)
@@ -48,7 +48,7 @@ def update_auto_moderation_rule(
     call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId, body: wire.UpdateAutoModerationRule
 ) -> wire.AutoModerationRule:
     """Update an auto moderation rule."""
-    before = _get(call, guild_id, rule_id)
+    before = _get_rule(call, guild_id, rule_id)
     rules.require_timeouts(call, guild_id, body)
     return actions.change(call, before, rules.apply_update(call, before, body))
 
@@ -56,10 +56,10 @@ def update_auto_moderation_rule(
 @handles(wire.DELETE_AUTO_MODERATION_RULE)
 def delete_auto_moderation_rule(call: Call, guild_id: GuildId, rule_id: AutoModerationRuleId) -> None:
     """Delete an auto moderation rule."""
-    actions.delete(call, _get(call, guild_id, rule_id))
+    actions.delete(call, _get_rule(call, guild_id, rule_id))
 
 
-def _get(call: Call, guild_id: int, rule_id: int) -> RuleRow:
+def _get_rule(call: Call, guild_id: int, rule_id: int) -> RuleRow:
     row = store.find(call.tx, guild_id, rule_id)
     if row is None:
         raise errors.NOT_FOUND()

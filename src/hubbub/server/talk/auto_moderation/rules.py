@@ -63,36 +63,40 @@ def require_timeouts(
 
 
 def build_rule(call: Call, row: RuleRow, body: wire.CreateAutoModerationRule) -> RuleRow:
-    """Build a new rule from a request body, or raise every error in it."""
+    """Return `row` completed from the body of a request for a new rule; raise one error with all problems of the body."""
     form = FormErrors()
-    known = [each for each in AutoModerationTriggerType if each != _PROFILE or _profile_rules_active(call)]
-    if body.trigger_type not in known:
-        form.add(("trigger_type",), *errors.choices([int(each) for each in known]))
+    trigger_types = [
+        trigger_type
+        for trigger_type in AutoModerationTriggerType
+        if trigger_type != _PROFILE or _profile_rules_active(call)
+    ]
+    if body.trigger_type not in trigger_types:
+        form.add(("trigger_type",), *errors.choices([int(trigger_type) for trigger_type in trigger_types]))
         form.raise_if_any()
     if store.count(call.tx, row.guild_id, body.trigger_type) >= wire.RULES_MAX_BY_TRIGGER[body.trigger_type]:
         limit = wire.RULES_MAX_BY_TRIGGER[body.trigger_type]
-        text = f"Maximum number of rules of this trigger type reached ({limit})"
-        form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", text)
+        message = f"Maximum number of rules of this trigger type reached ({limit})"
+        form.add(("trigger_type",), "AUTO_MODERATION_MAX_RULES_OF_TYPE_EXCEEDED", message)
     if not body.trigger_metadata and body.trigger_type in (_PRESET, _PROFILE):
         form.add(("trigger_metadata",), *errors.required())
-    metadata = _metadata(body.trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
-    default = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
-    wanted = body.actions or [wire.ActionRequest(type=default)]
+    metadata = _build_metadata(body.trigger_type, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
+    default_action = _QUARANTINE if body.trigger_type == _PROFILE else _BLOCK
+    action_requests = body.actions or [wire.ActionRequest(type=default_action)]
     row = row._replace(
         name=body.name,
         event_type=_event_type(body.trigger_type, body.event_type, form),
-        trigger_metadata=_text(metadata),
-        actions=_text(_actions(call, row, wanted, form)),
+        trigger_metadata=_to_json(metadata),
+        actions=_to_json(_build_actions(call, row, action_requests, form)),
         enabled=int(bool(body.enabled)),
-        exempt_roles=_text(_exempt_roles(call, row, body.exempt_roles or [], form)),
-        exempt_channels=_text(_exempt_channels(call, row, body.exempt_channels or [], form)),
+        exempt_roles=_to_json(_existing_roles(call, row, body.exempt_roles or [], form)),
+        exempt_channels=_to_json(_existing_channels(call, row, body.exempt_channels or [], form)),
     )
     form.raise_if_any()
     return row
 
 
 def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) -> RuleRow:
-    """Apply a request body to a rule, or raise every error in it."""
+    """Return a rule with the changes of a request body; raise one error with all problems of the body."""
     form = FormErrors()
     trigger = AutoModerationTriggerType(row.trigger_type)
     if body.trigger_type is not UNSET and body.trigger_type != trigger:
@@ -104,16 +108,16 @@ def apply_update(call: Call, row: RuleRow, body: wire.UpdateAutoModerationRule) 
     if body.trigger_metadata is not UNSET:
         if body.trigger_metadata is None and trigger in (_PRESET, _PROFILE):
             form.add(("trigger_metadata",), *errors.required())
-        metadata = _metadata(trigger, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
-        row = row._replace(trigger_metadata=_text(metadata))
+        metadata = _build_metadata(trigger, body.trigger_metadata or wire.TriggerMetadataRequest(), form)
+        row = row._replace(trigger_metadata=_to_json(metadata))
     if body.actions:
-        row = row._replace(actions=_text(_actions(call, row, body.actions, form)))
+        row = row._replace(actions=_to_json(_build_actions(call, row, body.actions, form)))
     if body.enabled is not UNSET:
         row = row._replace(enabled=int(bool(body.enabled)))
     if body.exempt_roles is not UNSET:
-        row = row._replace(exempt_roles=_text(_exempt_roles(call, row, body.exempt_roles or [], form)))
+        row = row._replace(exempt_roles=_to_json(_existing_roles(call, row, body.exempt_roles or [], form)))
     if body.exempt_channels is not UNSET:
-        row = row._replace(exempt_channels=_text(_exempt_channels(call, row, body.exempt_channels or [], form)))
+        row = row._replace(exempt_channels=_to_json(_existing_channels(call, row, body.exempt_channels or [], form)))
     form.raise_if_any()
     return row
 
@@ -122,7 +126,7 @@ def _profile_rules_active(call: Call) -> bool:
     return changes.MEMBER_PROFILE_RULES.is_active(call.now)
 
 
-def _text(value: object) -> str:
+def _to_json(value: object) -> str:
     return codec.encode(value).decode()
 
 
@@ -134,108 +138,115 @@ def _event_type(trigger: AutoModerationTriggerType, requested: AutoModerationEve
     return int(expected)
 
 
-def _metadata(
-    trigger: AutoModerationTriggerType, wanted: wire.TriggerMetadataRequest, form: FormErrors
+def _build_metadata(
+    trigger: AutoModerationTriggerType, request: wire.TriggerMetadataRequest, form: FormErrors
 ) -> wire.TriggerMetadata:
+    """Return the metadata that the trigger type uses, and report invalid values as errors."""
     if trigger in (_KEYWORD, _PROFILE):
         return wire.TriggerMetadata(
-            keyword_filter=_keywords("keyword_filter", wanted.keyword_filter or [], wire.KEYWORDS_MAX, form),
-            regex_patterns=_patterns(wanted.regex_patterns or [], form),
-            allow_list=_keywords("allow_list", wanted.allow_list or [], wire.ALLOW_LIST_MAX, form),
+            keyword_filter=_check_keywords("keyword_filter", request.keyword_filter or [], wire.KEYWORDS_MAX, form),
+            regex_patterns=_check_patterns(request.regex_patterns or [], form),
+            allow_list=_check_keywords("allow_list", request.allow_list or [], wire.ALLOW_LIST_MAX, form),
         )
     if trigger == _PRESET:
-        presets = [int(each) for each in wanted.presets or ()]
+        presets = [int(preset) for preset in request.presets or ()]
         _reject_duplicates("presets", presets, form, "trigger_metadata")
         return wire.TriggerMetadata(
             presets=presets,
-            allow_list=_keywords("allow_list", wanted.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
+            allow_list=_check_keywords("allow_list", request.allow_list or [], wire.PRESET_ALLOW_LIST_MAX, form),
         )
     if trigger == _MENTIONS:
-        limit = wanted.mention_total_limit
+        limit = request.mention_total_limit
         return wire.TriggerMetadata(
             mention_total_limit=limit if isinstance(limit, int) else wire.MENTION_TOTAL_LIMIT_DEFAULT,
-            mention_raid_protection_enabled=bool(wanted.mention_raid_protection_enabled),
+            mention_raid_protection_enabled=bool(request.mention_raid_protection_enabled),
         )
     return wire.TriggerMetadata()
 
 
-def _keywords(name: str, written: list[str], limit: int, form: FormErrors) -> list[str]:
-    if len(written) > limit:
-        form.add(("trigger_metadata", name), *errors.bad_length(0, limit))
-    for index, word in enumerate(written):
+def _check_keywords(field: str, keywords: list[str], limit: int, form: FormErrors) -> list[str]:
+    if len(keywords) > limit:
+        form.add(("trigger_metadata", field), *errors.bad_length(0, limit))
+    for index, keyword in enumerate(keywords):
         # Stars alone would match every text.
-        if not keyword_matcher.parse_keyword(word).needle.strip("*"):
-            form.add(("trigger_metadata", name, index), *errors.bad_length(1, wire.KEYWORD_MAX))
-    return written
+        if not keyword_matcher.parse_keyword(keyword).needle.strip("*"):
+            form.add(("trigger_metadata", field, index), *errors.bad_length(1, wire.KEYWORD_MAX))
+    return keywords
 
 
-def _patterns(written: list[str], form: FormErrors) -> list[str]:
-    for index, pattern in enumerate(written):
+def _check_patterns(patterns: list[str], form: FormErrors) -> list[str]:
+    for index, pattern in enumerate(patterns):
         try:
             keyword_matcher.compile_pattern(pattern)
         except keyword_matcher.BadPattern as problem:
-            text = f"Regular expression cannot be used: {problem}"[:300]
-            form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", text)
-    return written
+            message = f"Regular expression cannot be used: {problem}"[:300]
+            form.add(("trigger_metadata", "regex_patterns", index), "AUTO_MODERATION_INVALID_REGEX", message)
+    return patterns
 
 
-def _actions(call: Call, row: RuleRow, wanted: list[wire.ActionRequest], form: FormErrors) -> list[wire.Action]:
+def _build_actions(
+    call: Call, row: RuleRow, action_requests: list[wire.ActionRequest], form: FormErrors
+) -> list[wire.Action]:
     allowed = [
-        each
-        for each in ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
-        if each != _QUARANTINE or _profile_rules_active(call)
+        action_type
+        for action_type in ACTIONS_BY_TRIGGER[AutoModerationTriggerType(row.trigger_type)]
+        if action_type != _QUARANTINE or _profile_rules_active(call)
     ]
-    _reject_duplicates("actions", [action.type for action in wanted], form)
+    _reject_duplicates("actions", [action.type for action in action_requests], form)
     validated = []
-    for index, action in enumerate(wanted):
+    for index, action in enumerate(action_requests):
         if action.type not in allowed:
-            form.add(("actions", index, "type"), *errors.choices([int(each) for each in allowed]))
+            form.add(("actions", index, "type"), *errors.choices([int(action_type) for action_type in allowed]))
             continue
-        requested = action.metadata or wire.ActionMetadataRequest()
+        metadata_request = action.metadata or wire.ActionMetadataRequest()
         metadata = wire.ActionMetadata()
-        if action.type == _BLOCK and requested.custom_message:
-            metadata.custom_message = requested.custom_message
+        if action.type == _BLOCK and metadata_request.custom_message:
+            metadata.custom_message = metadata_request.custom_message
         elif action.type == _ALERT:
-            if requested.channel_id:
-                metadata.channel_id = requested.channel_id
-            _require_alertable(call, row, requested.channel_id or None, index, form)
+            if metadata_request.channel_id:
+                metadata.channel_id = metadata_request.channel_id
+            _check_alert_channel(call, row, metadata_request.channel_id or None, index, form)
         elif action.type == _TIMEOUT:
-            if isinstance(requested.duration_seconds, int):
-                metadata.duration_seconds = requested.duration_seconds
+            if isinstance(metadata_request.duration_seconds, int):
+                metadata.duration_seconds = metadata_request.duration_seconds
             else:
                 form.add(("actions", index, "metadata", "duration_seconds"), *errors.required())
         validated.append(wire.Action(type=int(action.type), metadata=metadata))
     return validated
 
 
-def _require_alertable(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
+def _check_alert_channel(call: Call, row: RuleRow, channel_id: int | None, index: int, form: FormErrors) -> None:
     path = ("actions", index, "metadata", "channel_id")
     if channel_id is None:
         form.add(path, *errors.required())
         return
-    found = access.find_channel(call.tx, channel_id)
-    if found is None or found.guild_id != row.guild_id or found.type not in ALERT_CHANNEL_TYPES:
+    channel = access.find_channel(call.tx, channel_id)
+    if channel is None or channel.guild_id != row.guild_id or channel.type not in ALERT_CHANNEL_TYPES:
         form.add(path, "AUTO_MODERATION_INVALID_ALERT_CHANNEL", "Alerts cannot be sent to this channel")
 
 
 # Deleted roles and channels are dropped instead of rejected, so that a client can send back a rule as it read it.
 
 
-def _exempt_roles(call: Call, row: RuleRow, wanted: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
-    _reject_duplicates("exempt_roles", wanted, form)
-    known = roles.find_many(call.tx, row.guild_id, wanted)
-    return [each for each in wanted if each in known]
+def _existing_roles(call: Call, row: RuleRow, role_ids: Sequence[RoleId], form: FormErrors) -> list[RoleId]:
+    _reject_duplicates("exempt_roles", role_ids, form)
+    roles_by_id = roles.find_many(call.tx, row.guild_id, role_ids)
+    return [role_id for role_id in role_ids if role_id in roles_by_id]
 
 
-def _exempt_channels(call: Call, row: RuleRow, wanted: Sequence[ChannelId], form: FormErrors) -> list[ChannelId]:
-    _reject_duplicates("exempt_channels", wanted, form)
-    known = channels.find_many(call.tx, wanted)
-    return [each for each in wanted if each in known and known[each].guild_id == row.guild_id]
+def _existing_channels(call: Call, row: RuleRow, channel_ids: Sequence[ChannelId], form: FormErrors) -> list[ChannelId]:
+    _reject_duplicates("exempt_channels", channel_ids, form)
+    channels_by_id = channels.find_many(call.tx, channel_ids)
+    return [
+        channel_id
+        for channel_id in channel_ids
+        if channel_id in channels_by_id and channels_by_id[channel_id].guild_id == row.guild_id
+    ]
 
 
-def _reject_duplicates(name: str, values: Iterable[int], form: FormErrors, *parents: str) -> None:
+def _reject_duplicates(field: str, values: Iterable[int], form: FormErrors, *parents: str) -> None:
     seen: set[int] = set()
     for index, value in enumerate(values):
         if value in seen:
-            form.add((*parents, name, index), *errors.duplicate())
+            form.add((*parents, field, index), *errors.duplicate())
         seen.add(value)

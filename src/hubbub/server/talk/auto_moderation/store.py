@@ -17,10 +17,10 @@ TABLES: Final = (
 )
 """Tables that only this slice writes."""
 READS: Final = {
-    "channels": "guild of those messages",
-    "guilds": "bits that tell without a query which rules exist",
+    "channels": "guild of a user's messages",
+    "guilds": "bits for what the enabled rules check",
     "members": "quarantined members, and profiles in moderated guilds",
-    "messages": "messages of a user for the mention limit",
+    "messages": "recent messages of a user for spam detection",
 }
 """Tables of other slices that this slice reads, with the reason."""
 
@@ -40,7 +40,9 @@ class RuleRow(NamedTuple):
     """JSON list of `Action`."""
     enabled: int
     exempt_roles: str = "[]"
+    """JSON list of role IDs."""
     exempt_channels: str = "[]"
+    """JSON list of channel IDs."""
 
     @property
     def metadata(self) -> TriggerMetadata:
@@ -54,11 +56,12 @@ class RuleRow(NamedTuple):
 
     @property
     def exempt_role_ids(self) -> list[RoleId]:
-        """Roles whose members are exempt."""
+        """The decoded IDs of the roles whose members are exempt."""
         return codec.decode(self.exempt_roles, list[RoleId])
 
     @property
     def exempt_channel_ids(self) -> list[ChannelId]:
+        """The decoded IDs of the channels in which the rule does not apply."""
         return codec.decode(self.exempt_channels, list[ChannelId])
 
 
@@ -72,9 +75,10 @@ class RecentMessage(NamedTuple):
 COLUMNS: Final = ", ".join(RuleRow._fields)
 
 CHECKS_MESSAGES: Final = 1
+"""Bit of `guilds.moderated`: an enabled rule of the guild checks messages."""
 CHECKS_MEMBERS: Final = 2
-"""Bits of `guilds.moderated`: what the enabled rules of a guild check."""
-_BITS: Final = {
+"""Bit of `guilds.moderated`: an enabled rule of the guild checks member profiles."""
+_BIT_BY_EVENT_TYPE: Final = {
     AutoModerationEventType.MESSAGE_SEND: CHECKS_MESSAGES,
     AutoModerationEventType.MEMBER_UPDATE: CHECKS_MEMBERS,
 }
@@ -93,7 +97,7 @@ def list_of_guild(tx: Tx, guild_id: int) -> list[RuleRow]:
 
 
 def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
-    """List the existing rules among these IDs, oldest first."""
+    """List the rules of a guild with the given IDs, oldest first. Unknown IDs are skipped."""
     if not rule_ids:
         return []
     return tx.fetch(
@@ -105,7 +109,7 @@ def find_many(tx: Tx, guild_id: int, rule_ids: Sequence[int]) -> list[RuleRow]:
 
 
 def list_enabled(tx: Tx, guild_id: int, event_type: int) -> list[RuleRow]:
-    """List the enabled rules of an event type, oldest first."""
+    """List the enabled rules of a guild for an event type, oldest first."""
     return tx.fetch(
         RuleRow,
         f"SELECT {COLUMNS} FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1 AND event_type = ? ORDER BY id",
@@ -131,8 +135,10 @@ def insert(tx: Tx, row: RuleRow) -> None:
 
 def update(tx: Tx, row: RuleRow) -> None:
     """Update a rule."""
-    settings = ", ".join(f"{field} = ?" for field in RuleRow._fields[2:])
-    tx.run(f"UPDATE auto_moderation_rules SET {settings} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id)
+    assignments = ", ".join(f"{field} = ?" for field in RuleRow._fields[2:])
+    tx.run(
+        f"UPDATE auto_moderation_rules SET {assignments} WHERE guild_id = ? AND id = ?", *row[2:], row.guild_id, row.id
+    )
     _update_moderated_bits(tx, row.guild_id)
 
 
@@ -150,8 +156,8 @@ def delete_of_guild(tx: Tx, guild_id: int) -> None:
 
 def _update_moderated_bits(tx: Tx, guild_id: int) -> None:
     """Update `guilds.moderated` from the enabled rules."""
-    found = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
-    bits = sum(_BITS[AutoModerationEventType(event_type)] for (event_type,) in found)
+    rows = tx.all("SELECT DISTINCT event_type FROM auto_moderation_rules WHERE guild_id = ? AND enabled = 1", guild_id)
+    bits = sum(_BIT_BY_EVENT_TYPE[AutoModerationEventType(event_type)] for (event_type,) in rows)
     guilds.set_moderated_bits(tx, guild_id, bits)
 
 
@@ -171,7 +177,7 @@ def list_guilds_with_profile_rules(tx: Tx, user_id: int) -> list[int]:
 
 
 def list_quarantined(tx: Tx, guild_id: int, after: int, limit: int) -> list[int]:
-    """List members quarantined for their profile, by ascending user ID."""
+    """List a page of the members quarantined for their profile: user IDs above `after`, ascending."""
     rows = tx.all(
         "SELECT user_id FROM members WHERE guild_id = ? AND user_id > ? AND (flags & ?) <> 0 ORDER BY user_id LIMIT ?",
         guild_id,
@@ -189,7 +195,7 @@ def is_quarantined(tx: Tx, guild_id: int, user_id: int) -> bool:
 
 
 def list_messages_since(tx: Tx, guild_id: int, user_id: int, since_ms: int, limit: int) -> list[RecentMessage]:
-    """List the messages of a user in a guild since a time, newest first."""
+    """List the messages of a user in a guild since a time in milliseconds, newest first."""
     return tx.fetch(
         RecentMessage,
         "SELECT m.id, m.content FROM messages m JOIN channels c ON c.id = m.channel_id "
@@ -215,7 +221,7 @@ def record_mentions(tx: Tx, guild_id: int, message_id: int, user_id: int, mentio
 
 
 def mentions_since(tx: Tx, guild_id: int, since_ms: int) -> list[tuple[int, int]]:
-    """Return (user ID, number of mentions) of the members who mentioned others since a time."""
+    """Return (user ID, number of mentions) of the members who mentioned others since a time in milliseconds."""
     rows = tx.all(
         "SELECT user_id, SUM(mentions) FROM mention_counts WHERE guild_id = ? AND message_id >= ? GROUP BY user_id",
         guild_id,

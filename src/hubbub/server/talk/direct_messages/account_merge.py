@@ -17,23 +17,23 @@ def merge(call: Call, signal: identities.AccountsMerged) -> None:
         row = channels.find(call.tx, channel_id)
         if row is None:
             continue
-        others = [each for each in channels.recipients_of(call.tx, channel_id) if each != signal.source_id]
+        other_ids = [user_id for user_id in channels.recipients_of(call.tx, channel_id) if user_id != signal.source_id]
         if row.type == ChannelType.DM:
             store.delete_direct(call.tx, channel_id)
-            if others == [int(signal.user_id)] or not others:
+            if other_ids == [int(signal.user_id)] or not other_ids:
                 # A channel with the account itself: no other user is left in it.
                 channels.remove_recipient(call.tx, channel_id, signal.source_id)
                 channels.hide_for_all(call.tx, channel_id)
                 continue
-            if store.find_direct(call.tx, signal.user_id, others[0]) is None:
-                store.insert_direct(call.tx, signal.user_id, others[0], channel_id)
+            if store.find_direct(call.tx, signal.user_id, other_ids[0]) is None:
+                store.insert_direct(call.tx, signal.user_id, other_ids[0], channel_id)
             else:
-                after = row._replace(type=ChannelType.GROUP_DM, owner_id=signal.user_id)
-                channels.update(call.tx, row, after)
-                row = after
-        if int(signal.user_id) in others:
+                group = row._replace(type=ChannelType.GROUP_DM, owner_id=signal.user_id)
+                channels.update(call.tx, row, group)
+                row = group
+        if int(signal.user_id) in other_ids:
             channels.remove_recipient(call.tx, channel_id, signal.source_id)
         else:
             channels.replace_recipient(call.tx, channel_id, signal.source_id, signal.user_id)
         messages.reassign_author(call.tx, channel_id, signal.source_id, signal.user_id)
-        actions.publish_moved(call, row, signal.user_id, others)
+        actions.publish_moved(call, row, signal.user_id, other_ids)

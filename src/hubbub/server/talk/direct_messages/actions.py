@@ -32,18 +32,20 @@ def open_direct(call: Call, other: UserRow) -> PrivateChannel:
         store.insert_direct(call.tx, call.user_id, other.id, row.id)
         channels.add_recipient(call.tx, row.id, call.user_id)
         channels.add_recipient(call.tx, row.id, other.id, hidden=True)
-        appeared = True
+        became_visible = True
     else:
-        row = _get(call, channel_id)
-        appeared = channels.unhide(call.tx, channel_id, call.user_id)
+        row = _get_channel(call, channel_id)
+        became_visible = channels.unhide(call.tx, channel_id, call.user_id)
     view = channels.private(row, [users.user(other)])
-    if appeared and not call.actor.is_bot:
+    if became_visible and not call.actor.is_bot:
         call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(call.user_id))
     return view
 
 
 def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None]) -> PrivateChannel:
-    """Create a group of the caller and these users. A bot's group belongs to its application."""
+    """Create a group of the caller and the users `others`, with nicknames by user ID.
+
+    A bot's group belongs to its application."""
     row = ChannelRow(
         id=call.new_id(ChannelId),
         type=ChannelType.GROUP_DM,
@@ -55,11 +57,11 @@ def open_group(call: Call, others: Sequence[int], nicks: Mapping[int, str | None
     for user_id in recipients:
         channels.add_recipient(call.tx, row.id, user_id, nick=nicks.get(user_id))
     for user_id in recipients:
-        _announce(call, row, user_id)
+        _publish_created(call, row, user_id)
     return channels.private_for(call, row, call.user_id)
 
 
-def _announce(call: Call, row: ChannelRow, user_id: int) -> None:
+def _publish_created(call: Call, row: ChannelRow, user_id: int) -> None:
     """Publish CHANNEL_CREATE to one recipient. Bots lack the intent for it (spec/gateway.md#5)."""
     view = channels.private_for(call, row, user_id)
     call.tx.emit(channel_wire.CHANNEL_CREATE, view, Audience.of_users(user_id))
@@ -69,26 +71,26 @@ def unhide_channel(call: Call, signal: messages.MessageCreated) -> None:
     """Show a hidden private channel again, before the message that causes it is published."""
     if signal.channel.guild_id is not None:
         return
-    hidden = store.list_hidden_recipients(call.tx, signal.channel.id)
-    if not hidden:
+    hidden_recipients = store.list_hidden_recipients(call.tx, signal.channel.id)
+    if not hidden_recipients:
         return
-    row = _get(call, signal.channel.id)
-    for user_id, bot in hidden:
+    row = _get_channel(call, signal.channel.id)
+    for user_id, is_bot in hidden_recipients:
         channels.unhide(call.tx, row.id, user_id)
-        if not bot:
-            _announce(call, row, user_id)
+        if not is_bot:
+            _publish_created(call, row, user_id)
 
 
 def add_to_group(call: Call, group: ChannelRow, user: UserRow, nick: str | None) -> bool:
-    """Add a user to a group. Return False if they are already in it."""
-    present = store.recipients(call.tx, [group.id])[group.id]
-    if user.id in present:
+    """Add a user to a group, with a nickname or None. Return False if they are already in it."""
+    recipient_ids = store.recipients(call.tx, [group.id])[group.id]
+    if user.id in recipient_ids:
         return False
-    rules.require_size(len(present) + 1)
+    rules.require_size(len(recipient_ids) + 1)
     channels.add_recipient(call.tx, group.id, user.id, nick=nick)
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user), nick=nick or UNSET)
-    call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*present))
-    _announce(call, group, user.id)
+    call.tx.emit(wire.CHANNEL_RECIPIENT_ADD, payload, Audience.of_users(*recipient_ids))
+    _publish_created(call, group, user.id)
     messages.create_system_message(
         call, channels.ref(group), MessageType.RECIPIENT_ADD, call.user_id, mentions=(user.id,)
     )
@@ -101,7 +103,7 @@ def add_invited_user(call: Call, channel_id: int, user_id: int) -> None:
     user = users.find(call.tx, user_id)
     if user is None:
         raise errors.UNKNOWN_USER()
-    add_to_group(call, _get(call, channel_id), user, None)
+    add_to_group(call, _get_channel(call, channel_id), user, None)
 
 
 def remove_from_group(call: Call, group: ChannelRow, user: UserRow) -> PrivateChannel:
@@ -131,26 +133,26 @@ def user_deleted(call: Call, signal: users.UserDeleted) -> None:
 
 def publish_moved(call: Call, row: ChannelRow, user_id: int, others: Sequence[int]) -> None:
     """Publish a private channel in which a user replaced another: created for the user, updated for the others."""
-    _announce(call, row, user_id)
-    for other in others:
-        if other != user_id:
-            view = channels.private_for(call, row, other)
-            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(other))
+    _publish_created(call, row, user_id)
+    for other_id in others:
+        if other_id != user_id:
+            view = channels.private_for(call, row, other_id)
+            call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(other_id))
 
 
 def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
     """Publish a removal and transfer ownership if the owner left. Delete an empty group and return False."""
-    remaining = store.recipients(call.tx, [group.id]).get(group.id, [])
-    if not remaining:
+    remaining_ids = store.recipients(call.tx, [group.id]).get(group.id, [])
+    if not remaining_ids:
         call.notify(channels.ChannelsDeleted(guild_id=None, channel_ids=(group.id,)))
         channels.delete_group(call.tx, group.id)
         return False
     payload = wire.ChannelRecipientChange(channel_id=ChannelId(group.id), user=users.user(user))
-    call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining))
+    call.tx.emit(wire.CHANNEL_RECIPIENT_REMOVE, payload, Audience.of_users(*remaining_ids))
     if group.owner_id == user.id:
-        transferred = group._replace(owner_id=remaining[0])
+        transferred = group._replace(owner_id=remaining_ids[0])
         channels.update(call.tx, group, transferred)
-        for user_id in remaining:
+        for user_id in remaining_ids:
             view = channels.private_for(call, transferred, user_id)
             call.tx.emit(channel_wire.CHANNEL_UPDATE, view, Audience.of_users(user_id))
     return True
@@ -158,7 +160,7 @@ def _publish_removal(call: Call, group: ChannelRow, user: UserRow) -> bool:
 
 def close(call: Call, channel_id: int) -> PrivateChannel:
     """Close a private channel for the caller: hide a direct message channel until the next message, leave a group."""
-    row = _get(call, channel_id)
+    row = _get_channel(call, channel_id)
     if row.type != ChannelType.GROUP_DM:
         return channels.close(call, row)
     caller = users.find(call.tx, call.user_id)
@@ -167,7 +169,7 @@ def close(call: Call, channel_id: int) -> PrivateChannel:
     return remove_from_group(call, row, caller)
 
 
-def _get(call: Call, channel_id: int) -> ChannelRow:
+def _get_channel(call: Call, channel_id: int) -> ChannelRow:
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

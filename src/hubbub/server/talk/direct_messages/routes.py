@@ -1,4 +1,4 @@
-"""Handlers for private channels. The channel handlers rename and close them."""
+"""HTTP handlers for private channels. The handlers of the channels slice rename and close private channels."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ChannelId, UserId
@@ -23,17 +23,17 @@ def create_dm(call: Call, body: wire.CreateDm) -> PrivateChannel:
         if not body.access_tokens:
             raise errors.invalid("recipient_id", *errors.required())
         rules.require_size(len(body.access_tokens) + 1)
-        others = list(dict.fromkeys(rules.require_consent(call, token) for token in body.access_tokens))
+        other_ids = list(dict.fromkeys(rules.require_consent(call, token) for token in body.access_tokens))
     else:
         if not body.recipients:
             raise errors.invalid("recipient_id", *errors.required())
-        others = [each for each in dict.fromkeys(body.recipients) if each != call.user_id]
-        if len(others) <= 1:
-            return actions.open_direct(call, rules.require_recipient(call, others[0] if others else call.user_id))
-        rules.require_group_members(call, others)
-    rules.require_size(len(others) + 1)
+        other_ids = [user_id for user_id in dict.fromkeys(body.recipients) if user_id != call.user_id]
+        if len(other_ids) <= 1:
+            return actions.open_direct(call, rules.require_recipient(call, other_ids[0] if other_ids else call.user_id))
+        rules.require_group_members(call, other_ids)
+    rules.require_size(len(other_ids) + 1)
     rules.require_group_capacity(call)
-    return actions.open_group(call, others, _nicks(body))
+    return actions.open_group(call, other_ids, _nicks_by_user(body))
 
 
 @handles(wire.CREATE_DM_BY_USER)
@@ -46,7 +46,7 @@ def create_dm_by_user(call: Call, user_id: UserId, body: wire.CreateDm) -> Priva
     return create_dm(call, body)
 
 
-def _nicks(body: wire.CreateDm) -> dict[int, str | None]:
+def _nicks_by_user(body: wire.CreateDm) -> dict[int, str | None]:
     return {
         int(user_id): rules.require_nick(nick or "", f"nicks.{user_id}")
         for user_id, nick in (body.nicks or {}).items()

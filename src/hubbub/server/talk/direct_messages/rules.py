@@ -22,10 +22,10 @@ def require_recipient(call: Call, user_id: int) -> UserRow:
     """Return the recipient of a direct message, who must exist and not be the caller."""
     if user_id == call.user_id:
         raise errors.INVALID_RECIPIENTS()
-    found = users.find(call.tx, user_id)
-    if found is None:
+    recipient = users.find(call.tx, user_id)
+    if recipient is None:
         raise errors.UNKNOWN_USER()
-    return found
+    return recipient
 
 
 def require_reachable(call: Call, recipient_id: int) -> None:
@@ -36,8 +36,8 @@ def require_reachable(call: Call, recipient_id: int) -> None:
     share no guild."""
     if relationships.is_blocked_between(call.tx, call.user_id, recipient_id):
         raise errors.CANNOT_MESSAGE_USER()
-    shared = store.shared_guilds(call.tx, call.user_id, recipient_id)
-    if shared and not _accepts_through_guild(call, recipient_id, shared):
+    incidents_by_guild = store.shared_guilds(call.tx, call.user_id, recipient_id)
+    if incidents_by_guild and not _accepts_through_guild(call, recipient_id, incidents_by_guild):
         if not relationships.are_friends(call.tx, call.user_id, recipient_id):
             raise errors.CANNOT_MESSAGE_USER()
 
@@ -47,8 +47,9 @@ def can_message_through_guild(call: Call, recipient_id: int) -> bool:
     return _accepts_through_guild(call, recipient_id, store.shared_guilds(call.tx, call.user_id, recipient_id))
 
 
-def _accepts_through_guild(call: Call, recipient_id: int, shared: Mapping[int, str | None]) -> bool:
-    unpaused = [guild_id for guild_id, incidents in shared.items() if not _has_paused_dms(call, incidents)]
+def _accepts_through_guild(call: Call, recipient_id: int, incidents_by_guild: Mapping[int, str | None]) -> bool:
+    """Return whether a shared guild has not paused direct messages and is not restricted by the recipient."""
+    unpaused = [guild_id for guild_id, incidents in incidents_by_guild.items() if not _has_paused_dms(call, incidents)]
     if not unpaused:
         return False
     restricted = set(user_settings.find(call.tx, recipient_id).restricted_guilds)
@@ -56,28 +57,28 @@ def _accepts_through_guild(call: Call, recipient_id: int, shared: Mapping[int, s
 
 
 def _has_paused_dms(call: Call, incidents: str | None) -> bool:
-    until = None if incidents is None else codec.decode(incidents, IncidentsData).dms_disabled_until
-    # Both use the format of wire.timestamp, so they compare as text.
-    return until is not None and until > codec.timestamp(call.now)
+    paused_until = None if incidents is None else codec.decode(incidents, IncidentsData).dms_disabled_until
+    # Both timestamps have the format of codec.timestamp, so they compare as text.
+    return paused_until is not None and paused_until > codec.timestamp(call.now)
 
 
 def require_group_members(call: Call, user_ids: Sequence[int]) -> None:
     """Require that each user is a friend of the caller or shares a guild with them (decisions/0016)."""
-    found = users.find_many(call.tx, user_ids)
-    if len(found) < len(set(user_ids)):
+    users_by_id = users.find_many(call.tx, user_ids)
+    if len(users_by_id) < len(set(user_ids)):
         raise errors.UNKNOWN_USER()
-    known = store.find_guild_mates(call.tx, call.user_id, list(found))
-    known.update(relationships.friend_ids(call.tx, call.user_id))
-    if any(row.bot or row.id not in known for row in found.values()):
+    reachable_ids = store.find_guild_mates(call.tx, call.user_id, list(users_by_id))
+    reachable_ids.update(relationships.friend_ids(call.tx, call.user_id))
+    if any(row.bot or row.id not in reachable_ids for row in users_by_id.values()):
         raise errors.INVALID_RECIPIENTS()
 
 
 def require_consent(call: Call, token: str) -> UserId:
-    """Return the user who authorized the calling application to add them to groups with this token."""
-    found = auth.find_actor(call.tx, token, call.now)
-    if found is None:
+    """Return the ID of the user whose access token allows the calling application to add them to groups."""
+    authenticated = auth.find_actor(call.tx, token, call.now)
+    if authenticated is None:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
-    actor = found[0]
+    actor = authenticated[0]
     if actor.kind != "bearer" or actor.application_id != call.actor.application_id:
         raise errors.INVALID_OAUTH2_ACCESS_TOKEN()
     if "gdm.join" not in actor.scopes:
@@ -86,7 +87,7 @@ def require_consent(call: Call, token: str) -> UserId:
 
 
 def require_nick(nick: str, path: str) -> str | None:
-    """Return a cleaned group nickname, or None if it is empty."""
+    """Return a cleaned group nickname, or None if it is empty. `path` is the field that an error names."""
     nick = users.clean_name(nick)
     if len(nick) > NICK_MAX:
         raise errors.invalid(path, *errors.max_length(NICK_MAX))

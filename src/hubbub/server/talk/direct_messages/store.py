@@ -20,11 +20,11 @@ READS: Final = {
 
 
 def find_direct(tx: Tx, one: int, other: int) -> int | None:
-    """Return the direct message channel of two users, or None."""
-    found: int | None = tx.value(
+    """Return the ID of the direct message channel of two users, or None."""
+    channel_id: int | None = tx.value(
         "SELECT channel_id FROM direct_messages WHERE lower_id = ? AND higher_id = ?", min(one, other), max(one, other)
     )
-    return found
+    return channel_id
 
 
 def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
@@ -38,22 +38,22 @@ def insert_direct(tx: Tx, one: int, other: int, channel_id: int) -> None:
 
 
 def recipients(tx: Tx, channel_ids: Sequence[int]) -> dict[int, list[int]]:
-    """Return the recipients of private channels by channel ID, ordered by user ID."""
-    found: dict[int, list[int]] = {}
+    """Return the user IDs of the recipients of private channels by channel ID, in ascending order."""
+    user_ids_by_channel: dict[int, list[int]] = {}
     for batch in batches(channel_ids):
         for channel_id, user_id in tx.all(
             f"SELECT channel_id, user_id FROM recipients WHERE channel_id IN ({placeholders(batch)}) ORDER BY channel_id, user_id",
             *batch,
         ):
-            found.setdefault(channel_id, []).append(user_id)
-    return found
+            user_ids_by_channel.setdefault(channel_id, []).append(user_id)
+    return user_ids_by_channel
 
 
 def list_hidden_recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
-    """List the recipients who have hidden a private channel, with whether each is a bot."""
+    """List the user IDs of recipients who have hidden a private channel, each with 1 for a bot and 0 for a user."""
     return [
-        (user_id, bot)
-        for user_id, bot in tx.all(
+        (user_id, is_bot)
+        for user_id, is_bot in tx.all(
             "SELECT r.user_id, u.bot FROM recipients r JOIN users u ON u.id = r.user_id "
             "WHERE r.channel_id = ? AND r.hidden = 1 ORDER BY r.user_id",
             channel_id,
@@ -93,7 +93,7 @@ def delete_direct(tx: Tx, channel_id: int) -> None:
 
 
 def count_groups(tx: Tx, user_id: int) -> int:
-    """Return the number of groups a user owns. A bot owns those of its application."""
+    """Return the number of groups that a user owns. A bot owns the groups of its application."""
     return int(
         tx.value(
             "SELECT COUNT(*) FROM recipients r JOIN channels c ON c.id = r.channel_id "
@@ -106,7 +106,7 @@ def count_groups(tx: Tx, user_id: int) -> int:
 
 
 def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
-    """Return which of these users share a guild with a user."""
+    """Return the IDs among `others` of users who share a guild with a user."""
     rows = tx.all(
         "SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.guild_id = a.guild_id "
         f"WHERE a.user_id = ? AND b.user_id IN ({placeholders(others)})",
@@ -117,7 +117,7 @@ def find_guild_mates(tx: Tx, user_id: int, others: Sequence[int]) -> set[int]:
 
 
 def shared_guilds(tx: Tx, one: int, other: int) -> dict[int, str | None]:
-    """Return the guilds that two users share, with each guild's incident actions as JSON."""
+    """Return the incident actions, as JSON or None, of the guilds that two users share, by guild ID."""
     rows = tx.all(
         "SELECT g.id, g.incidents FROM members a JOIN members b ON b.guild_id = a.guild_id AND b.user_id = ? "
         "JOIN guilds g ON g.id = a.guild_id WHERE a.user_id = ?",

@@ -9,7 +9,7 @@ from hubbub.server.places import channels
 from hubbub.server.talk.direct_messages import store
 
 READ_SCOPES: Final = frozenset({"dm_channels.read", "sdk.social_layer"})
-"""Scopes that let an application read a user's private channels. The second includes the first."""
+"""Scopes that let an application read a user's private channels. `sdk.social_layer` includes `dm_channels.read`."""
 
 
 def private_channels(call: Call) -> list[PrivateChannel]:
@@ -19,16 +19,16 @@ def private_channels(call: Call) -> list[PrivateChannel]:
     rows = sorted(
         store.list_visible(call.tx, call.user_id), key=lambda row: row.last_message_id or row.id, reverse=True
     )
-    present = store.recipients(call.tx, [row.id for row in rows])
-    found = users.find_many(call.tx, {user_id for ids in present.values() for user_id in ids})
-    users_by_id = {user_id: users.user(row) for user_id, row in found.items()}
+    recipient_ids_by_channel = store.recipients(call.tx, [row.id for row in rows])
+    user_rows = users.find_many(call.tx, {user_id for ids in recipient_ids_by_channel.values() for user_id in ids})
+    users_by_id = {user_id: users.user(row) for user_id, row in user_rows.items()}
     return [
         channels.private(
             row,
             [
-                users_by_id.get(each) or users.deleted_user(each)
-                for each in present.get(row.id, [])
-                if each != call.user_id
+                users_by_id.get(recipient_id) or users.deleted_user(recipient_id)
+                for recipient_id in recipient_ids_by_channel.get(row.id, [])
+                if recipient_id != call.user_id
             ],
         )
         for row in rows
@@ -40,9 +40,9 @@ def ready(call: Call) -> dict[str, Any]:
     actor = call.actor
     if actor.kind == "bearer" and actor.scopes.isdisjoint(READ_SCOPES):
         return {"private_channels": []}
-    listed = private_channels(call)
-    parts: dict[str, Any] = {"private_channels": listed}
+    private_channel_views = private_channels(call)
+    ready_fields: dict[str, Any] = {"private_channels": private_channel_views}
     if actor.kind == "bearer" and actor.family_id is not None:
-        others = {int(each.id) for channel in listed for each in channel.recipients}
-        parts["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, others)
-    return parts
+        other_ids = {int(recipient.id) for channel in private_channel_views for recipient in channel.recipients}
+        ready_fields["user_application_profiles"] = identities.profiles(call.tx, actor.family_id, other_ids)
+    return ready_fields

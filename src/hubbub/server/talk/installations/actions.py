@@ -1,7 +1,7 @@
 """Install and uninstall applications in guilds: write, audit, publish."""
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import AuditLogAction, Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, AuditLogAction, Scope
 from hubbub.protocol.ids import GuildId
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.audit_log import AuditLogChange
@@ -20,6 +20,7 @@ from hubbub.server.talk import webhooks
 from hubbub.server.talk.installations import rules
 
 WEBHOOK_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+"""Permissions that a user needs in a channel to install a webhook."""
 
 
 def install(call: Call, request: InstallationRequest) -> Guild:
@@ -27,12 +28,12 @@ def install(call: Call, request: InstallationRequest) -> Guild:
 
     If the application is already installed, only its scopes are updated."""
     permissions = rules.check_installation(call, request)
-    row, guild_id = request.application, request.guild_id
-    new = oauth2.upsert_installation(
+    application, guild_id = request.application, request.guild_id
+    is_new = oauth2.upsert_installation(
         call.tx,
         InstallationRow(
-            application_id=row.id,
-            integration_type=0,
+            application_id=application.id,
+            integration_type=ApplicationIntegrationType.GUILD_INSTALL,
             target_id=guild_id,
             user_id=call.user_id,
             scopes=" ".join(scope for scope in request.scopes if scope in (Scope.BOT, Scope.APPLICATIONS_COMMANDS)),
@@ -40,25 +41,29 @@ def install(call: Call, request: InstallationRequest) -> Guild:
         ),
     )
     membership = None
-    if Scope.BOT in request.scopes and row.bot_id is not None:
+    if Scope.BOT in request.scopes and application.bot_id is not None:
         # spec/webhooks-and-interactions.md#8.4: a bot that requests no permissions gets no role.
-        membership = members.add(call, guild_id, row.bot_id, permissions=permissions or None)
-    if new or membership is not None:
-        changes = [AuditLogChange(key="name", new_value=row.name), AuditLogChange(key="type", new_value="discord")]
-        audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=row.id, changes=changes)
-    if new and Scope.BOT not in request.scopes:
-        integrations.publish_created(call, guild_id, row, None, request.scopes)
-    return _guild(call, guild_id)
+        membership = members.add(call, guild_id, application.bot_id, permissions=permissions or None)
+    if is_new or membership is not None:
+        changes = [
+            AuditLogChange(key="name", new_value=application.name),
+            AuditLogChange(key="type", new_value="discord"),
+        ]
+        audit.record(call, guild_id, AuditLogAction.INTEGRATION_CREATE, target_id=application.id, changes=changes)
+    if is_new and Scope.BOT not in request.scopes:
+        integrations.publish_created(call, guild_id, application, None, request.scopes)
+    return _build_guild(call, guild_id)
 
 
 def find_installed_guild(call: Call, application_id: int, guild_id: GuildId) -> Guild | None:
     """Return a guild if the application is installed there, otherwise None."""
-    if oauth2.find_installation(call.tx, application_id, 0, guild_id) is None:
+    if oauth2.find_installation(call.tx, application_id, ApplicationIntegrationType.GUILD_INSTALL, guild_id) is None:
         return None
-    return _guild(call, guild_id)
+    return _build_guild(call, guild_id)
 
 
-def _guild(call: Call, guild_id: GuildId) -> Guild:
+def _build_guild(call: Call, guild_id: GuildId) -> Guild:
+    """Build the wire model of a guild, or raise if it does not exist."""
     row = guilds.find(call.tx, guild_id)
     if row is None:
         raise errors.UNKNOWN_GUILD()
@@ -87,7 +92,7 @@ def member_removed(call: Call, signal: MemberRemoved) -> None:
     """Uninstall the application of a bot that left the guild."""
     row = applications.find_by_bot(call.tx, signal.user_id)
     if row is not None:
-        oauth2.delete_installation(call.tx, row.id, 0, signal.guild_id)
+        oauth2.delete_installation(call.tx, row.id, ApplicationIntegrationType.GUILD_INSTALL, signal.guild_id)
 
 
 def guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -97,6 +102,8 @@ def guild_deleted(call: Call, signal: GuildDeleted) -> None:
 
 def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     """Uninstall a deleted application from guilds it was in without a bot; its bot's departure handles the others."""
-    for installed in oauth2.list_guild_installations(call.tx, signal.row.id):
-        oauth2.delete_installation(call.tx, signal.row.id, 0, installed.target_id)
-        integrations.publish_deleted(call, installed.target_id, signal.row)
+    for installation in oauth2.list_guild_installations(call.tx, signal.row.id):
+        oauth2.delete_installation(
+            call.tx, signal.row.id, ApplicationIntegrationType.GUILD_INSTALL, installation.target_id
+        )
+        integrations.publish_deleted(call, installation.target_id, signal.row)

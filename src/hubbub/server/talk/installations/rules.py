@@ -29,9 +29,9 @@ def list_installable_guilds(call: Call) -> list[GrantableGuild]:
 
 
 def check_installation(call: Call, request: InstallationRequest) -> int:
-    """Raise unless the caller may install this application in the guild.
+    """Raise unless the caller may install the application in the guild.
 
-    Returns the requested permissions that the caller can grant."""
+    Returns the bits of the requested permissions that the caller can grant."""
     access.require_guild(call, request.guild_id, Permissions.MANAGE_GUILD)
     standing = access.guild(call, request.guild_id)
     permissions = request.permissions

@@ -58,7 +58,10 @@ def store_and_publish(
     plain: bool = False,
     nonce: int | str | None = None,
 ) -> CreatedMessage:
-    """Store a new message, raise MessageCreated, publish the message and return it."""
+    """Store a new message, raise MessageCreated, publish the message and return it.
+
+    `related` must contain the author. `plain` marks a message that consists of content only; it is encoded once for the
+    event and the response. `nonce` is returned with the message."""
     if isinstance(channel_or_access, ChannelRef):
         channel, standing = channel_or_access, None
     else:
@@ -111,32 +114,32 @@ def store_and_publish(
 def store_and_publish_response(
     call: Call, access: ChannelAccess, row: MessageRow, author: Author, response: InteractionResponse, invoker: Author
 ) -> CreatedMessage:
-    """Do the same as `store_and_publish` for a response that consists of content only.
+    """Store and publish an interaction response in a guild that consists of content only, and return it.
 
-    All its data is loaded, so the message is encoded once and nothing is read back from the row."""
+    All related data is already loaded, so the message is encoded once and nothing is read back from the row."""
     channel, interaction = access.channel, response.interaction
     guild_id = access.guild_id
     store.insert_response(call.tx, row)
     related = views.RelatedData(call)
-    related.users |= {each.user.id: views.encoded_user(each.user) for each in (author, invoker)}
+    related.users |= {message_user.user.id: views.encoded_user(message_user.user) for message_user in (author, invoker)}
     call.notify(MessageCreated(channel=channel, row=row, mentions=(), mention_roles=()))
     view = views.build(wire.Message, related, row, decoded_extra=Extra(interaction=interaction))
-    unloaded = {user.user.id for user in (author, invoker) if user.member is not None}
+    unloaded_user_ids = {user.user.id for user in (author, invoker) if user.member is not None}
     standing = access.guild
-    roles: dict[int, tuple[RoleId, ...]] = {}
-    if standing is not None and standing.user_id in unloaded:
-        roles[standing.user_id] = tuple(core_access.role_ids(standing))
-        unloaded.discard(standing.user_id)
+    roles_by_user: dict[int, tuple[RoleId, ...]] = {}
+    if standing is not None and standing.user_id in unloaded_user_ids:
+        roles_by_user[standing.user_id] = tuple(core_access.role_ids(standing))
+        unloaded_user_ids.discard(standing.user_id)
     if response.invoker_role_ids is not None:
-        roles[invoker.user.id] = response.invoker_role_ids
-        unloaded.discard(invoker.user.id)
-    if unloaded:
-        roles |= members.find_roles(call.tx, guild_id, unloaded)
+        roles_by_user[invoker.user.id] = response.invoker_role_ids
+        unloaded_user_ids.discard(invoker.user.id)
+    if unloaded_user_ids:
+        roles_by_user |= members.find_roles(call.tx, guild_id, unloaded_user_ids)
     member: PartialMember | UnsetType = UNSET
     if author.member is not None:
-        member = views.encoded_member(author.member, roles.get(author.user.id, ()))
+        member = views.encoded_member(author.member, roles_by_user.get(author.user.id, ()))
     if invoker.member is not None and view.interaction:
-        view.interaction.member = views.encoded_member(invoker.member, roles.get(invoker.user.id, ()))
+        view.interaction.member = views.encoded_member(invoker.member, roles_by_user.get(invoker.user.id, ()))
     _emit_encoded(call, channel, view, codec.encode(view), member, visibility.reader_ids(call, row, ()))
     if view.interaction:
         # Only the event includes the member.
@@ -181,8 +184,8 @@ def _publish_update(call: Call, channel: ChannelRef, row: MessageRow) -> wire.Me
 
 
 def _channel_of(call: Call, row: MessageRow) -> ChannelRef:
-    known: ChannelAccess | None = call.access.get(("channel", row.channel_id))
-    channel = core_access.find_channel(call.tx, row.channel_id) if known is None else known.channel
+    cached_access: ChannelAccess | None = call.access.get(("channel", row.channel_id))
+    channel = core_access.find_channel(call.tx, row.channel_id) if cached_access is None else cached_access.channel
     if channel is None:
         raise errors.UNKNOWN_CHANNEL()
     return channel
@@ -199,7 +202,7 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
         payload = wire.MessageDeleted(id=MessageId(row.id), channel_id=ChannelId(channel.id))
         call.tx.emit(wire.MESSAGE_DELETE, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
-    _remove(call, channel, (row,))
+    _delete_rows(call, channel, (row,))
     actor = call.actor_or_none
     if channel.guild_id is not None and actor is not None and row.author_id != actor.user_id and not actor.is_bot:
         _log_deletion(call, channel.guild_id, channel, row.author_id)
@@ -212,8 +215,8 @@ def delete(call: Call, access: ChannelAccess, row: MessageRow) -> None:
 
 
 def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int) -> None:
-    since = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
-    entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since, call.reason)
+    since_id = Snowflake.at(call.now - DELETION_ENTRY_WINDOW_MS)
+    entry = audit_log.find_deletion(call.tx, guild_id, call.user_id, author_id, channel.id, since_id, call.reason)
     if entry is not None:
         audit_log.count_deletion(call.tx, guild_id, entry[0], channel.id, entry[1] + 1)
         return
@@ -229,8 +232,12 @@ def _log_deletion(call: Call, guild_id: int, channel: ChannelRef, author_id: int
 def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -> None:
     """Delete many messages of a channel; unknown and undeletable ones are skipped."""
     channel = access.channel
-    found = store.find_many(call.tx, channel.id, message_ids)
-    rows = [found[each] for each in sorted(found) if found[each].type not in wire.UNDELETABLE_TYPES]
+    rows_by_id = store.find_many(call.tx, channel.id, message_ids)
+    rows = [
+        rows_by_id[message_id]
+        for message_id in sorted(rows_by_id)
+        if rows_by_id[message_id].type not in wire.UNDELETABLE_TYPES
+    ]
     if not rows:
         return
     _delete_batch(call, channel, rows)
@@ -245,13 +252,13 @@ def bulk_delete(call: Call, access: ChannelAccess, message_ids: Iterable[int]) -
 
 def delete_by_author_since(call: Call, guild_id: int, user_id: int, since_ms: int) -> None:
     """Delete the messages that a user sent in a guild since a time in milliseconds."""
-    since = Snowflake.at(since_ms)
-    while rows := store.list_by_author_in_guild(call.tx, guild_id, user_id, since, store.BATCH_SIZE):
-        by_channel: dict[int, list[MessageRow]] = {}
+    since_id = Snowflake.at(since_ms)
+    while rows := store.list_by_author_in_guild(call.tx, guild_id, user_id, since_id, store.BATCH_SIZE):
+        rows_by_channel: dict[int, list[MessageRow]] = {}
         for row in rows:
-            by_channel.setdefault(row.channel_id, []).append(row)
-        for group in by_channel.values():
-            _delete_batch(call, _channel_of(call, group[0]), group)
+            rows_by_channel.setdefault(row.channel_id, []).append(row)
+        for channel_rows in rows_by_channel.values():
+            _delete_batch(call, _channel_of(call, channel_rows[0]), channel_rows)
         if len(rows) < store.BATCH_SIZE:
             return
 
@@ -264,7 +271,7 @@ def member_banned(call: Call, signal: MemberBanned) -> None:
 
 
 def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -> None:
-    _remove(call, channel, tuple(rows))
+    _delete_rows(call, channel, tuple(rows))
     recipients = audience(call, channel)
     for batch in batches(rows, BULK_EVENT_MAX):
         payload = wire.MessagesDeleted(
@@ -275,7 +282,7 @@ def _delete_batch(call: Call, channel: ChannelRef, rows: Sequence[MessageRow]) -
         call.tx.emit(wire.MESSAGE_DELETE_BULK, payload, recipients)
 
 
-def _remove(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
+def _delete_rows(call: Call, channel: ChannelRef, rows: tuple[MessageRow, ...]) -> None:
     store.delete(call.tx, channel.id, rows)
     jobs.schedule_file_deletion(call, rows)
     call.notify(MessagesDeleted(channel=channel, rows=rows))
@@ -315,9 +322,9 @@ def _emit(
     if row.ephemeral:
         call.tx.emit(event, payload, Audience.of_users(*json_columns.extra(row).seen_by))
         return
-    bare = views.redacted(payload) if channel.guild_id is not None and views.has_content(payload) else None
+    redacted_payload = views.redacted(payload) if channel.guild_id is not None and views.has_content(payload) else None
     partial_views: visibility.PartialViews = ()
-    if bare is not None and (payload.referenced_message or payload.message_snapshots):
+    if redacted_payload is not None and (payload.referenced_message or payload.message_snapshots):
         unredacted_for, partial_views = visibility.split_readers(call, row, related, payload, unredacted_for)
     metadata_views = None
     if channel.guild_id is None and row.extra is not None and (metadata := json_columns.extra(row).metadata):
@@ -330,7 +337,7 @@ def _emit(
         event,
         payload,
         recipients,
-        redacted=bare,
+        redacted=redacted_payload,
         unredacted_for=unredacted_for,
         partial_payloads=partial_views,
         oauth2_payloads=metadata_views,

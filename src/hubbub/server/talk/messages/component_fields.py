@@ -24,7 +24,7 @@ SELECT_ENTITIES: Final[dict[int, tuple[str, ...]]] = {
     ComponentType.MENTIONABLE_SELECT: ("user", "role"),
     ComponentType.CHANNEL_SELECT: ("channel",),
 }
-"""Entity types that can be selected in selects without own options."""
+"""Entity types that can be selected in each type of select without own options."""
 SELECT_TYPES: Final[ComponentTypes] = frozenset(
     {ComponentType.STRING_SELECT, *(ComponentType(kind) for kind in SELECT_ENTITIES)}
 )
@@ -81,14 +81,18 @@ class ComponentReferences(msgspec.Struct):
     """References in components that must be checked against the database or the request."""
 
     emojis: list[tuple[FieldPath, Component]] = []
-    """Emoji to look up and complete in place."""
+    """Emoji to look up and complete in place, with their paths."""
     skus: list[tuple[FieldPath, int]] = []
+    """SKU IDs of premium buttons, with their paths."""
     files: list[tuple[FieldPath, str, bool]] = []
-    """Attachments by filename, and whether each must be an image."""
+    """Filenames of attachments, with their paths and whether each must be an image."""
 
 
 class FieldValidator:
-    """Validator of component fields; errors are added to the form with their exact path."""
+    """Validator of component fields; errors are added to the form with their exact path.
+
+    `modal` selects the rules for modals instead of messages. `assigns_ids` is False before the date from which components
+    have IDs."""
 
     def __init__(self, form: errors.FormErrors, *, modal: bool, assigns_ids: bool) -> None:
         self.form = form
@@ -96,7 +100,7 @@ class FieldValidator:
         self.assigns_ids = assigns_ids
         self.references = ComponentReferences()
         self.components: list[Component] = []
-        """All components in document order, including those of unknown type."""
+        """All components in document order, including components of unknown type."""
         self.custom_ids: set[str] = set()
         self.ids: set[int] = set()
 
@@ -105,34 +109,34 @@ class FieldValidator:
         self.form.add(path, *problem)
 
     def forbid_keys(self, component: Component, path: FieldPath, *keys: str) -> None:
-        """Reject these keys if present."""
+        """Reject a component that has one of `keys` with a value other than null."""
         for key in keys:
             if component.get(key) is not None:
                 self.add_error((*path, key), errors.component_field())
 
     def check_id(self, component: Component, path: FieldPath) -> None:
         """Validate the ID chosen by the app; a missing ID is assigned later."""
-        given = component.pop("id", None)
-        if given is None or not self.assigns_ids:
+        component_id = component.pop("id", None)
+        if component_id is None or not self.assigns_ids:
             return
-        if not isinstance(given, int) or isinstance(given, bool):
-            self.add_error((*path, "id"), errors.not_number(given))
-        elif given < 0:
+        if not isinstance(component_id, int) or isinstance(component_id, bool):
+            self.add_error((*path, "id"), errors.not_number(component_id))
+        elif component_id < 0:
             self.add_error((*path, "id"), errors.number_min(0))
-        elif given > limits.COMPONENT_ID_MAX:
+        elif component_id > limits.COMPONENT_ID_MAX:
             self.add_error((*path, "id"), errors.number_max(limits.COMPONENT_ID_MAX))
-        elif given in self.ids:
+        elif component_id in self.ids:
             self.add_error((*path, "id"), errors.duplicate())
-        elif given:
-            component["id"] = given
-            self.ids.add(given)
+        elif component_id:
+            component["id"] = component_id
+            self.ids.add(component_id)
 
     def forbid_disabled(self, component: Component, path: FieldPath) -> None:
         """Reject disabled components in modals (spec/webhooks-and-interactions.md#4.3).
 
         A false value is accepted, because client libraries send it on every component."""
-        known = self.check_boolean(component, path, "disabled")
-        if component.pop("disabled", False) and known:
+        is_boolean = self.check_boolean(component, path, "disabled")
+        if component.pop("disabled", False) and is_boolean:
             self.add_error((*path, "disabled"), errors.component_field())
 
     def check_custom_id(self, component: Component, path: FieldPath) -> None:
@@ -188,10 +192,10 @@ class FieldValidator:
         return None
 
     def check_choice(self, value: Any, path: FieldPath, kinds: type[IntEnum]) -> bool:
-        """Validate an enum value; 1.0 and true are rejected although they equal 1."""
+        """Validate a value of the enum `kinds`; 1.0 and true are rejected although they equal 1."""
         if type(value) is int and value in tuple(kinds):
             return True
-        self.add_error(path, errors.choices([int(each) for each in kinds]))
+        self.add_error(path, errors.choices([int(choice) for choice in kinds]))
         return False
 
     def check_boolean(self, component: Component, path: FieldPath, key: str) -> bool:
@@ -206,7 +210,8 @@ class FieldValidator:
     ) -> None:
         """Validate `min_values` and `max_values` against the limits of the component.
 
-        A required input of a modal needs at least one value."""
+        `most` is the upper limit of both, `default` the value of an absent `max_values`, `max_values_min` the lower limit
+        of `max_values`. A required input of a modal needs at least one value."""
         min_values = self.check_number(component, path, "min_values", minimum=0, maximum=most)
         max_values = self.check_number(component, path, "max_values", minimum=max_values_min, maximum=most)
         if min_values is not None and max_values is not None and max_values < min_values:
@@ -230,22 +235,22 @@ class FieldValidator:
 
     def max_values(self, component: Component, default: int) -> int:
         """Return the maximum number of values, or the default if absent or invalid."""
-        most = component.get("max_values", default)
-        return most if isinstance(most, int) else default
+        maximum = component.get("max_values", default)
+        return maximum if isinstance(maximum, int) else default
 
     def checked_items(
         self, component: Component, path: FieldPath, key: str, *, max_items: int, min_items: int = 1
     ) -> Iterator[tuple[Component, FieldPath]]:
         """Iterate over the objects of a list with their paths; report other items as errors."""
-        found = component.get(key)
-        if found is None:
+        items = component.get(key)
+        if items is None:
             self.add_error((*path, key), errors.required())
-        elif not isinstance(found, list):
+        elif not isinstance(items, list):
             self.add_error((*path, key), errors.not_list())
-        elif not min_items <= len(found) <= max_items:
+        elif not min_items <= len(items) <= max_items:
             self.add_error((*path, key), errors.bad_length(min_items, max_items))
         else:
-            for index, item in enumerate(found):
+            for index, item in enumerate(items):
                 if isinstance(item, dict):
                     yield item, (*path, key, index)
                 else:
@@ -256,7 +261,7 @@ class FieldValidator:
     ) -> int:
         """Validate the options of a select; return the number selected by default."""
         values: set[str] = set()
-        chosen = 0
+        default_count = 0
         for option, option_path in self.checked_items(
             component, path, "options", min_items=min_options, max_items=max_options
         ):
@@ -273,8 +278,8 @@ class FieldValidator:
                 if option["value"] in values:
                     self.add_error((*option_path, "value"), errors.option_value_duplicated())
                 values.add(option["value"])
-            chosen += option.get("default") is True
-        return chosen
+            default_count += option.get("default") is True
+        return default_count
 
     def check_emoji(self, component: Component, path: FieldPath) -> None:
         """Validate the emoji of a component or option."""
@@ -323,7 +328,7 @@ class FieldValidator:
         must_be_image: bool = False,
         must_be_attachment: bool = False,
     ) -> None:
-        """Validate the URL of media; attachment URLs are resolved later."""
+        """Validate the URL of the media `holder[key]`; attachment URLs are resolved later."""
         media = holder.get(key)
         if media is None:
             self.add_error((*path, key), errors.required())
@@ -343,7 +348,7 @@ class FieldValidator:
                 self.check_url(url, url_path, ("http", "https", "attachment"))
 
     def check_default_value(self, value: Any, path: FieldPath, kinds: tuple[str, ...]) -> None:
-        """Validate a default value of an entity select."""
+        """Validate a default value of an entity select whose entity types are `kinds`."""
         if not isinstance(value, dict):
             self.add_error(path, errors.not_model())
             return
@@ -393,7 +398,7 @@ class FieldValidator:
                     next_id += 1
                 component["id"] = next_id
                 self.ids.add(next_id)
-            _complete(component)
+            _set_defaults(component)
 
 
 def retain_keys(item: Component, keys: tuple[str, ...]) -> None:
@@ -402,7 +407,8 @@ def retain_keys(item: Component, keys: tuple[str, ...]) -> None:
         del item[key]
 
 
-def _complete(component: Component) -> None:
+def _set_defaults(component: Component) -> None:
+    """Set the default values of absent fields."""
     kind = component.get("type")
     if not isinstance(kind, int):
         return

@@ -59,7 +59,9 @@ _REQUIRED_TYPES: Final[ComponentTypes] = INPUT_TYPES - {ComponentType.CHECKBOX}
 
 
 def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now: int) -> ComponentReferences:
-    """Validate a message's components by the rules at time `now`; return what they refer to."""
+    """Validate a message's components by the rules at time `now` (milliseconds); return what they refer to.
+
+    `v2` is True for messages with the flag IS_COMPONENTS_V2."""
     top_level_max = total_max = container_max = limits.COMPONENTS_MAX
     if not changes.COMPONENTS_40.is_active(now):
         top_level_max, total_max, container_max = _LEGACY_LEVEL_MAX, _LEGACY_COMPONENTS_MAX, _LEGACY_LEVEL_MAX
@@ -83,20 +85,22 @@ def check(components: list[Component], form: errors.FormErrors, *, v2: bool, now
 def check_modal(
     components: list[Component], form: errors.FormErrors, *, now: int, path: FieldPath = ()
 ) -> ComponentReferences:
-    """Validate a modal's components by the rules at time `now`; return what they refer to."""
+    """Validate a modal's components by the rules at time `now` (milliseconds); return what they refer to.
+
+    `path` is the position of the modal in the request, for error paths."""
     components_path = (*path, "components")
     if not 1 <= len(components) <= limits.MODAL_COMPONENTS_MAX:
         form.add(components_path, *errors.bad_length(1, limits.MODAL_COMPONENTS_MAX))
     validator = _ComponentValidator(
         form, modal=True, assigns_ids=changes.COMPONENTS_V2.is_active(now), inputs=_modal_inputs(now)
     )
-    allowed = _ROW_TYPES
+    allowed_types = _ROW_TYPES
     if changes.MODAL_LABELS.is_active(now):
-        allowed |= {ComponentType.LABEL}
+        allowed_types |= {ComponentType.LABEL}
     if changes.MODAL_SELECTS.is_active(now):
-        allowed |= _TEXT_TYPES
+        allowed_types |= _TEXT_TYPES
     for index, component in enumerate(components):
-        validator.component(component, (*components_path, index), allowed)
+        validator.component(component, (*components_path, index), allowed_types)
     if not changes.CHANNEL_APPLICATION_ID_NULLABLE.is_active(now):
         # spec/dated-changes.md#3: before this change, uploads could not be restricted by file type.
         for component in validator.components:
@@ -107,15 +111,15 @@ def check_modal(
 
 def _modal_inputs(now: int) -> ComponentTypes:
     """Return the component types that a label can contain at time `now` (spec/dated-changes.md)."""
-    inputs: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
-    for change, kinds in (
+    input_types: ComponentTypes = frozenset({ComponentType.TEXT_INPUT, ComponentType.STRING_SELECT})
+    for change, component_types in (
         (changes.MODAL_SELECTS, SELECT_TYPES),
         (changes.MODAL_FILE_UPLOAD, {ComponentType.FILE_UPLOAD}),
         (changes.MODAL_CHOICES, {ComponentType.RADIO_GROUP, ComponentType.CHECKBOX_GROUP, ComponentType.CHECKBOX}),
     ):
         if change.is_active(now):
-            inputs |= kinds
-    return inputs
+            input_types |= component_types
+    return input_types
 
 
 def iterate(components: Iterable[Component]) -> Iterator[Component]:
@@ -136,7 +140,9 @@ def text_contents(components: list[Component]) -> Iterator[str]:
 
 
 class _ComponentValidator(FieldValidator):
-    """Validator of all components of a message or a modal."""
+    """Validator of all components of a message or a modal. The methods named after a type validate one component.
+
+    `inputs` are the types that a label can contain, `container_max` is the maximum number of components in a container."""
 
     def __init__(
         self,
@@ -197,13 +203,14 @@ class _ComponentValidator(FieldValidator):
     def children(
         self, component: Component, path: FieldPath, allowed: ComponentTypes, *, children_max: int
     ) -> list[Any]:
-        found = component.get("components")
-        if not isinstance(found, list) or not 1 <= len(found) <= children_max:
+        """Validate the children of a component; return them, or an empty list if their number is invalid."""
+        components = component.get("components")
+        if not isinstance(components, list) or not 1 <= len(components) <= children_max:
             self.add_error((*path, "components"), errors.bad_length(1, children_max))
             return []
-        for index, child in enumerate(found):
+        for index, child in enumerate(components):
             self.component(child, (*path, "components", index), allowed)
-        return found
+        return components
 
     # Components of messages
 
@@ -212,10 +219,10 @@ class _ComponentValidator(FieldValidator):
             # Legacy modals have an action row per text input, which then has its own label.
             self.children(component, path, _TEXT_INPUT_TYPES, children_max=1)
             return
-        found = self.children(component, path, INTERACTIVE_TYPES, children_max=limits.ROW_WIDTH)
+        children = self.children(component, path, INTERACTIVE_TYPES, children_max=limits.ROW_WIDTH)
         width = sum(
             1 if isinstance(child, dict) and child.get("type") == ComponentType.BUTTON else limits.ROW_WIDTH
-            for child in found
+            for child in children
         )
         if width > limits.ROW_WIDTH:
             self.add_error((*path, "components"), errors.component_width())
@@ -278,7 +285,7 @@ class _ComponentValidator(FieldValidator):
     def file(self, component: Component, path: FieldPath) -> None:
         self.check_media(component, "file", path, must_be_attachment=True)
         self.check_boolean(component, path, "spoiler")
-        # The server sets these.
+        # The server sets the name and size.
         component.pop("name", None)
         component.pop("size", None)
 
@@ -308,19 +315,19 @@ class _ComponentValidator(FieldValidator):
         self.select(component, path)
         if component["type"] == ComponentType.CHANNEL_SELECT and "channel_types" in component:
             self.check_channel_types(component["channel_types"], (*path, "channel_types"))
-        found = component.get("default_values")
-        if found is None:
+        default_values = component.get("default_values")
+        if default_values is None:
             return
         values_path = (*path, "default_values")
-        if not isinstance(found, list):
+        if not isinstance(default_values, list):
             self.add_error(values_path, errors.not_list())
             return
-        for index, value in enumerate(found):
+        for index, value in enumerate(default_values):
             self.check_default_value(value, (*values_path, index), SELECT_ENTITIES[component["type"]])
         min_values = component.get("min_values", 1)
-        if found and not (min_values if isinstance(min_values, int) else 1) <= len(found) <= self.max_values(
-            component, 1
-        ):
+        if default_values and not (min_values if isinstance(min_values, int) else 1) <= len(
+            default_values
+        ) <= self.max_values(component, 1):
             self.add_error(values_path, errors.too_many_default_values())
 
     def select(self, component: Component, path: FieldPath) -> None:
@@ -364,19 +371,19 @@ class _ComponentValidator(FieldValidator):
         self.check_value_range(component, path, limits.FILE_UPLOADS_MAX, max_values_min=0)
         if component.get("max_values") == 0:
             component.setdefault("min_values", 0)
-        found = component.get("file_types")
-        if found is None:
+        file_types = component.get("file_types")
+        if file_types is None:
             return
         types_path = (*path, "file_types")
-        if not isinstance(found, list):
+        if not isinstance(file_types, list):
             self.add_error(types_path, errors.not_list())
-        elif len(found) > limits.FILE_TYPES_MAX:
+        elif len(file_types) > limits.FILE_TYPES_MAX:
             self.add_error(types_path, errors.bad_length(0, limits.FILE_TYPES_MAX))
         else:
-            for index, kind in enumerate(found):
-                if not isinstance(kind, str):
-                    self.add_error((*types_path, index), errors.not_string(kind))
-                elif not is_file_type(kind):
+            for index, file_type in enumerate(file_types):
+                if not isinstance(file_type, str):
+                    self.add_error((*types_path, index), errors.not_string(file_type))
+                elif not is_file_type(file_type):
                     self.add_error((*types_path, index), errors.regex())
 
     def radio_group(self, component: Component, path: FieldPath) -> None:

@@ -37,25 +37,25 @@ CROSSPOST_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.IS_COMPONEN
 
 
 def send(call: Call, access: ChannelAccess, author: Author, body: wire.CreateMessage) -> wire.Message | msgspec.Raw:
-    """Create a message for a caller who may send here; a repeated nonce returns the earlier message.
+    """Create a message for a caller who may send in the channel; a repeated nonce returns the earlier message.
 
     The JSON encoded for the event is reused for the response if possible."""
     nonce = row_building.parse_nonce(body)
     message_id = call.new_id(MessageId)
     if nonce is not None and row_building.is_nonce_enforced(call, body):
         channel = access.channel
-        found = row_building.find_by_nonce(
-            call, channel.id, str(nonce), message_id, lambda id: store.find(call.tx, channel.id, id)
+        existing_row = row_building.find_by_nonce(
+            call, channel.id, str(nonce), message_id, lambda existing_id: store.find(call.tx, channel.id, existing_id)
         )
-        if found is not None:
-            view = views.message(call, found, guild_id=channel.guild_id)
+        if existing_row is not None:
+            view = views.message(call, existing_row, guild_id=channel.guild_id)
             view.nonce = nonce
             return view
-    is_slowed = rules.is_slowmode_applied(call, access)
-    if is_slowed:
+    has_slowmode = rules.is_slowmode_applied(call, access)
+    if has_slowmode:
         rules.require_slowmode_elapsed(call, access)
-    created, encoded = _create(call, access, body, author, kind=0, message_id=message_id, nonce=nonce)
-    if is_slowed:
+    created, encoded = _create(call, access, body, author, kind=MessageType.DEFAULT, message_id=message_id, nonce=nonce)
+    if has_slowmode:
         channels.record_use(call.tx, access.channel.id, call.user_id, "message", call.now)
     return created if encoded is None else msgspec.Raw(encoded)
 
@@ -73,7 +73,8 @@ def create(
 ) -> wire.Message:
     """Create and publish a message; the caller checks `rules.require_send` first.
 
-    `response` marks an interaction response, `game` a message that an application sends for its user."""
+    `response` marks an interaction response, `origin` a message that an application sends for its user. Without
+    `author`, the caller is the author."""
     if author is None:
         author = rules.require_author(call, access.channel)
     if message_id is None:
@@ -86,7 +87,7 @@ def create(
         kind=kind,
         message_id=message_id,
         response=response,
-        game=origin,
+        origin=origin,
     )[0]
 
 
@@ -100,7 +101,7 @@ def _create(
     message_id: MessageId,
     nonce: int | str | None = None,
     response: InteractionResponse | None = None,
-    game: ApplicationOrigin | None = None,
+    origin: ApplicationOrigin | None = None,
 ) -> CreatedMessage:
     channel = access.channel
     reference = body.message_reference if isinstance(body, wire.CreateMessage) else None
@@ -125,17 +126,19 @@ def _create(
             mentions.check_allowed(body.allowed_mentions, form)
             form.raise_if_any()
     resolved = references.resolve(call, access, reference) if reference else None
-    may_be_empty = (response is not None and response.may_be_empty) or (game is not None and game.activity is not None)
+    may_be_empty = (response is not None and response.may_be_empty) or (
+        origin is not None and origin.activity is not None
+    )
     if (resolved is None or resolved.snapshot is None) and not may_be_empty:
         if draft is None:
             if not content:
                 raise errors.EMPTY_MESSAGE()
         elif draft.is_empty:
             raise errors.EMPTY_MESSAGE()
-    replied_id = None if resolved is None or resolved.replied is None else resolved.replied.author_id
-    if "@" in content or replied_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
+    replied_author_id = None if resolved is None or resolved.replied is None else resolved.replied.author_id
+    if "@" in content or replied_author_id is not None or flags & MessageFlags.IS_COMPONENTS_V2:
         texts = (content,) if draft is None else draft.mention_texts()
-        mentioned = mentions.resolve(call, access, texts, body.allowed_mentions, replied_id)
+        mentioned = mentions.resolve(call, access, texts, body.allowed_mentions, replied_author_id)
     else:
         mentioned = NO_MENTIONS
     if author.moderated or channel.linked_lobby is not None:
@@ -159,7 +162,7 @@ def _create(
         and not tts
         and not channel.is_thread
         and author.webhook_id is None
-        and game is None
+        and origin is None
     )
     if (
         response is not None
@@ -180,8 +183,8 @@ def _create(
         row = row_building.with_webhook(
             row_building.with_content(call, channel, row, draft, resolved, mentioned, tts), author
         )
-    if game is not None:
-        row = row_building.with_application(row, game)
+    if origin is not None:
+        row = row_building.with_application(row, origin)
     if response is not None:
         row = row_building.with_response(row, response)
     related = views.RelatedData(call)
@@ -206,7 +209,7 @@ def _is_plain_response(response: InteractionResponse) -> bool:
 def check_draft(
     call: Call, access: ChannelAccess, author: Author, message_id: int, texts: Iterable[str], *, edited: bool = False
 ) -> None:
-    """Let moderation check a message and reject it; bots and webhooks are exempt (spec/http.md#3.10)."""
+    """Raise if moderation rejects the texts of a message; bots and webhooks are exempt (spec/http.md#3.10)."""
     if access.guild is None or author.user.bot or author.webhook_id is not None:
         return
     text = "\n".join(filter(None, texts))
@@ -226,9 +229,11 @@ def create_system_message(
     embeds: Sequence[Embed] = (),
     call_info: wire.MessageCall | None = None,
 ) -> wire.Message:
-    """Create and publish a system message; `call_info` is the call that it announces."""
+    """Create and publish a system message; `call_info` is the voice call that it announces.
+
+    `mentions` are the IDs of the users that it mentions; `everyone` notifies all members."""
     author = rules.require_author(call, channel, author_id)
-    mentioned = Mentions(users=tuple(UserId(each) for each in mentions), everyone=everyone)
+    mentioned = Mentions(users=tuple(UserId(user_id) for user_id in mentions), everyone=everyone)
     row = MessageRow(
         channel_id=channel.id,
         id=call.new_id(MessageId),
@@ -250,7 +255,7 @@ def create_system_message(
 def create_crosspost(
     call: Call, channel: ChannelRef, source: MessageRow, author: Author, reference: wire.MessageReference
 ) -> wire.Message:
-    """Create and publish a crosspost.
+    """Create and publish a copy of `source` in a following channel, with a reference to the source.
 
     User mentions are retained; role mentions and @everyone of the source guild are not."""
     mentioned = Mentions(users=tuple(json_columns.mentions(source)))

@@ -18,16 +18,16 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
     Includes messages from all channels, by ascending ID."""
     after = 0 if query.after is UNSET else int(query.after)
     rows = store.list_by_author(call.tx, call.user_id, after, query.limit)
-    guilds = store.guild_ids(call.tx, [row.channel_id for row in rows])
+    guild_ids_by_channel = store.guild_ids(call.tx, [row.channel_id for row in rows])
     signer = AttachmentSigner(call)
-    exported = []
+    exported_messages = []
     for row in rows:
-        guild_id = guilds.get(row.channel_id)
+        guild_id = guild_ids_by_channel.get(row.channel_id)
         files = [
             wire.HarvestedFile(filename=file.filename, size=file.size, url=signer.url(row.channel_id, file))
             for file in json_columns.attachments(row)
         ]
-        exported.append(
+        exported_messages.append(
             wire.HarvestedMessage(
                 id=MessageId(row.id),
                 channel_id=ChannelId(row.channel_id),
@@ -38,4 +38,4 @@ def list_harvested_messages(call: Call, query: wire.ListHarvestedMessages) -> li
                 attachments=files,
             )
         )
-    return exported
+    return exported_messages

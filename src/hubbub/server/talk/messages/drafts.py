@@ -46,7 +46,7 @@ LEGACY_WEBHOOK_BYTES_MAX: Final = 25 * MIB
 """Maximum size of a webhook's file before webhook_upload_10mib (spec/dated-changes.md#2.2)."""
 
 # spec/http.md#3.4: fields that a message with IS_COMPONENTS_V2 cannot have.
-_LEGACY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
+_LEGACY_ONLY_FIELDS: Final = ("content", "embeds", "sticker_ids", "poll", "shared_client_theme")
 
 
 class Draft(msgspec.Struct, kw_only=True):
@@ -63,7 +63,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the message has no content at all (spec/http.md#3.4)."""
+        """Whether the message has no content at all (spec/http.md#3.4)."""
         if self.flags & MessageFlags.IS_COMPONENTS_V2:
             return not self.components
         return not (
@@ -112,12 +112,12 @@ def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.Cr
     mentions.check_allowed(body.allowed_mentions, form)
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         _reject_legacy_fields(body, form)
-    draft.embeds = _embeds(call, access, body.embeds or [], form)
-    references = _components(call, author, body.components or [], draft, form)
+    draft.embeds = _validate_embeds(call, access, body.embeds or [], form)
+    references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _new_files(call, author, body.attachments or [], form)
     _require_named_files(references, draft.files, form)
     if body.poll:
-        draft.poll = _poll(call, access, body.poll, form)
+        draft.poll = _build_poll(call, access, body.poll, form)
     draft.theme = body.shared_client_theme or None
     form.raise_if_any()
     embeds.mark_embedded_files(draft.embeds, draft.files)
@@ -127,14 +127,14 @@ def read_create(call: Call, access: ChannelAccess, author: Author, body: wire.Cr
 
 
 def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, body: wire.UpdateMessage) -> Draft:
-    """Validate an edit by the author; return the resulting content."""
-    stored = json_columns.extra(row)
+    """Validate an edit of the message `row` by its author; return the resulting content."""
+    extra = json_columns.extra(row)
     draft = Draft(
         content=row.content,
         flags=row.flags,
-        stickers=stored.sticker_items,
-        poll=stored.poll,
-        theme=stored.shared_client_theme,
+        stickers=extra.sticker_items,
+        poll=extra.poll,
+        theme=extra.shared_client_theme,
     )
     if call.files:
         access.require(Permissions.ATTACH_FILES)
@@ -144,7 +144,9 @@ def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow
         draft.flags = edited_flags(call, row.flags, body.flags or 0)
     if body.content is not UNSET:
         draft.content = clean_content(body.content)
-    draft.embeds = json_columns.embeds(row) if body.embeds is UNSET else _embeds(call, access, body.embeds or [], form)
+    draft.embeds = (
+        json_columns.embeds(row) if body.embeds is UNSET else _validate_embeds(call, access, body.embeds or [], form)
+    )
     if draft.flags & MessageFlags.IS_COMPONENTS_V2:
         for name, value in (
             ("content", draft.content),
@@ -158,7 +160,7 @@ def read_edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow
     if body.components is UNSET:
         draft.components = json_columns.components(row)
     else:
-        references = _components(call, author, body.components or [], draft, form)
+        references = _validate_components(call, author, body.components or [], draft, form)
     draft.files = _edited_files(call, author, row, body, form)
     _require_named_files(references, draft.files, form)
     form.raise_if_any()
@@ -199,12 +201,14 @@ def _settable_flags(call: Call, requested: int) -> int:
 
 
 def _reject_legacy_fields(body: wire.CreateMessageContent, form: errors.FormErrors) -> None:
-    for name in _LEGACY_FIELDS:
+    for name in _LEGACY_ONLY_FIELDS:
         if getattr(body, name):
             form.add((name,), *errors.components_v2_field(name))
 
 
-def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors) -> list[Embed]:
+def _validate_embeds(
+    call: Call, access: ChannelAccess, requests: list[EmbedRequest], form: errors.FormErrors
+) -> list[Embed]:
     if not requests:
         return []
     if not access.can(Permissions.EMBED_LINKS):
@@ -215,25 +219,27 @@ def _embeds(call: Call, access: ChannelAccess, requests: list[EmbedRequest], for
     return embeds.read(requests, form, now=call.now)
 
 
-def _components(
-    call: Call, author: Author, found: list[Component], draft: Draft, form: errors.FormErrors
+def _validate_components(
+    call: Call, author: Author, component_list: list[Component], draft: Draft, form: errors.FormErrors
 ) -> ComponentReferences:
-    """Validate and store the components; return what they refer to."""
-    references = components.check(found, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now)
+    """Validate the components and set them in the draft; return what they refer to."""
+    references = components.check(
+        component_list, form, v2=bool(draft.flags & MessageFlags.IS_COMPONENTS_V2), now=call.now
+    )
     require_emojis(call, references, form)
     if references.skus and not changes.PREMIUM_BUTTONS.is_active(call.now):
         for path, _ in references.skus:
             styles = [int(style) for style in ButtonStyle if style != ButtonStyle.PREMIUM]
             form.add((*path[:-1], "style"), *errors.choices(styles))
     elif references.skus:
-        owner = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
-        application_id = author.application_id if owner is None else owner.id
+        bot_application = applications.find_by_bot(call.tx, author.user.id) if author.application_id is None else None
+        application_id = author.application_id if bot_application is None else bot_application.id
         sku_ids = [sku_id for _, sku_id in references.skus]
-        active = set() if application_id is None else ports.find_active_skus(call, application_id, sku_ids)
+        active_sku_ids = set() if application_id is None else ports.find_active_skus(call, application_id, sku_ids)
         for path, sku_id in references.skus:
-            if sku_id not in active:
+            if sku_id not in active_sku_ids:
                 form.add(path, *errors.component_sku())
-    draft.components = found
+    draft.components = component_list
     return references
 
 
@@ -257,17 +263,17 @@ def _require_named_files(
     references: ComponentReferences, files: list[StoredAttachment], form: errors.FormErrors
 ) -> None:
     """Add an error for each file that components refer to and that is missing or of the wrong type."""
-    known = {file.filename: file for file in files}
-    for path, name, must_be_image in references.files:
-        file = known.get(name)
+    files_by_name = {file.filename: file for file in files}
+    for path, filename, must_be_image in references.files:
+        file = files_by_name.get(filename)
         if file is None or (must_be_image and not (file.content_type or "").startswith("image/")):
             form.add(path, *errors.attachment_not_found())
 
 
 def file_bytes_max(call: Call, author: Author, *, app: bool = False) -> int:
-    """Return the maximum size of a file in bytes, for a sender or for an app responding to them.
+    """Return the maximum size of a file in bytes for an author, or with `app` for an app that responds to the author.
 
-    Depends on the guild's premium tier, the sender's premium type and the operator's limits."""
+    The maximum depends on the guild's premium tier, the author's premium type and the operator's limits."""
     guild_max = ATTACHMENT_BYTES_MAX_BY_TIER[min(author.premium_tier, 3)] if author.premium_tier > 1 else 0
     if (app or author.webhook_id is not None) and not changes.WEBHOOK_UPLOAD_10MIB.is_active(call.now):
         guild_max = max(guild_max, LEGACY_WEBHOOK_BYTES_MAX)
@@ -289,25 +295,25 @@ def _store_upload(call: Call, author: Author, upload: Upload, request: Attachmen
     return from_upload(upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(call.now))
 
 
-def _uploads(call: Call) -> dict[int, Upload]:
+def _uploads_by_index(call: Call) -> dict[int, Upload]:
     """Return the uploads by the index used in attachment metadata.
 
     A `file` part without an index gets the first free one."""
-    found: dict[int, Upload] = {upload.index: upload for upload in call.files if upload.index is not None}
+    uploads: dict[int, Upload] = {upload.index: upload for upload in call.files if upload.index is not None}
     for upload in call.files:
         if upload.index is None:
             index = 0
-            while index in found:
+            while index in uploads:
                 index += 1
-            found[index] = upload
-    return found
+            uploads[index] = upload
+    return uploads
 
 
 def _new_files(
     call: Call, author: Author, requests: list[AttachmentRequest], form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files of a new message in the order of their metadata; files without metadata come last."""
-    uploads = _uploads(call)
+    uploads = _uploads_by_index(call)
     files = []
     for index, request in enumerate(requests):
         upload = uploads.pop(int(request.id), None)
@@ -324,15 +330,18 @@ def _edited_files(
     call: Call, author: Author, row: MessageRow, body: wire.UpdateMessage, form: errors.FormErrors
 ) -> list[StoredAttachment]:
     """Return the files after an edit: exactly those listed, or without a list all old and new ones (spec/http.md#1.11)."""
-    uploads = _uploads(call)
-    old = {int(file.id): file for file in json_columns.attachments(row)}
+    uploads = _uploads_by_index(call)
+    old_files_by_id = {int(file.id): file for file in json_columns.attachments(row)}
     if body.attachments is UNSET:
-        files = [*old.values(), *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items()))]
+        files = [
+            *old_files_by_id.values(),
+            *(_store_upload(call, author, upload, None) for _, upload in sorted(uploads.items())),
+        ]
         _require_attachment_limit(call, files)
         return files
     files = []
     for index, request in enumerate(body.attachments or ()):
-        stored = old.pop(int(request.id), None)
+        stored = old_files_by_id.pop(int(request.id), None)
         if stored is not None:
             if changes.ATTACHMENT_SPOILER.is_active(call.now):
                 apply_metadata(stored, request, spoiler_flag=True)
@@ -362,13 +371,13 @@ def _require_voice_message(draft: Draft) -> None:
         raise errors.VOICE_MESSAGE_METADATA()
 
 
-def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
+def _build_poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.FormErrors) -> Poll:
     answers = []
     for index, answer in enumerate(body.answers):
         media = answer.poll_media
         if not (media.text and media.text.strip()):
             form.add(("poll", "answers", index, "poll_media", "text"), *errors.required())
-        answers.append(PollAnswer(answer_id=index + 1, poll_media=_poll_media(call, access, media)))
+        answers.append(PollAnswer(answer_id=index + 1, poll_media=_build_poll_media(call, access, media)))
     hours = body.duration or POLL_HOURS_DEFAULT
     if hours != int(hours):
         form.add(("poll", "duration"), *errors.not_number(hours))
@@ -382,20 +391,20 @@ def _poll(call: Call, access: ChannelAccess, body: CreatePoll, form: errors.Form
     )
 
 
-def _poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
-    result = PollMedia(text=media.text or "")
+def _build_poll_media(call: Call, access: ChannelAccess, media: PollAnswerMediaRequest) -> PollMedia:
+    poll_media = PollMedia(text=media.text or "")
     if media.emoji:
         if media.emoji.id:
-            result.emoji = _poll_emoji(call, access, media.emoji.id)
+            poll_media.emoji = _find_poll_emoji(call, access, media.emoji.id)
         elif media.emoji.name:
             if not emojis.is_unicode(media.emoji.name):
                 raise errors.POLL_CANNOT_USE_EMOJI()
-            result.emoji = PartialEmoji(id=None, name=media.emoji.name)
-    return result
+            poll_media.emoji = PartialEmoji(id=None, name=media.emoji.name)
+    return poll_media
 
 
-def _poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
-    """Return a custom emoji that the sender may use here; a webhook may use those of its guild."""
+def _find_poll_emoji(call: Call, access: ChannelAccess, emoji_id: EmojiId) -> PartialEmoji:
+    """Return a custom emoji that the sender may use in the channel; a webhook may use the emoji of its guild."""
     if call.actor_or_none is not None:
         try:
             return emojis.partial(emojis.require_use(call, access, emoji_id))

@@ -20,7 +20,7 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
     draft = drafts.read_edit(call, access, author, row, body)
     if draft.is_empty and row.snapshots is None:
         raise errors.EMPTY_MESSAGE()
-    after = row._replace(
+    edited_row = row._replace(
         content=draft.content,
         flags=draft.flags,
         attachments=row_building.encode_json(draft.files),
@@ -31,20 +31,20 @@ def edit(call: Call, access: ChannelAccess, author: Author, row: MessageRow, bod
         mentioned = mentions.resolve(
             call, access, draft.mention_texts(), body.allowed_mentions, _notified_reply_author(call, row, body)
         )
-        after = after._replace(
+        edited_row = edited_row._replace(
             mentions=row_building.encode_json(list(mentioned.users)),
             mention_roles=row_building.encode_json(list(mentioned.roles)),
             mention_everyone=int(mentioned.everyone),
         )
-    if after == row:
+    if edited_row == row:
         return views.message(call, row, guild_id=access.channel.guild_id)
-    if after != row._replace(flags=after.flags):
+    if edited_row != row._replace(flags=edited_row.flags):
         if author.moderated:
             check_draft(call, access, author, row.id, draft.readable_texts(), edited=True)
         rules.count_edit(call, row)
         # spec/http.md#3.4: a change of flags alone does not set edited_timestamp.
-        after = after._replace(edited_ms=call.now)
-    return update(call, access.channel, after)
+        edited_row = edited_row._replace(edited_ms=call.now)
+    return update(call, access.channel, edited_row)
 
 
 def complete_deferred(
@@ -60,7 +60,7 @@ def complete_deferred(
     extra.poll = draft.poll if changes.POLL_IN_DEFERRED_EDIT.is_active(call.now) else None
     if row.ephemeral and extra.poll is not None:
         raise errors.POLL_INVALID_CHANNEL_TYPE()
-    after = row._replace(
+    completed_row = row._replace(
         flags=row.flags & ~MessageFlags.LOADING | draft.flags,
         content=draft.content,
         attachments=row_building.encode_json(draft.files),
@@ -72,25 +72,25 @@ def complete_deferred(
         extra=row_building.encode_json(extra),
     )
     if not row.ephemeral:
-        call.notify(DeferredMessageCompleted(channel=access.channel, row=after))
-    return update(call, access.channel, after)
+        call.notify(DeferredMessageCompleted(channel=access.channel, row=completed_row))
+    return update(call, access.channel, completed_row)
 
 
 def _notified_reply_author(call: Call, row: MessageRow, body: wire.UpdateMessage) -> int | None:
-    """Return the replied-to author that a reply continues to notify through an edit, or None."""
+    """Return the ID of the replied-to author that a reply still notifies after an edit, or None."""
     if row.type != MessageType.REPLY or row.reference is None:
         return None
     reference = codec.decode(row.reference, wire.MessageReference)
-    replied = store.find(call.tx, reference.channel_id, reference.message_id or 0)
-    if replied is None:
+    replied_row = store.find(call.tx, reference.channel_id, reference.message_id or 0)
+    if replied_row is None:
         return None
-    if not body.allowed_mentions and replied.author_id not in json_columns.mentions(row):
+    if not body.allowed_mentions and replied_row.author_id not in json_columns.mentions(row):
         return None
-    return replied.author_id
+    return replied_row.author_id
 
 
 def suppress_embeds(call: Call, access: ChannelAccess, row: MessageRow, flags: int) -> wire.Message:
-    """Set or clear SUPPRESS_EMBEDS on another user's message."""
+    """Set or clear SUPPRESS_EMBEDS on another user's message, as the requested `flags` have it."""
     new_flags = row.flags & ~MessageFlags.SUPPRESS_EMBEDS | flags & MessageFlags.SUPPRESS_EMBEDS
     if new_flags == row.flags:
         return views.message(call, row, guild_id=access.channel.guild_id)
@@ -106,6 +106,6 @@ def crosspost(call: Call, access: ChannelAccess, row: MessageRow) -> wire.Messag
 
 
 def set_flags(call: Call, channel: ChannelRef, message_id: int, on: int = 0, off: int = 0) -> wire.Message:
-    """Set and clear flags of a message."""
+    """Set the flags `on` of a message and clear the flags `off`."""
     row = store.get(call.tx, channel.id, message_id)
     return update(call, channel, row._replace(flags=row.flags & ~off | on))

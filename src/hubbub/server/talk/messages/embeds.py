@@ -31,51 +31,53 @@ FieldPath = tuple[str | int, ...]
 
 
 def read(requests: Sequence[EmbedRequest], form: errors.FormErrors, *, now: int) -> list[Embed]:
-    """Validate and convert requested embeds; errors are added to the form."""
+    """Validate and convert requested embeds by the rules at time `now` (milliseconds); add errors to the form."""
     for index, request in enumerate(requests):
         _limit_fields(request, form, ("embeds", index, "fields"), now)
-    found = [_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
-    if sum(_length(embed) for embed in found) > EMBED_TEXT_MAX:
+    embeds = [_build_embed(request, form, ("embeds", index)) for index, request in enumerate(requests)]
+    if sum(_text_length(embed) for embed in embeds) > EMBED_TEXT_MAX:
         form.add(("embeds",), *errors.embed_size(EMBED_TEXT_MAX))
-    return found
+    return embeds
 
 
 def mark_embedded_files(embeds: Iterable[Embed], files: Sequence[StoredAttachment]) -> None:
     """Mark the files that embeds use; the message then does not list them as attachments."""
-    by_name = {file.filename: file for file in files}
+    files_by_name = {file.filename: file for file in files}
     for embed in embeds:
         for media in (embed.image, embed.thumbnail):
             if media and media.url:
-                media.url = _mark_embedded_url(media.url, by_name)
+                media.url = _mark_embedded_url(media.url, files_by_name)
         for element in (embed.author, embed.footer):
             if element and element.icon_url:
-                element.icon_url = _mark_embedded_url(element.icon_url, by_name)
+                element.icon_url = _mark_embedded_url(element.icon_url, files_by_name)
 
 
-def _mark_embedded_url(url: str, by_name: dict[str, StoredAttachment]) -> str:
+def _mark_embedded_url(url: str, files_by_name: dict[str, StoredAttachment]) -> str:
     if not url.startswith(ATTACHMENT):
         return url
-    name = clean_filename(url.removeprefix(ATTACHMENT))
-    file = by_name.get(name)
-    if file is not None and name.rpartition(".")[2].lower() in _IMAGE_EXTENSIONS:
+    filename = clean_filename(url.removeprefix(ATTACHMENT))
+    file = files_by_name.get(filename)
+    if file is not None and filename.rpartition(".")[2].lower() in _IMAGE_EXTENSIONS:
         file.embedded = True
-    return ATTACHMENT + name
+    return ATTACHMENT + filename
 
 
-def _embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> Embed:
+def _build_embed(request: EmbedRequest, form: errors.FormErrors, path: FieldPath) -> Embed:
     embed = Embed(
-        title=_text(request.title),
-        description=_text(request.description),
-        url=_url(request.url, form, (*path, "url")),
+        title=_stripped(request.title),
+        description=_stripped(request.description),
+        url=_check_url(request.url, form, (*path, "url")),
         timestamp=codec.timestamp(codec.milliseconds(request.timestamp)) if request.timestamp else UNSET,
         color=UNSET if request.color is None else request.color,
-        footer=_footer(request.footer, form, (*path, "footer")),
-        image=_media(request.image, form, (*path, "image")),
-        thumbnail=_media(request.thumbnail, form, (*path, "thumbnail")),
-        author=_author(request.author, form, (*path, "author")),
+        footer=_build_footer(request.footer, form, (*path, "footer")),
+        image=_build_media(request.image, form, (*path, "image")),
+        thumbnail=_build_media(request.thumbnail, form, (*path, "thumbnail")),
+        author=_build_author(request.author, form, (*path, "author")),
     )
     if request.fields:
-        embed.fields = [_field(field, form, (*path, "fields", index)) for index, field in enumerate(request.fields)]
+        embed.fields = [
+            _build_field(field, form, (*path, "fields", index)) for index, field in enumerate(request.fields)
+        ]
     has_text = embed.title or embed.description or embed.fields or embed.author or embed.footer
     if not (has_text or embed.image or embed.thumbnail):
         form.add((*path, "description"), *errors.required())
@@ -91,7 +93,7 @@ def _limit_fields(request: EmbedRequest, form: errors.FormErrors, path: FieldPat
     request.fields = request.fields[:EMBED_FIELDS_MAX]
 
 
-def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: FieldPath) -> EmbedField:
+def _build_field(request: EmbedFieldRequest, form: errors.FormErrors, path: FieldPath) -> EmbedField:
     name, value = request.name.strip(), request.value.strip()
     if not name:
         form.add((*path, "name"), *errors.required())
@@ -100,45 +102,47 @@ def _field(request: EmbedFieldRequest, form: errors.FormErrors, path: FieldPath)
     return EmbedField(name=name, value=value, inline=bool(request.inline))
 
 
-def _author(
+def _build_author(
     request: EmbedAuthorRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedAuthor | UnsetType:
-    if not request or not (name := _text(request.name)):
+    if not request or not (name := _stripped(request.name)):
         return UNSET
     return EmbedAuthor(
         name=name,
-        url=_url(request.url, form, (*path, "url")),
-        icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True),
+        url=_check_url(request.url, form, (*path, "url")),
+        icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), media=True),
     )
 
 
-def _footer(
+def _build_footer(
     request: EmbedFooterRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedFooter | UnsetType:
-    if not request or not (text := _text(request.text)):
+    if not request or not (text := _stripped(request.text)):
         return UNSET
-    return EmbedFooter(text=text, icon_url=_url(request.icon_url, form, (*path, "icon_url"), media=True))
+    return EmbedFooter(text=text, icon_url=_check_url(request.icon_url, form, (*path, "icon_url"), media=True))
 
 
-def _media(
+def _build_media(
     request: EmbedMediaRequest | None | UnsetType, form: errors.FormErrors, path: FieldPath
 ) -> EmbedMedia | UnsetType:
-    if not request or not (url := _url(request.url, form, (*path, "url"), media=True)):
+    if not request or not (url := _check_url(request.url, form, (*path, "url"), media=True)):
         return UNSET
-    return EmbedMedia(url=url, description=_text(request.description))
+    return EmbedMedia(url=url, description=_stripped(request.description))
 
 
-def _text(value: str | None | UnsetType) -> str | UnsetType:
+def _stripped(value: str | None | UnsetType) -> str | UnsetType:
+    """Return a text without surrounding whitespace, or UNSET if it is absent or empty."""
     return (value.strip() or UNSET) if value else UNSET
 
 
-def _url(
+def _check_url(
     value: str | None | UnsetType, form: errors.FormErrors, path: FieldPath, *, media: bool = False
 ) -> str | UnsetType:
-    url = _text(value)
+    """Return a URL after checking its form and scheme, or UNSET; `media` also allows attachment URLs."""
+    url = _stripped(value)
     if not url:
         return UNSET
-    allowed = ("http", "https", "attachment") if media else ("http", "https")
+    allowed_schemes = ("http", "https", "attachment") if media else ("http", "https")
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -146,12 +150,12 @@ def _url(
         return UNSET
     if not parts.scheme or not parts.netloc:
         form.add(path, *errors.bad_url())
-    elif parts.scheme not in allowed:
-        form.add(path, *errors.bad_scheme(parts.scheme, allowed))
+    elif parts.scheme not in allowed_schemes:
+        form.add(path, *errors.bad_scheme(parts.scheme, allowed_schemes))
     return url
 
 
-def _length(embed: Embed) -> int:
+def _text_length(embed: Embed) -> int:
     return sum(len(text) for text in _texts(embed))
 
 

@@ -8,12 +8,13 @@ from hubbub.server.talk.messages.related_data import RelatedData
 
 
 class _FileUrls(NamedTuple):
-    """URLs of a message's files by the attachment URLs that refer to them."""
+    """The files of a message, and the signer of their URLs."""
 
     signer: AttachmentSigner
     channel_id: int
     ephemeral: bool
     by_name: dict[str, StoredAttachment]
+    """Files by the `attachment://` URL that refers to them."""
 
     def of(self, file: StoredAttachment) -> tuple[str, str]:
         """Return the URL of a file, and its proxied URL."""
@@ -24,17 +25,17 @@ class _FileUrls(NamedTuple):
 def resolve_in_embeds(
     related: RelatedData, channel_id: int, found: list[Embed], files: list[StoredAttachment], *, ephemeral: bool = False
 ) -> list[Embed]:
-    """Replace references to uploaded files in embeds with URLs."""
-    by_name = {f"attachment://{each.filename}": each for each in files if each.embedded}
-    if not by_name:
+    """Replace references to uploaded files in the embeds `found` with URLs, in place; return the embeds."""
+    files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files if attachment.embedded}
+    if not files_by_url:
         return found
-    urls = _FileUrls(related.get_signer(), channel_id, ephemeral, by_name)
+    urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
     for embed in found:
         for media in (embed.image, embed.thumbnail):
-            if media and media.url and (file := by_name.get(media.url)):
+            if media and media.url and (file := files_by_url.get(media.url)):
                 _fill_media(media, file, urls)
         for element in (embed.author, embed.footer):
-            if element and element.icon_url and (file := by_name.get(element.icon_url)):
+            if element and element.icon_url and (file := files_by_url.get(element.icon_url)):
                 element.icon_url, element.proxy_icon_url = urls.of(file)
     return found
 
@@ -55,20 +56,21 @@ def resolve_in_components(
     *,
     ephemeral: bool = False,
 ) -> list[dict[str, Any]]:
-    """Replace references to uploaded files in components with URLs."""
+    """Replace references to uploaded files in the components `found` with URLs, in place; return the components."""
     if found and files:
-        by_name = {f"attachment://{each.filename}": each for each in files}
-        urls = _FileUrls(related.get_signer(), channel_id, ephemeral, by_name)
+        files_by_url = {f"attachment://{attachment.filename}": attachment for attachment in files}
+        urls = _FileUrls(related.get_signer(), channel_id, ephemeral, files_by_url)
         for component in found:
-            _resolve_node(component, urls)
+            _resolve_in_node(component, urls)
     return found
 
 
-def _resolve_node(node: Any, urls: _FileUrls) -> None:
+def _resolve_in_node(node: Any, urls: _FileUrls) -> None:
+    """Replace the references in a component or a part of it, and in all nested parts."""
     by_name = urls.by_name
     if isinstance(node, list):
-        for each in node:
-            _resolve_node(each, urls)
+        for child in node:
+            _resolve_in_node(child, urls)
     elif isinstance(node, dict):
         url = node.get("url")
         if isinstance(url, str) and (file := by_name.get(url)):
@@ -78,8 +80,8 @@ def _resolve_node(node: Any, urls: _FileUrls) -> None:
                 node["content_type"] = file.content_type
             if file.width is not None and file.height is not None:
                 node["width"], node["height"] = file.width, file.height
-        elif isinstance(inner := node.get("file"), dict) and (file := by_name.get(str(inner.get("url")))):
+        elif isinstance(media := node.get("file"), dict) and (file := by_name.get(str(media.get("url")))):
             node["name"], node["size"] = file.filename, file.size
-        for each in list(node.values()):
-            if isinstance(each, dict | list):
-                _resolve_node(each, urls)
+        for child in list(node.values()):
+            if isinstance(child, dict | list):
+                _resolve_in_node(child, urls)

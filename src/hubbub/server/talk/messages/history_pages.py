@@ -15,7 +15,7 @@ from hubbub.server.talk.messages import store, views
 from hubbub.server.talk.messages.records import HistoryRow, MessageRow
 
 MessageTemplate = tuple[bytes, bytes, bytes, bytes]
-"""Encoded parts of a content-only message before the content, timestamp and ID, and after them."""
+"""Encoded parts of a content-only message: before the content, before the timestamp, before the ID, and after the ID."""
 
 # Placeholders that no real message contains, used to find the parts that differ between messages.
 _SAMPLE: Final = MessageRow(0, 1, 0, 0, 0, "\x00words\x00")
@@ -24,26 +24,27 @@ _SAMPLE_PARTS: Final = (
     codec.timestamp(_SAMPLE.created_ms).encode(),
     b'"id":"%d","channel_id"' % _SAMPLE.id,
 )
-_MILLISECONDS: Final = tuple(b".%03d000+00:00" % each for each in range(1000))
+_MILLISECONDS: Final = tuple(b".%03d000+00:00" % milliseconds for milliseconds in range(1000))
+"""Encoded fraction and offset of a timestamp, by its milliseconds."""
 
 
 def encode_page(call: Call, channel: ChannelRef, history: Sequence[HistoryRow]) -> list[wire.Message] | msgspec.Raw:
-    """Return messages of one channel as the caller may read them, in the given order."""
+    """Return messages of one channel as the caller may read them, in the order of `history`."""
     actor = call.actor_or_none
     if not views.can_read_all(actor, channel.guild_id):
-        # Whether a bot may read a message depends on columns that these rows lack.
-        rows = store.find_many(call.tx, channel.id, [line.id for line in history])
-        return views.messages(call, [rows[line.id] for line in history], guild_id=channel.guild_id)
-    complex_ids = [line.id for line in history if not line.is_plain]
+        # Whether a bot may read a message depends on columns that history rows lack.
+        rows = store.find_many(call.tx, channel.id, [history_row.id for history_row in history])
+        return views.messages(call, [rows[history_row.id] for history_row in history], guild_id=channel.guild_id)
+    complex_ids = [history_row.id for history_row in history if not history_row.is_plain]
     rows = store.find_many(call.tx, channel.id, complex_ids) if complex_ids else {}
     related = views.RelatedData(call)
-    related.load_users({line.author_id for line in history})
+    related.load_users({history_row.author_id for history_row in history})
     if rows:
         related.load(list(rows.values()), 0 if actor is None else actor.user_id)
     templates: dict[int, MessageTemplate] = {}
     pieces: list[bytes] = []
-    for message_id, author_id, content, plain in history:
-        if not plain:
+    for message_id, author_id, content, is_plain in history:
+        if not is_plain:
             pieces += (b",", codec.encode(views.build(wire.Message, related, rows[message_id])))
             continue
         template = templates.get(author_id)

@@ -12,73 +12,75 @@ from hubbub.protocol.resources.embeds import Embed
 from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages.records import Extra, MessageRow, StoredInteraction, StoredSnapshot
 
-_users: Final = codec.decoder(list[UserId])
-_roles: Final = codec.decoder(list[RoleId])
-_attachments: Final = codec.decoder(list[StoredAttachment])
-_embeds: Final = codec.decoder(list[Embed])
-_components: Final = msgspec.json.Decoder(list[dict[str, Any]])
-_reference: Final = codec.decoder(wire.MessageReference)
-_snapshots: Final = codec.decoder(list[StoredSnapshot])
-_extra: Final = codec.decoder(Extra)
+_user_ids_decoder: Final = codec.decoder(list[UserId])
+_role_ids_decoder: Final = codec.decoder(list[RoleId])
+_attachments_decoder: Final = codec.decoder(list[StoredAttachment])
+_embeds_decoder: Final = codec.decoder(list[Embed])
+_components_decoder: Final = msgspec.json.Decoder(list[dict[str, Any]])
+_reference_decoder: Final = codec.decoder(wire.MessageReference)
+_snapshots_decoder: Final = codec.decoder(list[StoredSnapshot])
+_extra_decoder: Final = codec.decoder(Extra)
 
 
 def mentions(row: MessageRow) -> list[UserId]:
     """Return the IDs of the users that a message notifies."""
-    found: list[UserId] = [] if row.mentions is None else _users.decode(row.mentions)
-    return found
+    user_ids: list[UserId] = [] if row.mentions is None else _user_ids_decoder.decode(row.mentions)
+    return user_ids
 
 
 def attachments(row: MessageRow) -> list[StoredAttachment]:
     """Return the files of a message, including those shown in embeds."""
-    found: list[StoredAttachment] = [] if row.attachments is None else _attachments.decode(row.attachments)
-    return found
+    files: list[StoredAttachment] = [] if row.attachments is None else _attachments_decoder.decode(row.attachments)
+    return files
 
 
 def embeds(row: MessageRow) -> list[Embed]:
     """Return the embeds of a message, including suppressed ones."""
-    found: list[Embed] = [] if row.embeds is None else _embeds.decode(row.embeds)
-    return found
+    decoded: list[Embed] = [] if row.embeds is None else _embeds_decoder.decode(row.embeds)
+    return decoded
 
 
 def components(row: MessageRow) -> list[dict[str, Any]]:
     """Return the components of a message, as sent."""
-    return [] if row.components is None else _components.decode(row.components)
+    return [] if row.components is None else _components_decoder.decode(row.components)
 
 
 def snapshots(row: MessageRow) -> list[StoredSnapshot]:
     """Return the forwarded messages that a message contains."""
-    found: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots.decode(row.snapshots)
-    return found
+    decoded: list[StoredSnapshot] = [] if row.snapshots is None else _snapshots_decoder.decode(row.snapshots)
+    return decoded
 
 
 def mention_roles(row: MessageRow) -> list[RoleId]:
     """Return the IDs of the roles that a message notifies."""
-    found: list[RoleId] = [] if row.mention_roles is None else _roles.decode(row.mention_roles)
-    return found
+    role_ids: list[RoleId] = [] if row.mention_roles is None else _role_ids_decoder.decode(row.mention_roles)
+    return role_ids
 
 
 def reference(row: MessageRow) -> wire.MessageReference | None:
     """Return the reference of a reply, forward, crosspost or system message, or None."""
-    found: wire.MessageReference | None = None if row.reference is None else _reference.decode(row.reference)
-    return found
+    decoded: wire.MessageReference | None = None if row.reference is None else _reference_decoder.decode(row.reference)
+    return decoded
 
 
 def forwarded_bytes(snapshots_json: str) -> int:
     """Return the total attachment size of a stored forward, in bytes."""
-    found: list[StoredSnapshot] = _snapshots.decode(snapshots_json)
-    return sum(file.size for snapshot in found for file in snapshot.attachments)
+    decoded: list[StoredSnapshot] = _snapshots_decoder.decode(snapshots_json)
+    return sum(file.size for snapshot in decoded for file in snapshot.attachments)
 
 
 def extra(row: MessageRow) -> Extra:
     """Return the rarely used fields of a message."""
-    found: Extra = Extra() if row.extra is None else _extra.decode(row.extra)
-    return found
+    decoded: Extra = Extra() if row.extra is None else _extra_decoder.decode(row.extra)
+    return decoded
 
 
 def invoker_id(row: MessageRow) -> int | None:
-    """Return the user who ran the command that a message responds to, if it shows the legacy `interaction` field."""
-    found = interaction(row)
-    return None if found is None or found.name is None else found.user_id
+    """Return the ID of the user who ran the command that a message responds to.
+
+    None if the message does not show the legacy `interaction` field."""
+    stored_interaction = interaction(row)
+    return None if stored_interaction is None or stored_interaction.name is None else stored_interaction.user_id
 
 
 def interaction(row: MessageRow) -> StoredInteraction | None:
@@ -87,7 +89,7 @@ def interaction(row: MessageRow) -> StoredInteraction | None:
 
 
 @lru_cache(maxsize=256)
-def _decode_interaction(text: str) -> StoredInteraction | None:
-    # This is called several times while a response is created, and again for each reader.
-    found: Extra = _extra.decode(text)
-    return found.interaction
+def _decode_interaction(extra_json: str) -> StoredInteraction | None:
+    # Cached because it runs several times while a response is created, and again for each reader.
+    decoded: Extra = _extra_decoder.decode(extra_json)
+    return decoded.interaction

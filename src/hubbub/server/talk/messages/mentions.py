@@ -15,9 +15,9 @@ from hubbub.server.core.call import Call
 from hubbub.server.places.standing import ChannelAccess
 from hubbub.server.talk.messages import store
 
-_USER: Final = re.compile(r"<@!?(\d{1,20})>", re.ASCII)
-_ROLE: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
-_EVERYONE: Final = re.compile(r"@(?:everyone|here)\b")
+_USER_MENTION: Final = re.compile(r"<@!?(\d{1,20})>", re.ASCII)
+_ROLE_MENTION: Final = re.compile(r"<@&(\d{1,20})>", re.ASCII)
+_EVERYONE_MENTION: Final = re.compile(r"@(?:everyone|here)\b")
 
 MENTIONS_MAX: Final = 500
 """Maximum number of mentions resolved per kind; a message cannot contain more."""
@@ -50,49 +50,55 @@ def resolve(
     allowed: AllowedMentions | None | UnsetType,
     replied_id: int | None = None,
 ) -> Mentions:
-    """Return the mentions in some texts; `replied_id` is the author of the replied-to message."""
-    named_users: dict[int, None] = {}
-    named_roles: dict[int, None] = {}
+    """Return the mentions in texts that `allowed` permits; `replied_id` is the author of the replied-to message."""
+    mentioned_user_ids: dict[int, None] = {}
+    mentioned_role_ids: dict[int, None] = {}
     everyone = False
     for text in texts:
         if "@" not in text:
             continue
-        named_users.update(dict.fromkeys(_ids(_USER, text)))
-        named_roles.update(dict.fromkeys(_ids(_ROLE, text)))
-        everyone = everyone or _EVERYONE.search(text) is not None
+        mentioned_user_ids.update(dict.fromkeys(_find_ids(_USER_MENTION, text)))
+        mentioned_role_ids.update(dict.fromkeys(_find_ids(_ROLE_MENTION, text)))
+        everyone = everyone or _EVERYONE_MENTION.search(text) is not None
     can_mention_all = access.can(Permissions.MENTION_EVERYONE)
     if allowed:
         parse = allowed.parse or ()
         if AllowedMentionType.USERS not in parse:
             allowed_ids = set(allowed.users or ())
-            named_users = {each: None for each in named_users if each in allowed_ids}
+            mentioned_user_ids = {
+                mentioned_id: None for mentioned_id in mentioned_user_ids if mentioned_id in allowed_ids
+            }
         if AllowedMentionType.ROLES not in parse:
             allowed_ids = set(allowed.roles or ())  # type: ignore[arg-type]
-            named_roles = {each: None for each in named_roles if each in allowed_ids}
+            mentioned_role_ids = {
+                mentioned_id: None for mentioned_id in mentioned_role_ids if mentioned_id in allowed_ids
+            }
         everyone = everyone and AllowedMentionType.EVERYONE in parse
     # spec/http.md#3.4: the replied-to author is notified unless allowed_mentions is given without replied_user.
     if replied_id is not None and (not allowed or allowed.replied_user):
-        named_users[replied_id] = None
-    users = _existing_users(call, list(named_users)[:MENTIONS_MAX])
-    roles = _mentionable_roles(call, access, list(named_roles)[:MENTIONS_MAX], can_mention_all)
+        mentioned_user_ids[replied_id] = None
+    users = _existing_users(call, list(mentioned_user_ids)[:MENTIONS_MAX])
+    roles = _mentionable_roles(call, access, list(mentioned_role_ids)[:MENTIONS_MAX], can_mention_all)
     return Mentions(users, roles, everyone and can_mention_all)
 
 
-def _ids(pattern: re.Pattern[str], text: str) -> list[int]:
+def _find_ids(pattern: re.Pattern[str], text: str) -> list[int]:
     return [number for number in map(int, pattern.findall(text)) if number <= WIDE_MAX]
 
 
-def _existing_users(call: Call, ids: list[int]) -> tuple[UserId, ...]:
-    if not ids:
+def _existing_users(call: Call, user_ids: list[int]) -> tuple[UserId, ...]:
+    if not user_ids:
         return ()
-    known = store.existing_user_ids(call.tx, ids)
-    return tuple(UserId(each) for each in ids if each in known)
+    existing_ids = store.existing_user_ids(call.tx, user_ids)
+    return tuple(UserId(user_id) for user_id in user_ids if user_id in existing_ids)
 
 
-def _mentionable_roles(call: Call, access: ChannelAccess, ids: list[int], can_mention_all: bool) -> tuple[RoleId, ...]:
+def _mentionable_roles(
+    call: Call, access: ChannelAccess, role_ids: list[int], can_mention_all: bool
+) -> tuple[RoleId, ...]:
     # The @everyone role is mentioned by name, never by ID.
-    ids = [each for each in ids if access.guild is not None and each != access.guild.guild_id]
-    if not ids or access.guild is None:
+    role_ids = [role_id for role_id in role_ids if access.guild is not None and role_id != access.guild.guild_id]
+    if not role_ids or access.guild is None:
         return ()
-    known = store.mentionable_roles(call.tx, access.guild.guild_id, ids, can_mention_all)
-    return tuple(RoleId(each) for each in ids if each in known)
+    mentionable_ids = store.mentionable_roles(call.tx, access.guild.guild_id, role_ids, can_mention_all)
+    return tuple(RoleId(role_id) for role_id in role_ids if role_id in mentionable_ids)

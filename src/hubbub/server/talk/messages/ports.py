@@ -18,6 +18,7 @@ class MessageDraft(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     """All readable text of the message."""
     edited: bool = False
+    """Whether an existing message is edited."""
 
 
 @multi_port
@@ -32,4 +33,4 @@ def check_direct_message(call: Call, recipient_id: int) -> None:
 
 @port
 def find_active_skus(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
-    """Return those of the SKUs that an application may offer with a premium button."""
+    """Return the IDs among `sku_ids` of SKUs that an application may offer with a premium button."""

@@ -61,24 +61,24 @@ class MessageRow(NamedTuple):
 
     @property
     def created_ms(self) -> int:
-        """Return the creation time in Unix milliseconds."""
+        """Creation time in Unix milliseconds."""
         return Snowflake(self.id).created_ms
 
     @property
     def has_poll(self) -> bool:
-        """Return whether the message has a poll, whose votes must be loaded."""
+        """Whether the message has a poll, whose votes must be loaded."""
         return self.extra is not None and '"poll":' in self.extra
 
     @property
     def is_user_authored(self) -> bool:
-        """Return whether the author is a user, including bots.
+        """Whether the author is a user, including bots.
 
         A webhook's name and avatar are stored with the message instead."""
         return self.webhook_id is None or self.extra is None or '"author":' not in self.extra
 
     @property
     def ephemeral(self) -> bool:
-        """Return whether the message is ephemeral; it is then stored in its own table."""
+        """Whether the message is ephemeral; ephemeral messages are stored in their own table."""
         return bool(self.flags & MessageFlags.EPHEMERAL)
 
 
@@ -98,10 +98,11 @@ class StoredSnapshot(msgspec.Struct, kw_only=True, omit_defaults=True):
     Stored as JSON: add fields with a default, never rename."""
 
     channel_id: ChannelId
-    """Original channel, used for attachment URLs."""
+    """ID of the original channel, used for attachment URLs."""
     message_id: MessageId
+    """ID of the original message."""
     author_id: UserId
-    """Original author; never shown, decides which apps may read it."""
+    """ID of the original author; never shown, decides which apps may read the snapshot."""
     type: int = 0
     flags: int = 0
     content: str = ""
@@ -132,15 +133,19 @@ class StoredInteraction(msgspec.Struct, kw_only=True, omit_defaults=True):
     type: int
     user_id: UserId
     owners: dict[str, Snowflake] = {}
+    """IDs of the guild and user that installed the application, by installation context."""
     name: str | None = None
     """Name of the command with its subcommands; set only on responses to commands."""
     original_id: MessageId | None = None
-    """The original response; set on follow-ups."""
+    """ID of the original response; set on follow-ups."""
     target_user_id: UserId | None = None
+    """ID of the target of a user command, otherwise None."""
     target_message_id: MessageId | None = None
+    """ID of the target of a message command, otherwise None."""
     interacted_message_id: MessageId | None = None
+    """ID of the message whose component was used, otherwise None."""
     triggering: "StoredInteraction | None" = None
-    """The interaction that opened the submitted modal."""
+    """The interaction that opened the submitted modal, otherwise None."""
 
 
 class InteractionResponse(NamedTuple):
@@ -148,10 +153,12 @@ class InteractionResponse(NamedTuple):
 
     interaction: StoredInteraction
     kind: int = 0
+    """Message type."""
     reference: MessageReference | None = None
     flags: int = 0
-    """LOADING for a deferred response, EPHEMERAL for one visible only to `seen_by`."""
+    """LOADING for a deferred response, EPHEMERAL for a response visible only to `seen_by`."""
     seen_by: tuple[int, ...] = ()
+    """IDs of the users who can see an ephemeral response."""
     invoker: "Author | None" = None
     """The invoking user, or None if not loaded."""
     invoker_role_ids: tuple[RoleId, ...] | None = None
@@ -159,7 +166,7 @@ class InteractionResponse(NamedTuple):
 
     @property
     def may_be_empty(self) -> bool:
-        """Return whether the message may be empty because it is deferred or its type implies its content."""
+        """Whether the message may be empty because it is deferred or its type implies its content."""
         return bool(self.flags & MessageFlags.LOADING) or self.kind == MessageType.INTERACTION_PREMIUM_UPSELL
 
 
@@ -178,17 +185,17 @@ class Extra(msgspec.Struct, kw_only=True, omit_defaults=True):
     interaction: StoredInteraction | None = None
     """Set on interaction responses."""
     seen_by: list[UserId] = []
-    """Users who can see an ephemeral message."""
+    """IDs of the users who can see an ephemeral message."""
     metadata: dict[str, str] = {}
     """Metadata set by the sending application, delivered to OAuth2 sessions."""
     activity: MessageActivity | None = None
     """The activity that the message invites to."""
     application: MessageApplication | None = None
-    """The application of that activity."""
+    """The application of `activity`."""
     call: MessageCall | None = None
-    """The call that a system message is about."""
+    """The voice call that a system message is about."""
     shared: bool = False
-    """Whether other messages use its files, so that these remain when it is deleted."""
+    """Whether other messages use the message's files, so that the files remain when the message is deleted."""
 
 
 class ApplicationOrigin(NamedTuple):
@@ -204,14 +211,15 @@ class Author(NamedTuple):
     """The author of a new message, and the guild settings that apply to them."""
 
     user: users.UserRow
-    """User columns as far as `users.PUBLIC_FIELDS`; likewise for `member`."""
+    """The user, with the columns of `users.PUBLIC_FIELDS` only."""
     member: members.MemberRow | None
+    """The membership, with the columns of `members.VIEW_COLUMNS` only; None if the author is not a member."""
     verification_level: int
     premium_tier: int
     webhook_id: int | None = None
-    """The webhook's ID; if it equals the user's ID, name and avatar are stored with the message."""
+    """ID of the webhook; if it equals the user's ID, name and avatar are stored with the message."""
     application_id: int | None = None
-    """The application that owns the webhook."""
+    """ID of the application that owns the webhook."""
     moderated: int = 0
     """Bit mask of what the guild's AutoMod rules check; 0 means that no rule has to be loaded."""
     is_bot_response: bool = False
@@ -221,7 +229,7 @@ class Author(NamedTuple):
 
 
 class ReactionCountRow(NamedTuple):
-    """The count of one emoji's reactions on one message."""
+    """The count of one emoji's reactions on one message, and the viewer's own reactions."""
 
     message_id: int
     emoji_id: int | None
@@ -230,4 +238,6 @@ class ReactionCountRow(NamedTuple):
     normal: int
     burst: int
     mine: int
+    """1 if the viewer reacted with the emoji, otherwise 0."""
     mine_burst: int
+    """1 if the viewer reacted with a burst of the emoji, otherwise 0."""

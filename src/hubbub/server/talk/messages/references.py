@@ -19,15 +19,18 @@ class ResolvedReference(msgspec.Struct):
     """The message that a new message replies to or forwards."""
 
     kind: int
+    """Type of the new message."""
     reference: wire.MessageReference
     replied: MessageRow | None = None
+    """The replied-to message; None for a forward."""
     snapshot: StoredSnapshot | None = None
+    """The forwarded message; None for a reply."""
 
 
 def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference | None:
     """Resolve a message reference; None if the message is unknown and `fail_if_not_exists` is false."""
     if body.type == MessageReferenceType.FORWARD and changes.MESSAGE_FORWARDING.is_active(call.now):
-        return _forward(call, access, body)
+        return _resolve_forward(call, access, body)
     rules.require_repliable(access, body)
     row = store.find(call.tx, access.channel.id, body.message_id)
     if row is None:
@@ -36,10 +39,10 @@ def resolve(call: Call, access: ChannelAccess, body: wire.MessageReferenceReques
         raise errors.invalid("message_reference", *errors.reply_unknown_message())
     if row.type not in rules.USER_MESSAGE_TYPES:
         raise errors.invalid("message_reference", *errors.reply_system_message())
-    return ResolvedReference(MessageType.REPLY, _reference(access.channel, row.id), replied=row)
+    return ResolvedReference(MessageType.REPLY, _build_reference(access.channel, row.id), replied=row)
 
 
-def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
+def _build_reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.MessageReference:
     return wire.MessageReference(
         type=kind,
         channel_id=ChannelId(channel.id),
@@ -48,7 +51,7 @@ def _reference(channel: ChannelRef, message_id: int, kind: int = 0) -> wire.Mess
     )
 
 
-def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference:
+def _resolve_forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceRequest) -> ResolvedReference:
     """Return a snapshot of a message that the caller may read."""
     source_access = core_access.require_channel(
         call, body.channel_id or access.channel.id, Permissions.READ_MESSAGE_HISTORY
@@ -61,21 +64,21 @@ def _forward(call: Call, access: ChannelAccess, body: wire.MessageReferenceReque
     mark_files_shared(call, row)
     snapshots = json_columns.snapshots(row)
     # Forwarding a forward copies its snapshot; snapshots are never nested.
-    snapshot = snapshots[0] if snapshots else _snapshot(row)
+    snapshot = snapshots[0] if snapshots else _build_snapshot(row)
     return ResolvedReference(
-        MessageType.DEFAULT, _reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot
+        MessageType.DEFAULT, _build_reference(source, row.id, MessageReferenceType.FORWARD), snapshot=snapshot
     )
 
 
 def mark_files_shared(call: Call, row: MessageRow) -> None:
-    """Mark the files of a message as shared, so that they remain when it is deleted."""
+    """Mark the files of a message as shared, so that the files remain when the message is deleted."""
     extra = json_columns.extra(row)
     if row.attachments is not None and not extra.shared:
         extra.shared = True
         store.set_extra(call.tx, row, extra)
 
 
-def _snapshot(row: MessageRow) -> StoredSnapshot:
+def _build_snapshot(row: MessageRow) -> StoredSnapshot:
     return StoredSnapshot(
         channel_id=ChannelId(row.channel_id),
         message_id=MessageId(row.id),

@@ -27,7 +27,7 @@ PLAIN_COLUMNS: Final = MessageRow(0, 0, 0, 0, 0, "")[10:]
 
 
 class RelatedData:
-    """Data that messages need to be shown and that is not in their rows, loaded in a fixed number of queries."""
+    """Data of message views that is not in the message rows, loaded in a fixed number of queries."""
 
     __slots__ = ("call", "polls", "reactions", "referenced", "signer", "threads", "users")
 
@@ -41,12 +41,12 @@ class RelatedData:
         self.signer: AttachmentSigner | None = None
 
     def load(self, rows: Sequence[MessageRow], viewer_id: int = 0) -> None:
-        """Load the data of these messages; `viewer_id` decides which reactions and votes are `me`."""
+        """Load the data of messages; `viewer_id` is the user whose reactions and votes are marked as `me`."""
         user_ids: set[int] = set()
         referenced_ids: dict[int, list[int]] = {}
-        reacted: list[int] = []
-        polled: list[int] = []
-        threads: list[int] = []
+        reacted_ids: list[int] = []
+        polled_ids: list[int] = []
+        thread_ids: list[int] = []
         for row in rows:
             if row.author_id != row.webhook_id or row.webhook_id == row.application_id:
                 # For interaction responses author_id, webhook_id and application_id are equal.
@@ -56,12 +56,12 @@ class RelatedData:
             if row.mentions is not None:
                 user_ids.update(json_columns.mentions(row))
             if row.reacted:
-                reacted.append(row.id)
+                reacted_ids.append(row.id)
             if row.has_poll:
-                polled.append(row.id)
+                polled_ids.append(row.id)
             user_ids.update(_interaction_user_ids(json_columns.interaction(row)))
             if row.flags & MessageFlags.HAS_THREAD:
-                threads.append(row.id)
+                thread_ids.append(row.id)
             if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
                 if reference.message_id is not UNSET:
                     referenced_ids.setdefault(reference.channel_id, []).append(reference.message_id)
@@ -69,24 +69,24 @@ class RelatedData:
                 user_ids.update(snapshot.mentions)
         tx = self.call.tx
         for channel_id, ids in referenced_ids.items():
-            missing = [each for each in ids if (channel_id, each) not in self.referenced]
-            for found in store.find_many(tx, channel_id, missing).values() if missing else ():
-                self.referenced[channel_id, found.id] = found
-        for found in self.referenced.values():
-            user_ids.add(found.author_id)
-            user_ids.update(_interaction_user_ids(json_columns.interaction(found)))
-            if found.mentions is not None:
-                user_ids.update(json_columns.mentions(found))
-            if found.has_poll:
-                polled.append(found.id)
+            missing = [message_id for message_id in ids if (channel_id, message_id) not in self.referenced]
+            for referenced_row in store.find_many(tx, channel_id, missing).values() if missing else ():
+                self.referenced[channel_id, referenced_row.id] = referenced_row
+        for referenced_row in self.referenced.values():
+            user_ids.add(referenced_row.author_id)
+            user_ids.update(_interaction_user_ids(json_columns.interaction(referenced_row)))
+            if referenced_row.mentions is not None:
+                user_ids.update(json_columns.mentions(referenced_row))
+            if referenced_row.has_poll:
+                polled_ids.append(referenced_row.id)
         self.load_users(user_ids)
-        if reacted:
-            for message_id, counted in store.reactions(tx, reacted, viewer_id).items():
-                self.reactions[message_id] = [_reaction(each) for each in counted]
-        if polled:
-            self.polls.update(store.poll_counts(tx, polled, viewer_id))
-        if threads:
-            for thread_id, thread in channels.find_many(tx, threads).items():
+        if reacted_ids:
+            for message_id, count_rows in store.reactions(tx, reacted_ids, viewer_id).items():
+                self.reactions[message_id] = [_build_reaction(count_row) for count_row in count_rows]
+        if polled_ids:
+            self.polls.update(store.poll_counts(tx, polled_ids, viewer_id))
+        if thread_ids:
+            for thread_id, thread in channels.find_many(tx, thread_ids).items():
                 self.threads[thread_id] = channels.thread(thread)
 
     def add_users(self, *rows: users.UserRow) -> None:
@@ -96,15 +96,15 @@ class RelatedData:
 
     def load_users(self, user_ids: Iterable[int]) -> None:
         """Load users that are not loaded yet."""
-        missing = [each for each in user_ids if each not in self.users]
+        missing = [missing_id for missing_id in user_ids if missing_id not in self.users]
         if missing:
             for user_id, row in users.find_many(self.call.tx, missing).items():
                 self.users[user_id] = users.user(row)
 
     def user(self, user_id: int) -> User:
         """Return a user, or a placeholder for a deleted one."""
-        found = self.users.get(user_id)
-        return User(id=UserId(user_id), username="Deleted User") if found is None else found
+        loaded_user = self.users.get(user_id)
+        return User(id=UserId(user_id), username="Deleted User") if loaded_user is None else loaded_user
 
     def get_signer(self) -> AttachmentSigner:
         """Return the signer of file URLs, created on first use."""
@@ -121,7 +121,7 @@ def _interaction_user_ids(interaction: StoredInteraction | None) -> Iterable[int
         interaction = interaction.triggering
 
 
-def _reaction(row: ReactionCountRow) -> Reaction:
+def _build_reaction(row: ReactionCountRow) -> Reaction:
     return Reaction(
         emoji=PartialEmoji(
             id=None if row.emoji_id is None else EmojiId(row.emoji_id),

@@ -1,4 +1,4 @@
-"""HTTP handlers of messages."""
+"""HTTP handlers for messages."""
 
 from msgspec import UNSET, Raw
 
@@ -89,7 +89,7 @@ def bulk_delete_messages(call: Call, channel_id: ChannelId, body: wire.BulkDelet
     if not wire.BULK_DELETE_MIN <= len(message_ids) <= wire.BULK_DELETE_MAX:
         raise errors.BAD_BULK_DELETE_COUNT()
     oldest_ms = call.now - wire.BULK_DELETE_AGE_MAX.total_seconds() * 1000
-    if any(each.created_ms < oldest_ms for each in message_ids):
+    if any(message_id.created_ms < oldest_ms for message_id in message_ids):
         raise errors.BULK_DELETE_TOO_OLD()
     actions.bulk_delete(call, access, message_ids)
 

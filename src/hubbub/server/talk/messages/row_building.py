@@ -38,7 +38,7 @@ def with_content(
     mentioned: Mentions,
     tts: bool,
 ) -> MessageRow:
-    """Return the row with everything beyond its plain content."""
+    """Return the row with its files, embeds, components, reference, mentions and rarely used fields."""
     extra = Extra()
     if channel.is_thread:
         extra.position = store.thread_position(call.tx, channel.id)
@@ -63,7 +63,7 @@ def with_content(
 
 
 def with_webhook(row: MessageRow, author: Author) -> MessageRow:
-    """Return the row with its webhook; a webhook's name and avatar are stored with each message."""
+    """Return the row with the author's webhook, if any; a webhook's name and avatar are stored with each message."""
     if author.webhook_id is None:
         return row
     row = row._replace(webhook_id=author.webhook_id, application_id=author.application_id)
@@ -93,7 +93,7 @@ def with_response(row: MessageRow, response: InteractionResponse) -> MessageRow:
         if extra.poll is not None:
             # Votes on an ephemeral poll could not be published (decisions/0030).
             raise errors.POLL_INVALID_CHANNEL_TYPE()
-        extra.seen_by = [UserId(each) for each in response.seen_by]
+        extra.seen_by = [UserId(user_id) for user_id in response.seen_by]
     return row._replace(
         type=response.kind,
         flags=row.flags | response.flags,
@@ -118,7 +118,7 @@ def encode_extra(extra: Extra) -> str:
 
 
 def encode_json(value: Any) -> str | None:
-    """Encode a value as JSON; None if it is empty."""
+    """Encode a value as JSON; return None for an empty value."""
     return codec.encode(value).decode() if value else None
 
 
@@ -147,9 +147,9 @@ def is_nonce_enforced(call: Call, body: wire.CreateMessage) -> bool:
 def find_by_nonce(
     call: Call, channel_id: int, nonce: str, message_id: int, find: Callable[[int], RowT | None]
 ) -> RowT | None:
-    """Return the message that used this nonce in a channel or lobby within the window, or None.
+    """Return the message that used a nonce in a channel or lobby within `NONCE_WINDOW_MS`, or None.
 
-    If there is none, the nonce is recorded for the new message."""
+    If there is none, the nonce is recorded for the new message `message_id`. `find` returns a message by ID."""
     key = (call.user_id, channel_id, nonce)
     earlier_id = store.claim_nonce(call.tx, *key, message_id, call.now, NONCE_WINDOW_MS)
     if earlier_id is None:

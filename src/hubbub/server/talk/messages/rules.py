@@ -45,8 +45,8 @@ MEMBERSHIP_AGE_MIN_MS: Final = 10 * 60_000
 """Minimum membership age in milliseconds for verification level HIGH and above."""
 
 FORWARDED_BYTES_MAX: Final = 100 << 20
+"""Maximum number of attachment bytes that a user can forward within `FORWARDED_BYTES_WINDOW_MS` (spec/http.md#1.14)."""
 FORWARDED_BYTES_WINDOW_MS: Final = 60_000
-"""Window of the limit on forwarded attachment bytes (spec/http.md#1.14)."""
 
 
 def require_send(call: Call, access: ChannelAccess) -> Author:
@@ -54,7 +54,7 @@ def require_send(call: Call, access: ChannelAccess) -> Author:
     channel = access.channel
     if channel.type not in MESSAGE_CHANNEL_TYPES:
         raise (errors.CANNOT_SEND_IN_FORUM if channel.type in FORUM_TYPES else errors.CANNOT_SEND_IN_CHANNEL)()
-    # In threads, this bit already represents SEND_MESSAGES_IN_THREADS.
+    # In threads, the bit of SEND_MESSAGES already represents SEND_MESSAGES_IN_THREADS.
     if not access.allowed & Permissions.SEND_MESSAGES:
         raise errors.MISSING_PERMISSIONS()
     author = require_author(call, channel)
@@ -69,7 +69,7 @@ def require_send(call: Call, access: ChannelAccess) -> Author:
 
 
 def require_author(call: Call, channel: ChannelRef, user_id: int | None = None) -> Author:
-    """Return a user as a message author, with their membership; raise UNKNOWN_USER."""
+    """Return a user, by default the caller, as a message author with their membership; raise UNKNOWN_USER."""
     author = store.find_author(call.tx, channel.guild_id, call.user_id if user_id is None else user_id)
     if author is None:
         raise errors.UNKNOWN_USER()
@@ -97,11 +97,11 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
     Bots need a mutual guild and cannot message bots; `ports.check_direct_message` adds more rules."""
     if channel.type != ChannelType.DM:
         return
-    for user_id, bot in store.recipients(call.tx, channel.id):
+    for user_id, is_bot in store.recipients(call.tx, channel.id):
         if user_id == call.user_id:
             continue
         if call.actor.is_bot:
-            if bot:
+            if is_bot:
                 raise errors.CANNOT_MESSAGE_USER()
             if not store.have_mutual_guild(call.tx, call.user_id, user_id):
                 raise errors.NO_MUTUAL_GUILDS()
@@ -109,17 +109,17 @@ def _require_reachable(call: Call, channel: ChannelRef) -> None:
 
 
 def in_game_families(call: Call, user_ids: Sequence[int]) -> dict[int, frozenset[int]]:
-    """Return the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
+    """Return the IDs of the application families in which each user of a DM receives its messages (spec/sdk.md#9.3).
 
-    Users who receive them in all applications are absent."""
+    The result has no entry for users who receive the messages in all applications."""
     families: dict[int, frozenset[int]] = {}
     for user_id, settings in user_settings.find_many(call.tx, user_ids).items():
         setting = settings.slayer_sdk_receive_dms_in_game
         if setting == InGameMessages.NONE:
             families[user_id] = frozenset()
         elif setting == InGameMessages.USERS_WITH_GAME:
-            other = next((each for each in user_ids if each != user_id), user_id)
-            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other,)).families(other))
+            other_id = next((recipient_id for recipient_id in user_ids if recipient_id != user_id), user_id)
+            families[user_id] = frozenset(relationships.PlayerDirectory(call.tx, (other_id,)).families(other_id))
     return families
 
 
@@ -127,10 +127,10 @@ def is_slowmode_applied(call: Call, access: ChannelAccess) -> bool:
     """Return whether slowmode applies to the caller: never to bots, nor to users who may bypass it."""
     if not access.channel.rate_limit_per_user or call.actor.is_bot:
         return False
-    bits = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) else 0
+    bypass_permissions = Permissions.BYPASS_SLOWMODE if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) else 0
     if not changes.PERMISSION_SPLITS.is_active(call.now):
-        bits |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
-    return not access.allowed & bits
+        bypass_permissions |= Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
+    return not access.allowed & bypass_permissions
 
 
 def require_slowmode_elapsed(call: Call, access: ChannelAccess) -> None:
@@ -156,12 +156,12 @@ def require_history(call: Call, access: ChannelAccess) -> bool:
 
 def can_read_history(access: ChannelAccess) -> bool:
     """Return whether the caller may read the channel's history; False where `require_history` raises."""
-    bits = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
-    return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(bits)
+    required_permissions = Permissions.READ_MESSAGE_HISTORY | (Permissions.CONNECT if access.channel.is_voice else 0)
+    return access.channel.type in MESSAGE_CHANNEL_TYPES and access.can(required_permissions)
 
 
 def require_repliable(access: ChannelAccess, reference: wire.MessageReferenceRequest) -> None:
-    """Raise unless the caller may reply to a message of this channel."""
+    """Raise unless the caller may reply to messages of the channel and the reference is to the channel."""
     if not access.can(Permissions.READ_MESSAGE_HISTORY):
         raise errors.REPLY_NEEDS_READ_MESSAGE_HISTORY()
     if reference.channel_id and reference.channel_id != access.channel.id:
@@ -175,7 +175,7 @@ def require_forwardable(call: Call, source: ChannelRef, row: MessageRow) -> None
     # Forwarding a forward copies its snapshot, so the snapshot must be readable.
     parts = json_columns.snapshots(row) or (row,)
     if changes.FORWARD_READABLE_CONTENT.is_active(call.now) and not all(
-        views.can_read(call.actor, each, source.guild_id) for each in parts
+        views.can_read(call.actor, part, source.guild_id) for part in parts
     ):
         raise errors.FORWARD_NEEDS_READABLE_CONTENT()
 
@@ -186,9 +186,9 @@ def require_forward_quota(call: Call) -> None:
         return
     window_ms = round(wire.FORWARD_LIMIT.seconds * 1000)
     forwards = store.forwards_since(call.tx, call.user_id, Snowflake.at(call.now - FORWARDED_BYTES_WINDOW_MS))
-    recent = [each for each, _ in forwards if Snowflake(each).created_ms > call.now - window_ms]
-    if len(recent) >= wire.FORWARD_LIMIT.calls:
-        _raise_rate_limited(Snowflake(recent[0]).created_ms + window_ms - call.now)
+    recent_ids = [message_id for message_id, _ in forwards if Snowflake(message_id).created_ms > call.now - window_ms]
+    if len(recent_ids) >= wire.FORWARD_LIMIT.calls:
+        _raise_rate_limited(Snowflake(recent_ids[0]).created_ms + window_ms - call.now)
     if sum(json_columns.forwarded_bytes(snapshots_json) for _, snapshots_json in forwards) > FORWARDED_BYTES_MAX:
         _raise_rate_limited(Snowflake(forwards[0][0]).created_ms + FORWARDED_BYTES_WINDOW_MS - call.now)
 
@@ -204,9 +204,9 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
     require_unarchived(access)
     if access.channel.locked and not access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
-    only_flags = body.flags is not UNSET and not _changes_content(call, body)
+    changes_only_flags = body.flags is not UNSET and not _changes_content(call, body)
     if row.author_id != call.user_id:
-        if not only_flags:
+        if not changes_only_flags:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
         core_access.require_channel(call, access.channel.id, Permissions.MANAGE_MESSAGES)
         return False
@@ -223,7 +223,7 @@ def require_edit(call: Call, access: ChannelAccess, row: MessageRow, body: wire.
 
 
 def count_edit(call: Call, row: MessageRow) -> None:
-    """Count an edit against the limits of old messages (30046) and of crossposted ones (20022)."""
+    """Count an edit against the limits for old messages (error 30046) and for crossposted messages (error 20022)."""
     if call.now - row.created_ms > wire.OLD_MESSAGE_AGE.total_seconds() * 1000:
         quotas.consume(call, "old edit", row.channel_id, wire.OLD_EDIT_LIMIT, user_id=call.user_id)
     if row.flags & MessageFlags.CROSSPOSTED:
@@ -232,8 +232,8 @@ def count_edit(call: Call, row: MessageRow) -> None:
 
 def _changes_content(call: Call, body: wire.UpdateMessage) -> bool:
     return bool(call.files) or any(
-        getattr(body, name) is not UNSET
-        for name in ("content", "embeds", "components", "attachments", "allowed_mentions")
+        getattr(body, field) is not UNSET
+        for field in ("content", "embeds", "components", "attachments", "allowed_mentions")
     )
 
 

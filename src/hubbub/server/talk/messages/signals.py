@@ -13,8 +13,9 @@ class MessageCreated(msgspec.Struct, frozen=True, kw_only=True):
     channel: ChannelRef
     row: MessageRow
     mentions: tuple[UserId, ...] = ()
-    """Ids of the users that the message notifies."""
+    """IDs of the users that the message notifies."""
     mention_roles: tuple[RoleId, ...] = ()
+    """IDs of the roles that the message notifies."""
 
 
 class MessageChanged(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,7 +9,9 @@ from hubbub.server.talk.messages import creation
 def create_stage_message(
     call: Call, channel_id: int, kind: MessageType, user_id: int, *, topic: str, everyone: bool
 ) -> None:
-    """Create the system message of a stage that started, ended, or has a new topic or speaker."""
+    """Create the system message of a stage that started, ended, or has a new topic or speaker.
+
+    `everyone` notifies all members. Does nothing if the channel does not exist."""
     channel = access.find_channel(call.tx, channel_id)
     if channel is not None:
         creation.create_system_message(call, channel, kind, user_id, content=topic, everyone=everyone)

@@ -1,7 +1,7 @@
 """SQL for messages and related tables: nonces, slowmode, reaction and vote counts.
 
-A message is found by channel and ID, and a channel's history is one range of that key, so no query here gets slower as
-the number of messages grows."""
+A message is found by channel and ID, and a channel's history is one range of that key, so no query of this module gets
+slower as the number of messages grows."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -40,8 +40,8 @@ BATCH_SIZE: Final = 500
 
 
 COLUMNS: Final = ", ".join(MessageRow._fields)
-_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
-_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_PLACEHOLDERS})"
+_ROW_PLACEHOLDERS: Final = placeholders(MessageRow._fields)
+_INSERT: Final = f"INSERT INTO messages ({COLUMNS}) VALUES ({_ROW_PLACEHOLDERS})"
 # Most messages consist of content only; all other columns have defaults.
 _INSERT_PLAIN: Final = (
     "INSERT INTO messages (channel_id, id, author_id, type, flags, content) VALUES (?, ?, ?, ?, ?, ?)"
@@ -68,7 +68,7 @@ AUTHOR_GUILD_COLUMNS: Final = "g.verification_level, g.premium_tier, g.moderated
 
 
 def author_columns(user: str = "u", member: str = "m") -> str:
-    """Return the user and member columns that `read_author` needs, with these table aliases."""
+    """Return the user and member columns that `read_author` needs, with `user` and `member` as table aliases."""
     return ", ".join(
         [*(f"{user}.{name}" for name in users.PUBLIC_FIELDS), *(f"{member}.{name}" for name in members.VIEW_COLUMNS)]
     )
@@ -87,10 +87,10 @@ def find_author(tx: Tx, guild_id: int | None, user_id: int) -> Author | None:
 
 
 def find_two_authors(tx: Tx, guild_id: int | None, one_id: int, other_id: int) -> tuple[Author | None, Author | None]:
-    """Return two users with their memberships in one query, each or None."""
+    """Return two users with their memberships in one query; None for a user who does not exist."""
     rows = tx.all(f"{_SELECT_AUTHOR}IN (?, ?)", guild_id, guild_id, one_id, other_id)
-    found = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
-    return found.get(one_id), found.get(other_id)
+    authors_by_id = {row[0]: read_author(row[:AUTHOR_WIDTH], row[AUTHOR_WIDTH:]) for row in rows}
+    return authors_by_id.get(one_id), authors_by_id.get(other_id)
 
 
 def read_author(row: Sequence[Any], guild: Sequence[Any]) -> Author:
@@ -119,13 +119,13 @@ def get(tx: Tx, channel_id: int, message_id: int) -> MessageRow:
 
 
 def find_many(tx: Tx, channel_id: int, message_ids: Iterable[int]) -> dict[int, MessageRow]:
-    """Return those messages of a channel that exist, by ID."""
+    """Return messages of a channel by ID; unknown IDs are absent."""
     ids = list(dict.fromkeys(message_ids))
-    found: dict[int, MessageRow] = {}
+    rows_by_id: dict[int, MessageRow] = {}
     for batch in batches(ids):
         for row in tx.all(f"{_SELECT} AND id IN ({placeholders(batch)})", channel_id, *batch):
-            found[row[1]] = MessageRow._make(row)
-    return found
+            rows_by_id[row[1]] = MessageRow._make(row)
+    return rows_by_id
 
 
 def reassign_author(tx: Tx, channel_id: int, author_id: int, new_author_id: int) -> None:
@@ -213,8 +213,8 @@ def find_ephemeral(tx: Tx, channel_id: int, message_id: int, now: int) -> Messag
 def insert_ephemeral(tx: Tx, row: MessageRow, now: int, expires_ms: int) -> None:
     """Insert an ephemeral message.
 
-    Each insert deletes up to two expired ones, so that these do not accumulate."""
-    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_PLACEHOLDERS}, ?)", *row, expires_ms)
+    Each insert deletes up to two expired messages, so that these do not accumulate."""
+    tx.run(f"INSERT INTO ephemeral_messages ({COLUMNS}, expires_ms) VALUES ({_ROW_PLACEHOLDERS}, ?)", *row, expires_ms)
     for channel_id, message_id in tx.all(
         "SELECT channel_id, id FROM ephemeral_messages WHERE expires_ms <= ? ORDER BY expires_ms LIMIT 2", now
     ):
@@ -243,7 +243,7 @@ def set_extra(tx: Tx, row: MessageRow, extra: Extra) -> None:
 
 
 def set_pinned(tx: Tx, channel_id: int, message_id: int, pinned_ms: int | None) -> None:
-    """Set or clear the pin time, in milliseconds."""
+    """Set the pin time of a message in milliseconds, or clear it with None."""
     tx.run("UPDATE messages SET pinned_ms = ? WHERE channel_id = ? AND id = ?", pinned_ms, channel_id, message_id)
 
 
@@ -321,7 +321,7 @@ def thread_position(tx: Tx, thread_id: int) -> int:
 
 
 def recipients(tx: Tx, channel_id: int) -> list[tuple[int, int]]:
-    """Return the recipients of a private channel, and whether each is a bot."""
+    """Return the user IDs of the recipients of a private channel, each with 1 for a bot and 0 for a user."""
     return [
         (row[0], row[1])
         for row in tx.all(
@@ -349,12 +349,12 @@ def thread_member_ids(tx: Tx, thread_id: int) -> list[int]:
 
 
 def existing_user_ids(tx: Tx, user_ids: Sequence[int]) -> set[int]:
-    """Return those users that exist."""
+    """Return the IDs among `user_ids` of users that exist."""
     return {row[0] for row in tx.all(f"SELECT id FROM users WHERE id IN ({placeholders(user_ids)})", *user_ids)}
 
 
 def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: bool) -> set[int]:
-    """Return those roles that may be mentioned; all of the guild's if `everyone` is set."""
+    """Return the IDs among `role_ids` of mentionable roles of a guild; with `everyone` all its roles are mentionable."""
     rows = tx.all(
         f"SELECT id, mentionable FROM roles WHERE guild_id = ? AND id IN ({placeholders(role_ids)})",
         guild_id,
@@ -366,7 +366,7 @@ def mentionable_roles(tx: Tx, guild_id: int, role_ids: Sequence[int], everyone: 
 def claim_nonce(
     tx: Tx, author_id: int, channel_id: int, nonce: str, message_id: int, now: int, window_ms: int
 ) -> int | None:
-    """Record a nonce; return the ID of the message that used it within the window, or None."""
+    """Record a nonce; return the ID of the message that used it in the last `window_ms` milliseconds, or None."""
     if now & 15 == 0:
         # Expired nonces are deleted occasionally; the query below checks their age.
         tx.run("DELETE FROM message_nonces WHERE created_ms <= ?", now - window_ms)
@@ -404,8 +404,10 @@ def replace_nonce(tx: Tx, author_id: int, channel_id: int, nonce: str, message_i
 
 
 def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[ReactionCountRow]]:
-    """Return reaction counts of messages by emoji, in the order of their first reaction."""
-    found: dict[int, list[ReactionCountRow]] = {}
+    """Return reaction counts per emoji by message ID, in the order of the first reaction.
+
+    `viewer_id` is the user whose own reactions are marked."""
+    counts_by_message: dict[int, list[ReactionCountRow]] = {}
     for batch in batches(message_ids):
         rows = tx.all(
             "SELECT message_id, MAX(emoji_id), MAX(emoji_name), MAX(animated), SUM(1 - burst), SUM(burst), "
@@ -418,15 +420,15 @@ def reactions(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, l
             *batch,
         )
         for row in rows:
-            found.setdefault(row[0], []).append(ReactionCountRow._make(row))
-    return found
+            counts_by_message.setdefault(row[0], []).append(ReactionCountRow._make(row))
+    return counts_by_message
 
 
 def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int, list[PollAnswerCount]]:
-    """Return vote counts of polls by answer; answers without votes are omitted.
+    """Return vote counts per answer by message ID; answers without votes are omitted.
 
     `viewer_id` decides which votes are `me_voted`."""
-    found: dict[int, list[PollAnswerCount]] = {}
+    counts_by_message: dict[int, list[PollAnswerCount]] = {}
     for batch in batches(message_ids):
         rows = tx.all(
             "SELECT c.message_id, c.answer_id, c.votes, v.user_id FROM poll_counts c LEFT JOIN poll_votes v "
@@ -435,7 +437,7 @@ def poll_counts(tx: Tx, message_ids: Sequence[int], viewer_id: int) -> dict[int,
             viewer_id,
             *batch,
         )
-        for message_id, answer_id, votes, voter in rows:
-            count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter is not None)
-            found.setdefault(message_id, []).append(count)
-    return found
+        for message_id, answer_id, votes, voter_id in rows:
+            count = PollAnswerCount(id=answer_id, count=votes, me_voted=voter_id is not None)
+            counts_by_message.setdefault(message_id, []).append(count)
+    return counts_by_message

@@ -70,7 +70,7 @@ CONTENT_INTENT_FLAGS: Final = (
 
 WEBHOOK_DISCRIMINATOR: Final = "0000"
 
-_PLAIN_LIST: Final = list(PLAIN_COLUMNS)
+_PLAIN_COLUMN_LIST: Final = list(PLAIN_COLUMNS)
 
 
 class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
@@ -80,9 +80,9 @@ class MessageWithMetadata(wire.DispatchedMessage, kw_only=True):
 
 
 def messages(call: Call, rows: Sequence[MessageRow], *, guild_id: GuildId | None) -> list[wire.Message]:
-    """Return messages of one guild or private channel as the caller may read them, in the given order.
+    """Return messages of one guild or private channel as the caller may read them, in the order of `rows`.
 
-    Without a caller, in a job, nothing is redacted."""
+    Nothing is redacted in a job, which has no caller."""
     related = RelatedData(call)
     actor = call.actor_or_none
     related.load(rows, 0 if actor is None else actor.user_id)
@@ -97,14 +97,16 @@ def message(call: Call, row: MessageRow, *, guild_id: GuildId | None) -> wire.Me
 def can_read_all(actor: Actor | None, guild_id: int | None) -> bool:
     """Return whether a caller may read all content.
 
-    Users may, as may bots with the intent or in private channels, and jobs, which have no caller."""
+    True for users, for bots with the message content intent or in private channels, and for jobs (`actor` is None)."""
     return (
         actor is None or actor.kind != "bot" or guild_id is None or bool(actor.application_flags & CONTENT_INTENT_FLAGS)
     )
 
 
 def can_read(actor: Actor, part: MessagePart, guild_id: int | None) -> bool:
-    """Return whether a caller may read a message or snapshot: bots may read their own, and those that mention them."""
+    """Return whether a caller may read a message or snapshot.
+
+    Bots may always read their own messages, and messages that mention them."""
     return can_read_all(actor, guild_id) or concerns_bot(part, actor.user_id, actor.application_id)
 
 
@@ -120,27 +122,27 @@ def concerns_bot(part: MessagePart, bot_id: int, application_id: int | None) -> 
 
 
 def parts(related: RelatedData, row: MessageRow) -> list[MessagePart]:
-    """Return the parts that are redacted separately (spec/gateway.md#5.2).
+    """Return the parts of a message that are redacted separately (spec/gateway.md#5.2).
 
-    These are the message, its forwards and its referenced message."""
-    found: list[MessagePart] = [row, *snapshots(row)]
+    The parts are the message, its forwards, its referenced message and the forwards of that message."""
+    message_parts: list[MessagePart] = [row, *snapshots(row)]
     if row.type in REFERENCE_SHOWING_TYPES and (reference := json_columns.reference(row)) is not None:
         referenced = related.referenced.get((reference.channel_id, reference.message_id or 0))
         if referenced is not None:
-            found += (referenced, *snapshots(referenced))
-    return found
+            message_parts += (referenced, *snapshots(referenced))
+    return message_parts
 
 
 def redact_parts(message: M, readable_parts: Iterator[bool]) -> M:
     """Return a copy of a message without its unreadable parts.
 
-    `readable_parts` yields for each of `parts` whether the reader may read it."""
+    `readable_parts` yields for each part, in the order of `parts()`, whether the reader may read it."""
     redacted_message = copy.copy(message)
     if not next(readable_parts):
         strip_content(redacted_message)
     if message.message_snapshots:
         redacted_message.message_snapshots = [
-            each if next(readable_parts) else _redacted_snapshot(each) for each in message.message_snapshots
+            snapshot if next(readable_parts) else _redacted_snapshot(snapshot) for snapshot in message.message_snapshots
         ]
     if message.referenced_message:
         redacted_message.referenced_message = redact_parts(message.referenced_message, readable_parts)
@@ -180,7 +182,7 @@ def dispatched(
 ) -> wire.DispatchedMessage:
     """Return the event payload of a message.
 
-    `member` is the author's membership, `members_by_user` has those of mentioned users."""
+    `member` is the author's membership, `members_by_user` has the memberships of mentioned users."""
     return add_dispatch_fields(build(wire.DispatchedMessage, related, row), channel, row, member, members_by_user)
 
 
@@ -268,9 +270,9 @@ def partial_members(call: Call, guild_id: GuildId, user_ids: Sequence[int]) -> d
     """Return partial members by user ID."""
     if not user_ids:
         return {}
-    roles = members.find_roles(call.tx, guild_id, user_ids)
+    roles_by_user = members.find_roles(call.tx, guild_id, user_ids)
     rows = members.find_rows(call.tx, guild_id, user_ids)
-    return {user_id: members.partial_member(row, roles.get(user_id, ())) for user_id, row in rows.items()}
+    return {user_id: members.partial_member(row, roles_by_user.get(user_id, ())) for user_id, row in rows.items()}
 
 
 def build(
@@ -281,10 +283,23 @@ def build(
     include_referenced: bool = True,
     decoded_extra: Extra | None = None,
 ) -> M:
-    """Build a message.
+    """Build the wire model `kind` of a message, from its row and its loaded related data.
 
-    `decoded_extra` is the decoded `row.extra`, if already available."""
-    channel_id, message_id, author_id, type_, flags, content, tts, edited_ms, pinned_ms, mention_everyone, *rest = row
+    `include_referenced` adds the referenced message of a reply. `decoded_extra` is the decoded `row.extra`, if already
+    available."""
+    (
+        channel_id,
+        message_id,
+        author_id,
+        type_,
+        flags,
+        content,
+        tts,
+        edited_ms,
+        pinned_ms,
+        mention_everyone,
+        *trailing_columns,
+    ) = row
     author = related.users.get(author_id)
     view = kind(
         type=type_,
@@ -304,21 +319,19 @@ def build(
         mention_everyone=bool(mention_everyone),
         pinned=pinned_ms is not None,
     )
-    if not flags and rest == _PLAIN_LIST:
+    if not flags and trailing_columns == _PLAIN_COLUMN_LIST:
         return view
-    uploads = attachments(row)
-    if uploads:
-        view.attachments = related.get_signer().attachments(row.channel_id, uploads, ephemeral=row.ephemeral)
+    files = attachments(row)
+    if files:
+        view.attachments = related.get_signer().attachments(row.channel_id, files, ephemeral=row.ephemeral)
     if row.embeds is not None and not row.flags & MessageFlags.SUPPRESS_EMBEDS:
-        view.embeds = file_urls.resolve_in_embeds(
-            related, row.channel_id, embeds(row), uploads, ephemeral=row.ephemeral
-        )
+        view.embeds = file_urls.resolve_in_embeds(related, row.channel_id, embeds(row), files, ephemeral=row.ephemeral)
     if row.components is not None:
         view.components = file_urls.resolve_in_components(
-            related, row.channel_id, components(row), uploads, ephemeral=row.ephemeral
+            related, row.channel_id, components(row), files, ephemeral=row.ephemeral
         )
     if row.mentions is not None:
-        view.mentions = [related.user(each) for each in mentions(row)]
+        view.mentions = [related.user(user_id) for user_id in mentions(row)]
     if row.mention_roles is not None:
         view.mention_roles = json_columns.mention_roles(row)
     if row.reacted and row.id in related.reactions:
@@ -333,12 +346,14 @@ def build(
     if reference is not None:
         view.message_reference = reference
         if include_referenced and row.type in REFERENCE_SHOWING_TYPES:
-            inner = related.referenced.get((reference.channel_id, reference.message_id or 0))
+            referenced_row = related.referenced.get((reference.channel_id, reference.message_id or 0))
             view.referenced_message = (
-                None if inner is None else build(wire.Message, related, inner, include_referenced=False)
+                None
+                if referenced_row is None
+                else build(wire.Message, related, referenced_row, include_referenced=False)
             )
     if row.snapshots is not None:
-        view.message_snapshots = [_snapshot(related, each) for each in snapshots(row)]
+        view.message_snapshots = [_snapshot_view(related, user_id) for user_id in snapshots(row)]
     if row.extra is not None:
         decoded_extra = extra(row) if decoded_extra is None else decoded_extra
         if decoded_extra.author is not None:
@@ -370,7 +385,7 @@ def build(
 
 
 def owners_view(owners: dict[str, Snowflake], now: int) -> dict[str, Snowflake]:
-    """Return the installation owners as shown at a time; before external_apps the 0 of a bot DM was a number."""
+    """Return installation owners as sent at time `now`: before external_apps the 0 of a bot DM was a number."""
     if changes.EXTERNAL_APPS.is_active(now):
         return owners
     return {key: owner or cast("Snowflake", 0) for key, owner in owners.items()}
@@ -407,7 +422,7 @@ def _webhook_user(webhook_id: int, identity: WebhookIdentity) -> User:
     )
 
 
-def _snapshot(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
+def _snapshot_view(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSnapshot:
     suppressed = snapshot.flags & MessageFlags.SUPPRESS_EMBEDS
     return wire.MessageSnapshot(
         message=wire.MessageContent(
@@ -425,7 +440,7 @@ def _snapshot(related: RelatedData, snapshot: StoredSnapshot) -> wire.MessageSna
             timestamp=codec.timestamp(snapshot.message_id.created_ms),
             edited_timestamp=None if snapshot.edited_ms is None else codec.timestamp(snapshot.edited_ms),
             flags=snapshot.flags,
-            mentions=[related.user(each) for each in snapshot.mentions],
+            mentions=[related.user(user_id) for user_id in snapshot.mentions],
             mention_roles=snapshot.mention_roles,
             sticker_items=snapshot.sticker_items or UNSET,
         )

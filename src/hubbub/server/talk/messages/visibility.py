@@ -13,7 +13,7 @@ PartialViews = Sequence[tuple[frozenset[int], wire.DispatchedMessage]]
 
 
 def reader_ids(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozenset[int]:
-    """Return the users who may read a message itself: its author, the webhook's bot and mentioned users."""
+    """Return the IDs of the users who may read a message itself: its author, the webhook's bot and mentioned users."""
     # Interaction responses have the ID of the app's bot as their author.
     is_author = row.application_id is None or row.application_id == row.author_id
     application = None if is_author else applications.find(call.tx, row.application_id or 0)
@@ -24,22 +24,26 @@ def reader_ids(call: Call, row: MessageRow, mentioned: Iterable[int]) -> frozens
 def split_readers(
     call: Call, row: MessageRow, related: views.RelatedData, payload: wire.DispatchedMessage, readers: frozenset[int]
 ) -> tuple[frozenset[int], PartialViews]:
-    """Return the bots that may read all parts of a message, and redacted messages for those that may read some.
+    """Return the IDs of the bots that may read all parts of a message, and redacted messages for other bots.
 
-    Parts are the message itself and the messages that it replies to or forwards."""
-    by_part = [readers]
+    Parts are the message itself and the messages that it replies to or forwards. `readers` are the IDs of the users who
+    may read the message itself."""
+    readers_by_part = [readers]
     for part in views.parts(related, row)[1:]:
         if isinstance(part, MessageRow):
-            by_part.append(reader_ids(call, part, json_columns.mentions(part)))
+            readers_by_part.append(reader_ids(call, part, json_columns.mentions(part)))
         else:
-            by_part.append(frozenset((part.author_id, *part.mentions)))
-    groups: dict[tuple[bool, ...], set[int]] = {}
-    for user_id in frozenset[int]().union(*by_part):
+            readers_by_part.append(frozenset((part.author_id, *part.mentions)))
+    user_ids_by_readable_parts: dict[tuple[bool, ...], set[int]] = {}
+    for user_id in frozenset[int]().union(*readers_by_part):
         user = related.users.get(user_id)
         # Users may read everything and need no redacted message.
         if user is None or user.bot:
-            groups.setdefault(tuple(user_id in each for each in by_part), set()).add(user_id)
-    full_readers = frozenset(groups.pop((True,) * len(by_part), ()))
+            user_ids_by_readable_parts.setdefault(
+                tuple(user_id in part_readers for part_readers in readers_by_part), set()
+            ).add(user_id)
+    full_readers = frozenset(user_ids_by_readable_parts.pop((True,) * len(readers_by_part), ()))
     return full_readers, [
-        (frozenset(users), views.redact_parts(payload, iter(readable))) for readable, users in groups.items()
+        (frozenset(user_ids), views.redact_parts(payload, iter(readable_parts)))
+        for readable_parts, user_ids in user_ids_by_readable_parts.items()
     ]

@@ -25,9 +25,9 @@ def pin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     # Pages are delimited by the time of pinning, so two pins of a channel must not share a timestamp.
     last_ms = store.newest_ms(call.tx, channel.id)
     pinned_ms = call.now if last_ms is None else max(call.now, last_ms + 1)
-    _publish(call, channel, pinned_ms)
+    _publish_last_pin(call, channel, pinned_ms)
     messages.set_pinned(call, message, pinned_ms)
-    _record(call, channel, message, AuditLogAction.MESSAGE_PIN)
+    _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_PIN)
     reference = MessageReference(
         channel_id=ChannelId(channel.id), message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
@@ -38,13 +38,14 @@ def unpin(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     """Unpin a message. Does nothing if the message is not pinned."""
     if message.pinned_ms is None:
         return
-    others = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]
-    _publish(call, channel, others[0].pinned_ms if others else None)
+    other_pins = [row for row in store.list_newest(call.tx, channel.id, 2) if row.id != message.id]
+    _publish_last_pin(call, channel, other_pins[0].pinned_ms if other_pins else None)
     messages.set_pinned(call, message, None)
-    _record(call, channel, message, AuditLogAction.MESSAGE_UNPIN)
+    _record_in_audit_log(call, channel, message, AuditLogAction.MESSAGE_UNPIN)
 
 
-def _publish(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
+def _publish_last_pin(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
+    """Store and publish the time of the channel's most recent pin; None if it has no pins."""
     channels.set_last_pin(call.tx, channel.id, last_pin_ms)
     payload = wire.ChannelPinsUpdate(
         channel_id=channel.id,
@@ -54,7 +55,7 @@ def _publish(call: Call, channel: ChannelRef, last_pin_ms: int | None) -> None:
     call.tx.emit(wire.CHANNEL_PINS_UPDATE, payload, messages.audience(call, channel))
 
 
-def _record(call: Call, channel: ChannelRef, message: MessageRow, action: AuditLogAction) -> None:
+def _record_in_audit_log(call: Call, channel: ChannelRef, message: MessageRow, action: AuditLogAction) -> None:
     if channel.guild_id is not None:
         options = {"channel_id": int(channel.id), "message_id": message.id}
         audit.record(call, channel.guild_id, action, target_id=message.author_id, options=options)

@@ -17,16 +17,16 @@ def require_paginated_routes(now: int) -> None:
 def require_pin_permission(call: Call, channel_access: ChannelAccess) -> None:
     """Raise an error unless the caller may pin messages in the channel (spec/dated-changes.md#2.5).
 
-    The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and originally it was the only
-    one. In a private channel every recipient may pin."""
+    The permission is PIN_MESSAGES. Before 2026-02-23 MANAGE_MESSAGES was accepted too, and before PIN_MESSAGES existed it
+    was the only one. In a private channel every recipient may pin."""
     if channel_access.guild is None:
         return
-    needed = Permissions.PIN_MESSAGES
+    required = Permissions.PIN_MESSAGES
     if not changes.PIN_MESSAGES_INTRODUCED.is_active(call.now) or (
         not changes.PERMISSION_SPLITS.is_active(call.now) and not channel_access.can(Permissions.PIN_MESSAGES)
     ):
-        needed = Permissions.MANAGE_MESSAGES
-    access.require_channel(call, channel_access.channel.id, needed)
+        required = Permissions.MANAGE_MESSAGES
+    access.require_channel(call, channel_access.channel.id, required)
 
 
 def require_open(channel_access: ChannelAccess) -> None:

@@ -22,21 +22,21 @@ def count(tx: Tx, channel_id: int) -> int:
 
 
 def newest_ms(tx: Tx, channel_id: int) -> int | None:
-    """Return the time of the channel's most recent pin, or None."""
-    found: int | None = tx.value(
+    """Return the time of the channel's most recent pin in milliseconds, or None."""
+    pinned_ms: int | None = tx.value(
         "SELECT MAX(pinned_ms) FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL", channel_id
     )
-    return found
+    return pinned_ms
 
 
 def list_newest(tx: Tx, channel_id: int, limit: int, before_ms: int | None = None) -> list[MessageRow]:
     """Return a channel's pinned messages, most recent pin first.
 
     `before_ms` restricts the list to messages pinned before that time."""
-    bound, parameters = ("", ()) if before_ms is None else (" AND pinned_ms < ?", (before_ms,))
+    condition, parameters = ("", ()) if before_ms is None else (" AND pinned_ms < ?", (before_ms,))
     return tx.fetch(
         MessageRow,
-        f"SELECT {_COLUMNS} FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL{bound} "
+        f"SELECT {_COLUMNS} FROM messages WHERE channel_id = ? AND pinned_ms IS NOT NULL{condition} "
         "ORDER BY pinned_ms DESC, id DESC LIMIT ?",
         channel_id,
         *parameters,

@@ -36,24 +36,24 @@ def schedule_end(call: Call, signal: messages.MessageCreated | messages.Deferred
     poll = rules.find_poll(signal.row)
     if poll is not None:
         due_ms = codec.milliseconds(datetime.fromisoformat(poll.expiry))
-        ending = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
-        call.tx.enqueue(EXPIRE, ending, due_ms=due_ms, key=_key(signal.row.id))
+        expiry = PollExpiry(channel_id=ChannelId(signal.row.channel_id), message_id=MessageId(signal.row.id))
+        call.tx.enqueue(EXPIRE, expiry, due_ms=due_ms, key=_expiry_job_key(signal.row.id))
 
 
 def vote(call: Call, channel: ChannelRef, row: MessageRow, chosen: set[int]) -> None:
-    """Replace the caller's votes with exactly these answers."""
-    before = store.list_votes(call.tx, row.id, call.user_id)
-    removed, added = sorted(before - chosen), sorted(chosen - before)
+    """Replace the caller's votes with votes for the answer IDs `chosen`."""
+    previous = store.list_votes(call.tx, row.id, call.user_id)
+    removed, added = sorted(previous - chosen), sorted(chosen - previous)
     store.remove(call.tx, row.id, call.user_id, removed)
     store.add(call.tx, row.id, call.user_id, added)
-    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
-    _publish(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added)
+    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_REMOVE, removed)
+    _publish_votes(call, channel, row, wire.MESSAGE_POLL_VOTE_ADD, added)
 
 
-def _publish(
-    call: Call, channel: ChannelRef, row: MessageRow, event: Event[wire.PollVote], answers: Iterable[int]
+def _publish_votes(
+    call: Call, channel: ChannelRef, row: MessageRow, event: Event[wire.PollVote], answer_ids: Iterable[int]
 ) -> None:
-    for answer_id in answers:
+    for answer_id in answer_ids:
         payload = wire.PollVote(
             user_id=UserId(call.user_id),
             channel_id=ChannelId(channel.id),
@@ -66,7 +66,7 @@ def _publish(
 
 def end(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Poll) -> Message:
     """End a poll, store the final state and post the result."""
-    jobs.cancel(call.tx, EXPIRE, _key(row.id))
+    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
     poll.results.is_finalized = True
     poll.results.answer_counts = []
     if codec.milliseconds(datetime.fromisoformat(poll.expiry)) > call.now:
@@ -96,7 +96,7 @@ def _post_result(call: Call, channel: ChannelRef, row: MessageRow, poll: wire.Po
     )
 
 
-def _key(message_id: int) -> str:
+def _expiry_job_key(message_id: int) -> str:
     return f"poll-{int(message_id)}"
 
 

@@ -21,9 +21,9 @@ def get_answer_voters(
     Users are ordered by ID."""
     row = messages.get(call.tx, channel_id, message_id)
     rules.require_answer(row, answer_id)
-    ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
-    found = users.find_many(call.tx, ids)
-    return wire.PollVoters(users=[users.user(found[user_id]) for user_id in ids if user_id in found])
+    user_ids = store.list_voters(call.tx, message_id, answer_id, query.after or 0, query.limit)
+    users_by_id = users.find_many(call.tx, user_ids)
+    return wire.PollVoters(users=[users.user(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id])
 
 
 @handles(wire.VOTE_IN_POLL)
@@ -33,8 +33,8 @@ def vote_in_poll(call: Call, channel_id: ChannelId, message_id: MessageId, body:
     The listed answers replace the caller's earlier votes; an empty list removes them."""
     channel_access = access.channel(call, channel_id)
     row = messages.get(call.tx, channel_id, message_id)
-    chosen = rules.require_vote(channel_access, row, body)
-    actions.vote(call, channel_access.channel, row, chosen)
+    answer_ids = rules.require_vote(channel_access, row, body)
+    actions.vote(call, channel_access.channel, row, answer_ids)
 
 
 @handles(POLL_EXPIRE)

@@ -14,13 +14,13 @@ def find_poll(row: MessageRow) -> wire.Poll | None:
 
 
 def require_answer(row: MessageRow, answer_id: int) -> None:
-    """Raise an error unless the message has a poll with this answer."""
+    """Raise an error unless the message has a poll with the answer."""
     poll = find_poll(row)
     if poll is None:
         raise errors.UNKNOWN_MESSAGE()
-    known = [answer.answer_id for answer in poll.answers]
-    if answer_id not in known:
-        raise errors.invalid("answer_id", *errors.choices(known))
+    answer_ids = [answer.answer_id for answer in poll.answers]
+    if answer_id not in answer_ids:
+        raise errors.invalid("answer_id", *errors.choices(answer_ids))
 
 
 def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.VoteInPoll) -> set[int]:
@@ -35,16 +35,16 @@ def require_vote(channel_access: ChannelAccess, row: MessageRow, body: wire.Vote
         raise errors.POLL_VOTING_BLOCKED()
     if poll.results.is_finalized:
         raise errors.POLL_EXPIRED()
-    known = [answer.answer_id for answer in poll.answers]
+    valid_ids = [answer.answer_id for answer in poll.answers]
     form = errors.FormErrors()
     for index, answer_id in enumerate(body.answer_ids):
-        if answer_id not in known:
-            form.add(("answer_ids", index), *errors.choices(known))
-    chosen = {int(answer_id) for answer_id in body.answer_ids}
-    if len(chosen) > 1 and not poll.allow_multiselect:
+        if answer_id not in valid_ids:
+            form.add(("answer_ids", index), *errors.choices(valid_ids))
+    chosen_ids = {int(answer_id) for answer_id in body.answer_ids}
+    if len(chosen_ids) > 1 and not poll.allow_multiselect:
         form.add(("answer_ids",), *errors.bad_length(0, 1))
     form.raise_if_any()
-    return chosen
+    return chosen_ids
 
 
 def require_end(call: Call, row: MessageRow) -> wire.Poll:

@@ -52,7 +52,7 @@ def counts(tx: Tx, message_id: int) -> dict[int, int]:
 
 
 def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int) -> list[int]:
-    """Return the IDs of users who voted for an answer, in ascending order."""
+    """Return a page of the IDs of users who voted for an answer: IDs above `after`, in ascending order."""
     rows = tx.all(
         "SELECT user_id FROM poll_votes WHERE message_id = ? AND answer_id = ? AND user_id > ? ORDER BY user_id LIMIT ?",
         message_id,
@@ -64,7 +64,7 @@ def list_voters(tx: Tx, message_id: int, answer_id: int, after: int, limit: int)
 
 
 def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
-    """Delete the votes and vote counts of some polls."""
+    """Delete the votes and vote counts of the polls of messages."""
     for batch in batches(message_ids):
         for table in ("poll_votes", "poll_counts"):
             tx.run(f"DELETE FROM {table} WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -7,9 +7,9 @@ from hubbub.protocol.resources.polls import Poll
 
 
 def result(poll: Poll, votes: Mapping[int, int]) -> Embed:
-    """Return the result embed of a poll.
+    """Return the result embed of a poll. `votes` has the number of votes by answer ID.
 
-    It names a winning answer only if exactly one answer has the most votes."""
+    The embed names a winning answer only if exactly one answer has the most votes."""
     most_votes = max(votes.values(), default=0)
     leading = [answer for answer in poll.answers if votes.get(answer.answer_id, 0) == most_votes]
     values: dict[str, object] = {

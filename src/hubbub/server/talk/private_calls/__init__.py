@@ -31,7 +31,7 @@ SLICE = Slice(
 
 
 def reset(call: Call) -> None:
-    """End all calls at the start of a single-process server. Call this before the reset of voice states."""
+    """End all calls at the start of a single-process server. Must run before voice states are reset."""
     actions.reset(call)
 
 

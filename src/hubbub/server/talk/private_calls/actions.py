@@ -38,42 +38,45 @@ class RingTimeout(msgspec.Struct, kw_only=True):
 def put(call: Call, channel: ChannelRef, row: CallStateRow) -> None:
     """Add a participant to a channel's call, or update their voice state. The first participant starts the call."""
     if voice_states.calls.find_caller(call.tx, row.call_id, row.user_id) is None:
-        known = store.find(call.tx, channel.id)
-        if known is None:
-            _begin(call, channel, row.user_id)
+        private_call = store.find(call.tx, channel.id)
+        if private_call is None:
+            _start_call(call, channel, row.user_id)
         else:
-            _add_participant(call, channel, known, row.user_id)
-            stop_ringing(call, known, [row.user_id])
-    done = voice_states.calls.put(call, row)
-    if done.changed:
-        _publish(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
-    if done.needs_ticket:
+            _list_participant(call, channel, private_call, row.user_id)
+            stop_ringing(call, private_call, [row.user_id])
+    result = voice_states.calls.put(call, row)
+    if result.changed:
+        _publish_to_recipients(call, channel.id, VOICE_STATE_UPDATE, views.voice_state(row))
+    if result.needs_ticket:
         # spec/voice.md#1: the state always precedes the server, since libraries connect when they receive the server.
         _send_voice_server(call, row)
-    if done.changed or done.needs_ticket:
+    if result.changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
 
 
-def _begin(call: Call, channel: ChannelRef, user_id: int) -> None:
+def _start_call(call: Call, channel: ChannelRef, user_id: int) -> None:
+    """Create a channel's call and its system message, and publish the call."""
     message = messages.create_system_message(
         call, channel, MessageType.CALL, user_id, call_info=MessageCall(participants=[UserId(user_id)])
     )
     row = CallRow(int(channel.id), int(message.id))
     store.insert(call.tx, row)
-    _publish(call, channel.id, wire.CALL_CREATE, views.private_call(call.tx, row))
+    _publish_to_recipients(call, channel.id, wire.CALL_CREATE, views.private_call(call.tx, row))
 
 
-def _add_participant(call: Call, channel: ChannelRef, known: CallRow, user_id: int) -> None:
+def _list_participant(call: Call, channel: ChannelRef, private_call: CallRow, user_id: int) -> None:
     """Add a user to the participants listed in the call's message."""
-    message = messages.find(call.tx, known.channel_id, known.message_id)
-    about = None if message is None else messages.views.extra(message).call
-    if message is not None and about is not None and user_id not in about.participants:
-        _update_message(call, channel, message, MessageCall(participants=[*about.participants, UserId(user_id)]))
+    message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
+    call_info = None if message is None else messages.views.extra(message).call
+    if message is not None and call_info is not None and user_id not in call_info.participants:
+        _update_call_message(
+            call, channel, message, MessageCall(participants=[*call_info.participants, UserId(user_id)])
+        )
 
 
-def _update_message(call: Call, channel: ChannelRef, message: messages.MessageRow, about: MessageCall) -> None:
+def _update_call_message(call: Call, channel: ChannelRef, message: messages.MessageRow, call_info: MessageCall) -> None:
     extra = messages.views.extra(message)
-    extra.call = about
+    extra.call = call_info
     messages.update(call, channel, message._replace(extra=messages.encode_extra(extra)))
 
 
@@ -86,43 +89,45 @@ def _send_voice_server(call: Call, row: CallStateRow) -> None:
 def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
     """Remove participants from their calls. A call ends when its last participant leaves.
 
-    `ended` tells the voice server that no participant may stay."""
+    `ended` informs the voice server that the call was ended for all participants."""
     for row in rows:
         voice_states.calls.remove(call, row)
-        _publish(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
-    left = dict.fromkeys(int(row.call_id) for row in rows)
-    remaining = voice_states.calls.list_callers(call.tx, list(left))
-    for channel_id in left:
-        known = store.find(call.tx, channel_id)
-        if channel_id not in remaining and known is not None:
-            _end(call, known)
+        _publish_to_recipients(call, row.call_id, VOICE_STATE_UPDATE, views.voice_state(row, left=True))
+    channel_ids = dict.fromkeys(int(row.call_id) for row in rows)
+    remaining = voice_states.calls.list_callers(call.tx, list(channel_ids))
+    for channel_id in channel_ids:
+        private_call = store.find(call.tx, channel_id)
+        if channel_id not in remaining and private_call is not None:
+            _end_call(call, private_call)
     for row in rows:
         voice_states.calls.notify_voice_server(call, row, ended=ended)
 
 
-def _end(call: Call, known: CallRow) -> None:
-    store.delete(call.tx, known.channel_id)
-    jobs.cancel(call.tx, RING_TIMEOUT, _key(known.channel_id))
-    _publish(call, known.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(known.channel_id)))
-    channel = access.find_channel(call.tx, known.channel_id)
-    message = messages.find(call.tx, known.channel_id, known.message_id)
-    about = None if message is None else messages.views.extra(message).call
-    if channel is not None and message is not None and about is not None and about.ended_timestamp is UNSET:
-        about.ended_timestamp = codec.timestamp(call.now)
-        _update_message(call, channel, message, about)
+def _end_call(call: Call, private_call: CallRow) -> None:
+    store.delete(call.tx, private_call.channel_id)
+    jobs.cancel(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
+    _publish_to_recipients(
+        call, private_call.channel_id, wire.CALL_DELETE, wire.CallEnded(channel_id=ChannelId(private_call.channel_id))
+    )
+    channel = access.find_channel(call.tx, private_call.channel_id)
+    message = messages.find(call.tx, private_call.channel_id, private_call.message_id)
+    call_info = None if message is None else messages.views.extra(message).call
+    if channel is not None and message is not None and call_info is not None and call_info.ended_timestamp is UNSET:
+        call_info.ended_timestamp = codec.timestamp(call.now)
+        _update_call_message(call, channel, message, call_info)
 
 
 def reset(call: Call) -> None:
     """End every call."""
-    for known in store.list_all(call.tx):
-        _end(call, known)
+    for private_call in store.list_all(call.tx):
+        _end_call(call, private_call)
 
 
 # Ringing
 
 
 def ring(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Ring users for a limited time; a ring that is already active is extended."""
+    """Ring users of the call `known` for `RING_TIMEOUT_SECONDS`; a ring that is already active is extended."""
     ringing = store.list_ringing(call.tx, known.channel_id)
     store.ring(call.tx, known.channel_id, user_ids, call.now + wire.RING_TIMEOUT_SECONDS * 1000)
     if not user_ids:
@@ -133,34 +138,34 @@ def ring(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
 
 
 def stop_ringing(call: Call, known: CallRow, user_ids: Sequence[int]) -> None:
-    """Stop ringing users who declined, or whose caller canceled."""
+    """Stop ringing users of the call `known` who declined, or whose caller canceled."""
     if store.stop_ringing(call.tx, known.channel_id, user_ids):
         _schedule_ring_timeout(call, known)
         _publish_ringing(call, known)
 
 
-def _schedule_ring_timeout(call: Call, known: CallRow) -> None:
-    jobs.cancel(call.tx, RING_TIMEOUT, _key(known.channel_id))
-    ends = store.list_ringing(call.tx, known.channel_id).values()
-    if ends:
-        timeout = RingTimeout(channel_id=ChannelId(known.channel_id))
-        call.tx.enqueue(RING_TIMEOUT, timeout, due_ms=min(ends), key=_key(known.channel_id))
+def _schedule_ring_timeout(call: Call, private_call: CallRow) -> None:
+    jobs.cancel(call.tx, RING_TIMEOUT, _ring_job_key(private_call.channel_id))
+    ends_ms = store.list_ringing(call.tx, private_call.channel_id).values()
+    if ends_ms:
+        timeout = RingTimeout(channel_id=ChannelId(private_call.channel_id))
+        call.tx.enqueue(RING_TIMEOUT, timeout, due_ms=min(ends_ms), key=_ring_job_key(private_call.channel_id))
 
 
 def expire_rings(call: Call, job: jobs.Job) -> None:
     """End expired rings."""
-    known = store.find(call.tx, job.decode(RingTimeout).channel_id)
-    if known is not None:
-        ringing = store.list_ringing(call.tx, known.channel_id)
-        stop_ringing(call, known, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now])
+    private_call = store.find(call.tx, job.decode(RingTimeout).channel_id)
+    if private_call is not None:
+        ringing = store.list_ringing(call.tx, private_call.channel_id)
+        stop_ringing(call, private_call, [user_id for user_id, ends_ms in ringing.items() if ends_ms <= call.now])
 
 
-def _key(channel_id: int) -> str:
+def _ring_job_key(channel_id: int) -> str:
     return f"{RING_TIMEOUT}:{int(channel_id)}"
 
 
-def _publish_ringing(call: Call, known: CallRow) -> None:
-    _publish(call, known.channel_id, wire.CALL_UPDATE, views.call_change(call.tx, known))
+def _publish_ringing(call: Call, private_call: CallRow) -> None:
+    _publish_to_recipients(call, private_call.channel_id, wire.CALL_UPDATE, views.call_change(call.tx, private_call))
 
 
 # Listeners
@@ -173,7 +178,7 @@ def on_caller_left(call: Call, signal: CallerMustLeave) -> None:
 
 
 def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
-    """Send a new voice server to a user after theirs was lost."""
+    """Assign a new voice server to a user after the previous voice server was lost."""
     if signal.row.kind == CallKind.PRIVATE:
         _send_voice_server(call, signal.row)
         voice_states.calls.notify_voice_server(call, signal.row)
@@ -181,17 +186,17 @@ def on_caller_displaced(call: Call, signal: CallerDisplaced) -> None:
 
 def on_recipient_added(call: Call, signal: RecipientAdded) -> None:
     """Publish the current call to a new recipient of a group channel."""
-    known = store.find(call.tx, signal.channel_id)
-    if known is not None:
-        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, known), Audience.of_users(signal.user_id))
+    private_call = store.find(call.tx, signal.channel_id)
+    if private_call is not None:
+        call.tx.emit(wire.CALL_CREATE, views.private_call(call.tx, private_call), Audience.of_users(signal.user_id))
 
 
 def on_recipient_removed(call: Call, signal: RecipientRemoving) -> None:
     """Remove a recipient who leaves a group channel from its call."""
-    known = store.find(call.tx, signal.channel_id)
-    if known is None:
+    private_call = store.find(call.tx, signal.channel_id)
+    if private_call is None:
         return
-    stop_ringing(call, known, [signal.user_id])
+    stop_ringing(call, private_call, [signal.user_id])
     row = voice_states.calls.find_caller(call.tx, signal.channel_id, signal.user_id)
     if row is not None:
         leave(call, [row])
@@ -204,5 +209,6 @@ def on_user_blocked(call: Call, signal: UserBlocked) -> None:
         leave(call, voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, []), ended=True)
 
 
-def _publish(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
+def _publish_to_recipients(call: Call, channel_id: int, event: Event[Any], payload: Any) -> None:
+    """Publish an event to all recipients of a private channel."""
     call.tx.emit(event, payload, Audience.of_users(*channels.recipients_of(call.tx, channel_id)))

@@ -23,18 +23,19 @@ class PrivateCallJoinRequest(msgspec.Struct, kw_only=True):
     channel_id: ChannelId
     user_id: UserId
     session_id: str
-    """Session ID as voice states show it."""
+    """The session ID in the form that voice states contain."""
     self_mute: bool
     self_deaf: bool
     self_video: bool
 
 
 def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]) -> None:
-    """Join or leave the call of a private channel.
+    """Join the call of a private channel, or leave all private calls if the body has no channel.
 
-    Joining starts the call if there is none. A request that is not allowed is ignored without an error."""
+    Joining starts the call if there is none. A request that is not allowed is ignored without an error. `failed_ids` are
+    the IDs of channels whose voice server recently refused the user; pending joins of these channels are canceled."""
     for channel_id in failed_ids:
-        jobs.cancel(call.tx, JOIN, _key(channel_id, call.user_id))
+        jobs.cancel(call.tx, JOIN, _join_job_key(channel_id, call.user_id))
     if body.channel_id is None:
         actions.leave(call, voice_states.calls.list_of_user(call, CallKind.PRIVATE, call.user_id))
         return
@@ -46,25 +47,27 @@ def set_voice_state(call: Call, body: SetVoiceState, failed_ids: tuple[int, ...]
         self_deaf=body.self_deaf,
         self_video=body.self_video,
     )
-    if waits_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
-        call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_key(request.channel_id, request.user_id))
+    if delay_ms := voice_states.calls.join_delay_ms(call, request.channel_id, request.user_id):
+        call.tx.enqueue(
+            JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(request.channel_id, request.user_id)
+        )
     else:
-        _join(call, request)
+        _join_call(call, request)
 
 
 def join_after_delay(call: Call, job: jobs.Job) -> None:
-    """Join a call after the delay imposed because the voice server refused an earlier attempt."""
-    _join(call, job.decode(PrivateCallJoinRequest))
+    """Join a call after a delay, because the voice server rejected an earlier attempt."""
+    _join_call(call, job.decode(PrivateCallJoinRequest))
 
 
-def _join(call: Call, request: PrivateCallJoinRequest) -> None:
+def _join_call(call: Call, request: PrivateCallJoinRequest) -> None:
     channel = rules.find_private_channel(call.tx, request.channel_id, request.user_id)
     if channel is None or not rules.can_call(call.tx, channel, request.user_id):
         return
     # spec/voice.md#1: a user is in at most one voice channel or call.
     voice_states.leave_guilds(call, request.user_id)
-    current = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
-    actions.leave(call, [row for row in current if row.call_id != request.channel_id])
+    current_rows = voice_states.calls.list_of_user(call, CallKind.PRIVATE, request.user_id)
+    actions.leave(call, [row for row in current_rows if row.call_id != request.channel_id])
     row = voice_states.calls.new_state(
         request.channel_id,
         request.user_id,
@@ -81,20 +84,20 @@ def _join(call: Call, request: PrivateCallJoinRequest) -> None:
 @handles_command(wire.CONNECT_CALL)
 def connect_call(call: Call, body: wire.ConnectCall) -> None:
     """Send the state of the call in one of the caller's private channels, if there is one."""
-    known = store.find(call.tx, body.channel_id)
+    private_call = store.find(call.tx, body.channel_id)
     if (
-        known is not None
+        private_call is not None
         and views.can_read(call)
         and rules.find_private_channel(call.tx, body.channel_id, call.user_id) is not None
     ):
-        call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, known)))
+        call.replies.append((wire.CALL_CREATE, views.private_call(call.tx, private_call)))
 
 
 def cancel_pending_joins(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the pending joins of a user."""
     for channel_id in signal.server_ids:
-        jobs.cancel(call.tx, JOIN, _key(channel_id, signal.user_id))
+        jobs.cancel(call.tx, JOIN, _join_job_key(channel_id, signal.user_id))
 
 
-def _key(channel_id: int, user_id: int) -> str:
+def _join_job_key(channel_id: int, user_id: int) -> str:
     return f"{JOIN}:{int(channel_id)}:{int(user_id)}"

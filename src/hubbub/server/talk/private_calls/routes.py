@@ -22,13 +22,13 @@ def ring_call(call: Call, channel_id: ChannelId, body: wire.RingRecipients) -> N
 
     The caller must be in the call. Without a list of recipients, all recipients who are not in the call are rung."""
     channel = rules.require_private_channel(call, channel_id)
-    known = store.find(call.tx, channel_id)
-    participants = {each.user_id for each in voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, ())}
-    if known is None or call.user_id not in participants:
+    private_call = store.find(call.tx, channel_id)
+    participants = {row.user_id for row in voice_states.calls.list_callers(call.tx, [channel_id]).get(channel_id, ())}
+    if private_call is None or call.user_id not in participants:
         raise errors.UNKNOWN_VOICE_STATE()
     if not rules.can_call(call.tx, channel, call.user_id):
         raise errors.CANNOT_MESSAGE_USER()
-    actions.ring(call, known, rules.list_ringable(call, channel, body.recipients or None, participants))
+    actions.ring(call, private_call, rules.list_ringable(call, channel, body.recipients or None, participants))
 
 
 @handles(wire.STOP_RINGING_CALL)
@@ -37,10 +37,10 @@ def stop_ringing_call(call: Call, channel_id: ChannelId, body: wire.RingRecipien
 
     Without a list of recipients, the caller declines the call. Only a participant may stop ringing other users."""
     rules.require_private_channel(call, channel_id)
-    known = store.find(call.tx, channel_id)
-    recipients = list(body.recipients or (call.user_id,))
-    caller = voice_states.calls.find_caller(call.tx, channel_id, call.user_id)
-    if recipients != [call.user_id] and caller is None:
+    private_call = store.find(call.tx, channel_id)
+    recipient_ids = list(body.recipients or (call.user_id,))
+    caller_row = voice_states.calls.find_caller(call.tx, channel_id, call.user_id)
+    if recipient_ids != [call.user_id] and caller_row is None:
         raise errors.UNKNOWN_VOICE_STATE()
-    if known is not None:
-        actions.stop_ringing(call, known, recipients)
+    if private_call is not None:
+        actions.stop_ringing(call, private_call, recipient_ids)

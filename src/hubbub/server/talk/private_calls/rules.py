@@ -13,10 +13,10 @@ from hubbub.server.places.standing import ChannelRef, access
 
 def find_private_channel(tx: Tx, channel_id: int, user_id: int) -> ChannelRef | None:
     """Return a private channel that the user is a recipient of, or None."""
-    ref = access.find_channel(tx, channel_id)
-    if ref is None or ref.type not in PRIVATE_TYPES or user_id not in channels.recipients_of(tx, channel_id):
+    channel = access.find_channel(tx, channel_id)
+    if channel is None or channel.type not in PRIVATE_TYPES or user_id not in channels.recipients_of(tx, channel_id):
         return None
-    return ref
+    return channel
 
 
 def require_private_channel(call: Call, channel_id: int) -> ChannelRef:
@@ -31,28 +31,38 @@ def can_call(tx: Tx, channel: ChannelRef, user_id: int) -> bool:
     """Return whether a user may call in a private channel: always in a group, otherwise only between friends."""
     if channel.type == ChannelType.GROUP_DM:
         return True
-    others = [each for each in channels.recipients_of(tx, channel.id) if each != user_id]
-    return bool(others) and all(
-        relationships.are_friends(tx, user_id, each) and not relationships.is_blocked_between(tx, user_id, each)
-        for each in others
+    other_ids = [other_id for other_id in channels.recipients_of(tx, channel.id) if other_id != user_id]
+    return bool(other_ids) and all(
+        relationships.are_friends(tx, user_id, other_id) and not relationships.is_blocked_between(tx, user_id, other_id)
+        for other_id in other_ids
     )
 
 
 def list_ringable(
     call: Call, channel: ChannelRef, named: Sequence[int] | None, participants: Collection[int]
 ) -> list[int]:
-    """Return the users to ring: those named, or all recipients who are not in the call.
+    """Return the IDs of the users to ring: the users `named`, or all recipients if None, who are not in the call.
 
-    Bots have no private calls. A user who blocked the caller, or is blocked by them, is skipped silently."""
-    present = [each for each in channels.recipients_of(call.tx, channel.id) if each != call.user_id]
-    if named is not None and not set(named) <= set(present):
+    Bots have no private calls. A user who blocked the caller, or is blocked by the caller, is skipped without an error."""
+    recipient_ids = [
+        recipient_id for recipient_id in channels.recipients_of(call.tx, channel.id) if recipient_id != call.user_id
+    ]
+    if named is not None and not set(named) <= set(recipient_ids):
         raise errors.INVALID_RECIPIENTS()
-    wanted = [each for each in (present if named is None else dict.fromkeys(named)) if each not in participants]
-    found = users.find_many(call.tx, wanted)
-    if named is not None and any(found[each].bot for each in wanted if each in found):
+    target_ids = [
+        recipient_id
+        for recipient_id in (recipient_ids if named is None else dict.fromkeys(named))
+        if recipient_id not in participants
+    ]
+    users_by_id = users.find_many(call.tx, target_ids)
+    if named is not None and any(
+        users_by_id[recipient_id].bot for recipient_id in target_ids if recipient_id in users_by_id
+    ):
         raise errors.INVALID_RECIPIENTS()
     return [
-        each
-        for each in wanted
-        if each in found and not found[each].bot and not relationships.is_blocked_between(call.tx, call.user_id, each)
+        recipient_id
+        for recipient_id in target_ids
+        if recipient_id in users_by_id
+        and not users_by_id[recipient_id].bot
+        and not relationships.is_blocked_between(call.tx, call.user_id, recipient_id)
     ]

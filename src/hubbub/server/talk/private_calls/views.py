@@ -37,20 +37,20 @@ def call_change(tx: Tx, row: CallRow) -> wire.RingingCall:
         channel_id=ChannelId(row.channel_id),
         message_id=MessageId(row.message_id),
         region=voice_regions.REGIONS[0].id,
-        ringing=[UserId(each) for each in store.list_ringing(tx, row.channel_id)],
+        ringing=[UserId(user_id) for user_id in store.list_ringing(tx, row.channel_id)],
     )
 
 
 def private_call(tx: Tx, row: CallRow) -> wire.PrivateCall:
     """Return a call with its participants."""
-    ringing = call_change(tx, row)
+    ringing_call = call_change(tx, row)
     participants = voice_states.calls.list_callers(tx, [row.channel_id]).get(row.channel_id, [])
     return wire.PrivateCall(
-        channel_id=ringing.channel_id,
-        message_id=ringing.message_id,
-        region=ringing.region,
-        ringing=ringing.ringing,
-        voice_states=[voice_state(each) for each in participants],
+        channel_id=ringing_call.channel_id,
+        message_id=ringing_call.message_id,
+        region=ringing_call.region,
+        ringing=ringing_call.ringing,
+        voice_states=[voice_state(participant) for participant in participants],
     )
 
 

@@ -16,7 +16,7 @@ from hubbub.server.talk.reactions.store import ReactionRow
 
 
 def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) -> None:
-    """Add a reaction of the caller. Does nothing if it exists."""
+    """Add the reaction `row` to a message. Does nothing if it exists."""
     if not store.insert(call.tx, row):
         return
     messages.set_reacted(call.tx, channel.id, message.id, True)
@@ -24,7 +24,7 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
         user_id=UserId(row.user_id),
         channel_id=channel.id,
         message_id=MessageId(message.id),
-        emoji=_partial(row),
+        emoji=_partial_emoji(row),
         burst=bool(row.burst),
         type=row.burst,
         # The author of a webhook's message is not a user.
@@ -41,30 +41,32 @@ def add(call: Call, channel: ChannelRef, message: MessageRow, row: ReactionRow) 
 
 
 def remove(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow, user_id: int) -> None:
-    """Remove a user's reactions with an emoji. Does nothing if there are none."""
-    bursts = store.delete_one(call.tx, message.id, existing.emoji, user_id)
-    if not bursts:
+    """Remove a user's reactions with the emoji of `existing`, which is any user's reaction to the message.
+
+    Does nothing if the user has none."""
+    burst_values = store.delete_one(call.tx, message.id, existing.emoji, user_id)
+    if not burst_values:
         return
-    _update_marker(call, channel, message)
-    audience = messages.audience(call, channel)
-    for burst in bursts:
+    _update_reacted(call, channel, message)
+    recipients = messages.audience(call, channel)
+    for burst in burst_values:
         payload = wire.ReactionRemoved(
             user_id=UserId(user_id),
             channel_id=channel.id,
             message_id=MessageId(message.id),
-            emoji=_partial(existing),
+            emoji=_partial_emoji(existing),
             burst=bool(burst),
             type=burst,
             guild_id=channel.guild_id or UNSET,
         )
-        call.tx.emit(wire.MESSAGE_REACTION_REMOVE, payload, audience)
+        call.tx.emit(wire.MESSAGE_REACTION_REMOVE, payload, recipients)
 
 
 def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
     """Remove all reactions from a message."""
     if not store.delete_of_message(call.tx, message.id):
         return
-    _update_marker(call, channel, message)
+    _update_reacted(call, channel, message)
     payload = wire.ReactionsCleared(
         channel_id=channel.id, message_id=MessageId(message.id), guild_id=channel.guild_id or UNSET
     )
@@ -72,25 +74,25 @@ def clear(call: Call, channel: ChannelRef, message: MessageRow) -> None:
 
 
 def clear_emoji(call: Call, channel: ChannelRef, message: MessageRow, existing: ReactionRow) -> None:
-    """Remove all reactions with one emoji from a message."""
+    """Remove all reactions with the emoji of `existing` from a message."""
     store.delete_of_emoji(call.tx, message.id, existing.emoji)
-    _update_marker(call, channel, message)
+    _update_reacted(call, channel, message)
     payload = wire.EmojiReactionsCleared(
         channel_id=ChannelId(channel.id),
         message_id=MessageId(message.id),
         guild_id=channel.guild_id or UNSET,
-        emoji=_partial(existing),
+        emoji=_partial_emoji(existing),
     )
     call.tx.emit(wire.MESSAGE_REACTION_REMOVE_EMOJI, payload, messages.audience(call, channel))
 
 
-def _update_marker(call: Call, channel: ChannelRef, message: MessageRow) -> None:
-    """Clear the message's reaction marker if no reaction is left, so that reads skip the reactions table."""
+def _update_reacted(call: Call, channel: ChannelRef, message: MessageRow) -> None:
+    """Mark a message without reactions as such, so that reads skip the reactions table."""
     if not store.has_any(call.tx, message.id):
         messages.set_reacted(call.tx, channel.id, message.id, False)
 
 
-def _partial(row: ReactionRow) -> PartialEmoji:
+def _partial_emoji(row: ReactionRow) -> PartialEmoji:
     return PartialEmoji(
         id=None if row.emoji_id is None else EmojiId(row.emoji_id),
         name=row.emoji_name,

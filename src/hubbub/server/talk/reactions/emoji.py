@@ -8,7 +8,7 @@ from hubbub.protocol.ids import WIDE_MAX, EmojiId
 from hubbub.server.places.expressions import emojis
 
 # Libraries write an animated emoji as `a:name:id`.
-_CUSTOM: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
+_CUSTOM_EMOJI: Final = re.compile(r"(?:a:)?(?P<name>\w{1,32}):(?P<id>\d{1,19})", re.ASCII)
 
 
 class EmojiKey(NamedTuple):
@@ -25,10 +25,10 @@ def parse(text: str) -> EmojiKey:
     """Parse the emoji of a path.
 
     Raises UNKNOWN_EMOJI if the text is not an emoji."""
-    custom = _CUSTOM.fullmatch(text)
-    if custom is not None and int(custom["id"]) <= WIDE_MAX:
-        emoji_id = EmojiId(int(custom["id"]))
-        return EmojiKey(str(int(emoji_id)), custom["name"], emoji_id)
+    match = _CUSTOM_EMOJI.fullmatch(text)
+    if match is not None and int(match["id"]) <= WIDE_MAX:
+        emoji_id = EmojiId(int(match["id"]))
+        return EmojiKey(str(int(emoji_id)), match["name"], emoji_id)
     if not emojis.is_unicode(text):
         raise errors.UNKNOWN_EMOJI()
     return EmojiKey(text.replace(emojis.VARIATION, ""), text)

@@ -21,11 +21,11 @@ def list_message_reactions_by_emoji(
 
     Users are ordered by ID."""
     messages.get(call.tx, channel_id, message_id)
-    named = emoji.parse(emoji_name)
-    rules.find_existing(call.tx, message_id, named)
-    ids = store.list_users(call.tx, message_id, named.key, int(query.type), query.after or 0, query.limit)
-    found = users.find_many(call.tx, ids)
-    return [users.user(found[user_id]) for user_id in ids if user_id in found]
+    emoji_key = emoji.parse(emoji_name)
+    rules.find_existing(call.tx, message_id, emoji_key)
+    user_ids = store.list_users(call.tx, message_id, emoji_key.key, int(query.type), query.after or 0, query.limit)
+    users_by_id = users.find_many(call.tx, user_ids)
+    return [users.user(users_by_id[user_id]) for user_id in user_ids if user_id in users_by_id]
 
 
 @handles(wire.ADD_MY_MESSAGE_REACTION)
@@ -35,15 +35,15 @@ def add_my_message_reaction(
     """Add a reaction to a message.
 
     Requires ADD_REACTIONS unless the message already has a reaction with this emoji."""
-    channel_access, message = _load_open(call, channel_id, message_id)
-    named = emoji.parse(emoji_name)
+    channel_access, message = _load_message(call, channel_id, message_id)
+    emoji_key = emoji.parse(emoji_name)
     rules.require_active(channel_access)
     rules.require_not_blocked(call, message)
     if query.type == ReactionType.BURST:
         rules.require_burst(call)
-    existing = store.find_one(call.tx, message_id, named.key)
+    existing = store.find_one(call.tx, message_id, emoji_key.key)
     if existing is None:
-        existing = rules.require_new_emoji(call, channel_access, message_id, named)
+        existing = rules.require_new_emoji(call, channel_access, message_id, emoji_key)
     row = existing._replace(user_id=call.user_id, burst=int(query.type), created_ms=call.now)
     actions.add(call, channel_access.channel, message, row)
 
@@ -51,7 +51,7 @@ def add_my_message_reaction(
 @handles(wire.DELETE_MY_MESSAGE_REACTION)
 def delete_my_message_reaction(call: Call, channel_id: ChannelId, message_id: MessageId, emoji_name: str) -> None:
     """Remove the current user's reaction from a message."""
-    channel_access, message = _load_open(call, channel_id, message_id)
+    channel_access, message = _load_message(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.remove(call, channel_access.channel, message, existing, call.user_id)
@@ -64,7 +64,7 @@ def delete_user_message_reaction(
     """Remove a user's reaction from a message.
 
     Requires MANAGE_MESSAGES."""
-    channel_access, message = _load_moderated(call, channel_id, message_id)
+    channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.remove(call, channel_access.channel, message, existing, user_id)
@@ -75,7 +75,7 @@ def delete_all_message_reactions(call: Call, channel_id: ChannelId, message_id: 
     """Remove all reactions from a message.
 
     Requires MANAGE_MESSAGES."""
-    channel_access, message = _load_moderated(call, channel_id, message_id)
+    channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
     actions.clear(call, channel_access.channel, message)
 
 
@@ -86,20 +86,23 @@ def delete_all_message_reactions_by_emoji(
     """Remove all reactions with one emoji from a message.
 
     Requires MANAGE_MESSAGES."""
-    channel_access, message = _load_moderated(call, channel_id, message_id)
+    channel_access, message = _load_message_as_moderator(call, channel_id, message_id)
     existing = rules.find_existing(call.tx, message_id, emoji.parse(emoji_name))
     if existing is not None:
         actions.clear_emoji(call, channel_access.channel, message, existing)
 
 
-def _load_open(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+def _load_message(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+    """Return the caller's access to a channel that is not archived, and a message of the channel."""
     channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_open(channel_access)
     return channel_access, message
 
 
-def _load_moderated(call: Call, channel_id: ChannelId, message_id: MessageId) -> tuple[ChannelAccess, MessageRow]:
+def _load_message_as_moderator(
+    call: Call, channel_id: ChannelId, message_id: MessageId
+) -> tuple[ChannelAccess, MessageRow]:
     channel_access = access.channel(call, channel_id)
     message = messages.get(call.tx, channel_id, message_id)
     rules.require_moderator(call, channel_access)

@@ -24,13 +24,13 @@ def require_open(channel_access: ChannelAccess) -> None:
 def require_active(channel_access: ChannelAccess) -> None:
     """Raise an error for members who are timed out or pending.
 
-    They have read-only access, so they may not add to existing reactions either (decisions/0016)."""
+    These members have read-only access, so they may not add to existing reactions either (decisions/0016)."""
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         raise errors.MISSING_PERMISSIONS()
 
 
 def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int, emoji: EmojiKey) -> ReactionRow:
-    """Return the row template for an emoji that is new on a message, or raise an error.
+    """Return a reaction without user and time for an emoji that is new on a message, or raise an error.
 
     The caller needs ADD_REACTIONS and access to a custom emoji; a message has at most twenty different emoji (spec/http.md#3.4)."""
     template = ReactionRow(message_id, emoji.key, 0, 0, emoji.id, emoji.name, 0, 0)
@@ -41,8 +41,8 @@ def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int
         if emojis.find(call.tx, emoji.id) is None:
             raise errors.UNKNOWN_EMOJI()
         channel_access.require(Permissions.ADD_REACTIONS)
-        custom = emojis.require_use(call, channel_access, emoji.id)
-        template = template._replace(emoji_name=custom.name, animated=custom.animated)
+        custom_emoji = emojis.require_use(call, channel_access, emoji.id)
+        template = template._replace(emoji_name=custom_emoji.name, animated=custom_emoji.animated)
     if store.count_emojis(call.tx, message_id) >= wire.REACTIONS_MAX:
         raise errors.MAX_REACTIONS()
     return template
@@ -50,8 +50,8 @@ def require_new_emoji(call: Call, channel_access: ChannelAccess, message_id: int
 
 def require_not_blocked(call: Call, message: MessageRow) -> None:
     """Raise an error if the author of the message blocked the caller, who may also be a bot (spec/http.md#1.9)."""
-    known = relationships.find(call.tx, message.author_id, call.user_id)
-    if known is not None and known.type == RelationshipType.BLOCKED:
+    relationship = relationships.find(call.tx, message.author_id, call.user_id)
+    if relationship is not None and relationship.type == RelationshipType.BLOCKED:
         raise errors.REACTION_BLOCKED()
 
 
@@ -70,10 +70,10 @@ def require_moderator(call: Call, channel_access: ChannelAccess) -> None:
 
 
 def find_existing(tx: Tx, message_id: int, emoji: EmojiKey) -> ReactionRow | None:
-    """Return a stored reaction with this emoji, or None.
+    """Return any user's reaction with an emoji to a message, or None.
 
     Raises UNKNOWN_EMOJI for a custom emoji without reactions on the message."""
-    found = store.find_one(tx, message_id, emoji.key)
-    if found is None and emoji.id is not None:
+    reaction = store.find_one(tx, message_id, emoji.key)
+    if reaction is None and emoji.id is not None:
         raise errors.UNKNOWN_EMOJI()
-    return found
+    return reaction

@@ -18,6 +18,7 @@ class ReactionRow(NamedTuple):
     """Key that all spellings of an emoji share."""
     user_id: int
     burst: int
+    """Type of the reaction: 1 for a burst reaction, 0 for a normal one."""
     emoji_id: int | None
     emoji_name: str
     animated: int
@@ -28,7 +29,7 @@ _COLUMNS = ", ".join(ReactionRow._fields)
 
 
 def find_one(tx: Tx, message_id: int, emoji: str) -> ReactionRow | None:
-    """Return any reaction with this emoji on a message, or None."""
+    """Return any user's reaction with an emoji key to a message, or None."""
     return tx.find(
         ReactionRow, f"SELECT {_COLUMNS} FROM reactions WHERE message_id = ? AND emoji = ? LIMIT 1", message_id, emoji
     )
@@ -53,7 +54,7 @@ def insert(tx: Tx, row: ReactionRow) -> bool:
 
 def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
     """Delete a user's reactions with one emoji and return their `burst` values (0 or 1)."""
-    found = [
+    burst_values = [
         burst
         for (burst,) in tx.all(
             "SELECT burst FROM reactions WHERE message_id = ? AND emoji = ? AND user_id = ? ORDER BY burst",
@@ -62,9 +63,9 @@ def delete_one(tx: Tx, message_id: int, emoji: str, user_id: int) -> list[int]:
             user_id,
         )
     ]
-    if found:
+    if burst_values:
         tx.run("DELETE FROM reactions WHERE message_id = ? AND emoji = ? AND user_id = ?", message_id, emoji, user_id)
-    return found
+    return burst_values
 
 
 def delete_of_emoji(tx: Tx, message_id: int, emoji: str) -> int:
@@ -83,7 +84,7 @@ def has_any(tx: Tx, message_id: int) -> bool:
 
 
 def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limit: int) -> list[int]:
-    """Return the IDs of users who reacted with an emoji, in ascending order."""
+    """Return a page of the IDs of users who reacted with an emoji: IDs above `after`, in ascending order."""
     return [
         user_id
         for (user_id,) in tx.all(
@@ -99,6 +100,6 @@ def list_users(tx: Tx, message_id: int, emoji: str, burst: int, after: int, limi
 
 
 def delete_of_messages(tx: Tx, message_ids: Sequence[int]) -> None:
-    """Delete all reactions to some messages."""
+    """Delete all reactions to messages."""
     for batch in batches(message_ids):
         tx.run(f"DELETE FROM reactions WHERE message_id IN ({placeholders(batch)})", *batch)

@@ -11,7 +11,8 @@ from hubbub.server.talk.read_states import actions, routes, store
 from hubbub.server.talk.read_states.actions import export_data
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
+    """Return the read states for READY; only users have them."""
     if call.actor.kind != "user":
         return {}
     return {"read_state": wire.ReadStates(entries=store.list_all(call.tx, call.user_id))}
@@ -24,7 +25,7 @@ SLICE = Slice(
         channels.ChannelsDeleted: actions.forget_channels,
         users.UserDeleted: actions.forget,
     },
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = ["SLICE", "export_data"]

@@ -15,20 +15,20 @@ from hubbub.server.talk.read_states import store
 
 
 def mark(call: Call, wanted: Mapping[ChannelId, MessageId], *, allow_backward: bool = False) -> None:
-    """Set read states.
+    """Set the read states of the caller; `wanted` has the last read message ID by channel ID.
 
-    A read state only moves forward, since clients may report in any order. With `allow_backward` it may also move backward, which
-    a user requests explicitly."""
-    before = store.find_many(call.tx, call.user_id, wanted)
-    moved = {
+    A read state only moves forward, since clients may report in any order. With `allow_backward`, which a user requests
+    explicitly, it may also move backward."""
+    current_ids = store.find_many(call.tx, call.user_id, wanted)
+    changed_ids = {
         channel_id: message_id
         for channel_id, message_id in wanted.items()
-        if channel_id not in before
-        or message_id > before[channel_id]
-        or (allow_backward and message_id != before[channel_id])
+        if channel_id not in current_ids
+        or message_id > current_ids[channel_id]
+        or (allow_backward and message_id != current_ids[channel_id])
     }
-    store.put(call.tx, call.user_id, moved)
-    for channel_id, message_id in moved.items():
+    store.put(call.tx, call.user_id, changed_ids)
+    for channel_id, message_id in changed_ids.items():
         payload = wire.MessageAcked(
             channel_id=channel_id, message_id=message_id, manual=True if allow_backward else UNSET
         )
@@ -48,7 +48,7 @@ def forget(call: Call, signal: users.UserDeleted) -> None:
 def export_data(call: Call, user_id: int) -> dict[str, Any]:
     """Return a user's read states for the export of their data."""
     entries = [
-        {"channel_id": str(each.id), "last_message_id": str(each.last_message_id)}
-        for each in store.list_all(call.tx, user_id)
+        {"channel_id": str(read_state.id), "last_message_id": str(read_state.last_message_id)}
+        for read_state in store.list_all(call.tx, user_id)
     ]
     return {"read_states": entries}

@@ -21,6 +21,13 @@ def ack_bulk(call: Call, body: wire.AckBulk) -> None:
     """Mark several channels as read.
 
     Channels that the caller is not in are ignored."""
-    requested = {each.channel_id: each.message_id for each in body.read_states}
-    accessible = store.filter_accessible(call.tx, call.user_id, requested)
-    actions.mark(call, {channel_id: each for channel_id, each in requested.items() if channel_id in accessible})
+    message_ids_by_channel = {read_state.channel_id: read_state.message_id for read_state in body.read_states}
+    accessible_ids = store.filter_accessible(call.tx, call.user_id, message_ids_by_channel)
+    actions.mark(
+        call,
+        {
+            channel_id: read_state
+            for channel_id, read_state in message_ids_by_channel.items()
+            if channel_id in accessible_ids
+        },
+    )

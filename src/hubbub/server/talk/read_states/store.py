@@ -24,7 +24,7 @@ def list_all(tx: Tx, user_id: int) -> list[ReadState]:
 
 
 def find_many(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, int]:
-    """Return the last read message ID of each listed channel that has a read state."""
+    """Return the last read message IDs by channel ID; channels without a read state are absent."""
     if not channel_ids:
         return {}
     sql = f"SELECT channel_id, last_message_id FROM read_states WHERE user_id = ? AND channel_id IN ({placeholders(channel_ids)})"
@@ -32,7 +32,7 @@ def find_many(tx: Tx, user_id: int, channel_ids: Collection[int]) -> dict[int, i
 
 
 def filter_accessible(tx: Tx, user_id: int, channel_ids: Collection[int]) -> set[int]:
-    """Return those of the channels that belong to a guild or private channel of the user."""
+    """Return the IDs of channels that are in a guild of the user or have the user as a recipient."""
     sql = (
         f"SELECT c.id FROM channels c WHERE c.id IN ({placeholders(channel_ids)}) AND ("
         "EXISTS (SELECT 1 FROM members m WHERE m.guild_id = c.guild_id AND m.user_id = ?) "

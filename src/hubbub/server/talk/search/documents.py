@@ -25,18 +25,21 @@ from hubbub.server.talk.attachments import StoredAttachment
 from hubbub.server.talk.messages import MessageRow
 from hubbub.server.talk.search.tokens import tokenize
 
-_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
-_GUILD_DIGITS: Final = 13
+_BASE_36_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PREFIX_LENGTH: Final = 13
 """Number of base 36 digits that hold any 64-bit number. The fixed width keeps guild prefixes distinct."""
 
 _URL: Final = re.compile(r"https?://[^\s<>\"')\]]+", re.IGNORECASE)
 
 EVERYONE: Final = "e"
+"""Mark of messages that mention everyone."""
 PINNED: Final = "p"
+"""Mark of pinned messages."""
 PRIVATE: Final = "x"
 """Mark of messages in private threads."""
 
 AUTHOR_TYPES: Final = {"user": "tu", "bot": "tb", "webhook": "tw"}
+"""Marks of author types."""
 HAS: Final = {
     "link": "hl",
     "embed": "he",
@@ -48,8 +51,10 @@ HAS: Final = {
     "poll": "hp",
     "snapshot": "hn",
 }
+"""Marks of content that a message has, by the values of the search parameter `has`."""
 EMBED_TYPES: Final = {"image": "ki", "video": "kv", "gif": "kg", "sound": "ks", "article": "ka"}
-_MEDIA: Final = {"image": HAS["image"], "video": HAS["video"], "audio": HAS["sound"]}
+"""Marks of embed types."""
+_MEDIA_MARKS: Final = {"image": HAS["image"], "video": HAS["video"], "audio": HAS["sound"]}
 
 
 class Document(NamedTuple):
@@ -134,9 +139,9 @@ def prefix(guild_id: int) -> str:
     """Return the prefix of all terms of a guild. It is also a term of every message of the guild."""
     digits = ""
     remaining = int(guild_id)
-    for _ in range(_GUILD_DIGITS):
+    for _ in range(_PREFIX_LENGTH):
         remaining, digit = divmod(remaining, 36)
-        digits = _DIGITS[digit] + digits
+        digits = _BASE_36_DIGITS[digit] + digits
     return digits
 
 
@@ -152,11 +157,11 @@ def mark_term(guild: str, mark: str) -> str:
 
 def build_terms(document: Document) -> list[str]:
     """Return all terms of a message, starting with its words in order."""
-    guild = prefix(document.guild_id)
-    found = [f"{guild}w{word}" for word in document.words.split()]
-    found += [f"{guild}_{mark}" for mark in document.marks.split()]
-    found.append(guild)
-    return found
+    guild_prefix = prefix(document.guild_id)
+    terms = [f"{guild_prefix}w{word}" for word in document.words.split()]
+    terms += [f"{guild_prefix}_{mark}" for mark in document.marks.split()]
+    terms.append(guild_prefix)
+    return terms
 
 
 # Building documents
@@ -165,7 +170,7 @@ def build_terms(document: Document) -> list[str]:
 def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], replied: Mapping[int, int]) -> Document:
     """Build the document of a message.
 
-    `bots` are the authors that are bots. `replied` maps IDs of replied-to messages to their authors."""
+    `bots` are the IDs of authors that are bots. `replied` maps IDs of replied-to messages to IDs of their authors."""
     marks = [author(row.author_id), in_channel(channel.id), governed_by(channel.overwrites_channel_id)]
     if not row.is_user_authored:
         marks.append(AUTHOR_TYPES["webhook"])
@@ -191,9 +196,9 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
     if row.attachments is not None:
         marks += _file_marks(messages.views.attachments(row))
     if row.embeds is not None:
-        found = messages.views.embeds(row)
-        marks += _embed_marks(found)
-        texts += [text for embed in found for text in _embed_texts(embed)]
+        embeds = messages.views.embeds(row)
+        marks += _embed_marks(embeds)
+        texts += [text for embed in embeds for text in _embed_texts(embed)]
     if row.components is not None:
         texts += messages.component_texts(messages.views.components(row))
     if row.snapshots is not None:
@@ -206,8 +211,8 @@ def build_document(row: MessageRow, channel: ChannelRef, bots: Iterable[int], re
         if extra.poll is not None:
             marks.append(HAS["poll"])
             texts += _poll_texts(extra.poll)
-    found_words = [word for text in texts if text for word in tokenize(text)]
-    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(found_words), " ".join(dict.fromkeys(marks)))
+    words = [word for text in texts if text for word in tokenize(text)]
+    return Document(row.id, channel.guild_id or 0, channel.id, " ".join(words), " ".join(dict.fromkeys(marks)))
 
 
 def find_replied_id(row: MessageRow) -> int | None:
@@ -221,7 +226,7 @@ def find_replied_id(row: MessageRow) -> int | None:
 def _link_marks(content: str) -> Iterator[str]:
     if "://" not in content:
         return
-    linked = False
+    has_link = False
     for url in _URL.findall(content):
         try:
             host = (urlsplit(url).hostname or "").rstrip(".")
@@ -229,13 +234,13 @@ def _link_marks(content: str) -> Iterator[str]:
             continue
         if not host:
             continue
-        linked = True
+        has_link = True
         yield hostname(host)
         labels = host.split(".")
         # A search for example.com also finds www.example.com.
         for start in range(1, len(labels) - 1):
             yield hostname(".".join(labels[start:]))
-    if linked:
+    if has_link:
         yield HAS["link"]
 
 
@@ -243,14 +248,14 @@ def _file_marks(files: list[StoredAttachment]) -> Iterator[str]:
     if files:
         yield HAS["file"]
     for file in files:
-        kind = (file.content_type or "").partition("/")[0]
-        if kind in _MEDIA:
-            yield _MEDIA[kind]
+        media_type = (file.content_type or "").partition("/")[0]
+        if media_type in _MEDIA_MARKS:
+            yield _MEDIA_MARKS[media_type]
         yield filename(file.filename)
-        stem, dot, ending = file.filename.rpartition(".")
+        stem, dot, file_extension = file.filename.rpartition(".")
         if dot:
             yield filename(stem)
-            yield extension(ending)
+            yield extension(file_extension)
         if file.title is not None:
             yield filename(file.title)
 

@@ -36,8 +36,9 @@ class BuildJob(msgspec.Struct, kw_only=True):
 
     guild_id: GuildId
     channel_id: ChannelId = ChannelId(0)
+    """ID of the channel that was indexed last, or 0 before the first channel."""
     after: MessageId = MessageId(0)
-    """Id of the channel's last message that is indexed, or 0 to go on with the next channel."""
+    """ID of the channel's last message that is indexed, or 0 to continue with the next channel."""
 
 
 class CatchUpJob(msgspec.Struct, kw_only=True):
@@ -70,20 +71,20 @@ def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
     guild_id = signal.channel.guild_id
     if guild_id is None:
         return
-    scheduled = True
+    is_scheduled = True
     for row in signal.rows:
         if row.type in messages.USER_MESSAGE_TYPES and store.record_change(call.tx, guild_id, row.channel_id, row.id):
-            scheduled = False
-    if not scheduled:
+            is_scheduled = False
+    if not is_scheduled:
         _schedule_catch_up(call, guild_id)
 
 
 def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
     """Schedule the removal of the documents of deleted channels."""
     if signal.guild_id is not None:
-        indexed = store.channels_with_documents(call.tx, signal.channel_ids)
-        if indexed:
-            call.tx.enqueue(FORGET, ForgetJob(channel_ids=[ChannelId(each) for each in indexed]))
+        indexed_ids = store.channels_with_documents(call.tx, signal.channel_ids)
+        if indexed_ids:
+            call.tx.enqueue(FORGET, ForgetJob(channel_ids=[ChannelId(channel_id) for channel_id in indexed_ids]))
 
 
 def on_guild_deleted(call: Call, signal: GuildDeleted) -> None:
@@ -107,36 +108,36 @@ def start_build(call: Call, guild_id: GuildId) -> None:
 
 
 def build(call: Call, job: Job) -> None:
-    """Index some existing messages of a guild and reschedule the job while there are more."""
-    following = build_step(call, job.decode(BuildJob))
-    if following is not None:
-        call.tx.enqueue(BUILD, following, key=job.key)
+    """Index a batch of existing messages of a guild and reschedule the job while there are more."""
+    next_progress = build_step(call, job.decode(BuildJob))
+    if next_progress is not None:
+        call.tx.enqueue(BUILD, next_progress, key=job.key)
 
 
 def build_step(call: Call, progress: BuildJob) -> BuildJob | None:
-    """Index some existing messages.
+    """Index a batch of existing messages, starting at `progress`.
 
-    Returns where to continue, or None if all are indexed or the guild was deleted."""
+    Returns the progress to continue from, or None if all messages are indexed or the guild was deleted."""
     if not store.is_building(call.tx, progress.guild_id):
         return None
     rows: list[MessageRow] = []
-    channel_id, after, done = int(progress.channel_id), int(progress.after), False
+    channel_id, after, is_finished = int(progress.channel_id), int(progress.after), False
     for _ in range(CHANNELS_PER_STEP_MAX):
         if not after:
-            following = store.next_channel(call.tx, progress.guild_id, channel_id)
-            if following is None:
-                done = True
+            next_channel_id = store.next_channel(call.tx, progress.guild_id, channel_id)
+            if next_channel_id is None:
+                is_finished = True
                 break
-            channel_id = following
+            channel_id = next_channel_id
         remaining = BATCH_SIZE - len(rows)
-        found = messages.list_after(call.tx, channel_id, after, remaining)
-        rows += found
+        page = messages.list_after(call.tx, channel_id, after, remaining)
+        rows += page
         # Rows come newest first. If the page is full, the channel may have more.
-        after = found[0].id if len(found) == remaining else 0
+        after = page[0].id if len(page) == remaining else 0
         if len(rows) >= BATCH_SIZE:
             break
-    _index(call, progress.guild_id, [row.id for row in rows], rows)
-    if done:
+    _update_index(call, progress.guild_id, [row.id for row in rows], rows)
+    if is_finished:
         store.finish_build(call.tx, progress.guild_id)
         return None
     store.count_built(call.tx, progress.guild_id, len(rows))
@@ -154,15 +155,17 @@ def catch_up(call: Call, job: Job) -> None:
 
 def index_changes(call: Call, guild_id: int) -> int:
     """Index a batch of changed messages and return its size."""
-    changed = store.take_changes(call.tx, guild_id, BATCH_SIZE)
-    by_channel: dict[int, list[int]] = {}
-    for channel_id, message_id in changed:
-        by_channel.setdefault(channel_id, []).append(message_id)
+    changes = store.take_changes(call.tx, guild_id, BATCH_SIZE)
+    ids_by_channel: dict[int, list[int]] = {}
+    for channel_id, message_id in changes:
+        ids_by_channel.setdefault(channel_id, []).append(message_id)
     rows = [
-        row for channel_id, ids in by_channel.items() for row in messages.find_many(call.tx, channel_id, ids).values()
+        row
+        for channel_id, ids in ids_by_channel.items()
+        for row in messages.find_many(call.tx, channel_id, ids).values()
     ]
-    _index(call, guild_id, [message_id for _, message_id in changed], rows)
-    return len(changed)
+    _update_index(call, guild_id, [message_id for _, message_id in changes], rows)
+    return len(changes)
 
 
 def forget(call: Call, job: Job) -> None:
@@ -178,42 +181,42 @@ def forget(call: Call, job: Job) -> None:
         call.tx.enqueue(FORGET, ForgetJob(channel_ids=channel_ids))
 
 
-def _index(call: Call, guild_id: int, ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
-    """Update the index for these message IDs.
+def _update_index(call: Call, guild_id: int, message_ids: Sequence[int], rows: Iterable[MessageRow]) -> None:
+    """Update the index for messages.
 
-    Ids without a row, and system messages, are removed from the index."""
+    IDs without a row in `rows`, and system messages, are removed from the index."""
     indexable = [row for row in rows if row.type in messages.USER_MESSAGE_TYPES]
-    channels = _channels(call, guild_id, {row.channel_id for row in indexable})
-    bots = store.filter_bots(call.tx, (row.author_id for row in indexable))
-    replied = _find_replied_authors(call, indexable)
-    new = [
-        documents.build_document(row, channels[row.channel_id], bots, replied)
+    channels_by_id = _find_channels(call, guild_id, {row.channel_id for row in indexable})
+    bot_ids = store.filter_bots(call.tx, (row.author_id for row in indexable))
+    replied_authors = _find_replied_authors(call, indexable)
+    new_documents = [
+        documents.build_document(row, channels_by_id[row.channel_id], bot_ids, replied_authors)
         for row in indexable
-        if row.channel_id in channels
+        if row.channel_id in channels_by_id
     ]
-    store.replace(call.tx, ids, new)
+    store.replace(call.tx, message_ids, new_documents)
 
 
-def _channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int, ChannelRef]:
-    """Return those of the channels that still exist in the guild."""
-    found: dict[int, ChannelRef] = {}
+def _find_channels(call: Call, guild_id: int, channel_ids: Iterable[int]) -> dict[int, ChannelRef]:
+    """Return the channels that still exist in the guild, by ID."""
+    channels_by_id: dict[int, ChannelRef] = {}
     for channel_id in channel_ids:
         channel = access.find_channel(call.tx, channel_id)
         if channel is not None and channel.guild_id == guild_id:
-            found[channel_id] = channel
-    return found
+            channels_by_id[channel_id] = channel
+    return channels_by_id
 
 
 def _find_replied_authors(call: Call, rows: Iterable[MessageRow]) -> dict[int, int]:
-    """Return the authors of replied-to messages, by message ID."""
-    wanted: dict[int, list[int]] = {}
+    """Return the author IDs of the messages that `rows` reply to, by message ID."""
+    replied_ids_by_channel: dict[int, list[int]] = {}
     for row in rows:
         replied_id = documents.find_replied_id(row)
         if replied_id is not None:
             # spec/http.md#3.4: a reply refers to a message of the same channel.
-            wanted.setdefault(row.channel_id, []).append(replied_id)
+            replied_ids_by_channel.setdefault(row.channel_id, []).append(replied_id)
     return {
-        found.id: found.author_id
-        for channel_id, ids in wanted.items()
-        for found in messages.find_many(call.tx, channel_id, ids).values()
+        replied_row.id: replied_row.author_id
+        for channel_id, ids in replied_ids_by_channel.items()
+        for replied_row in messages.find_many(call.tx, channel_id, ids).values()
     }

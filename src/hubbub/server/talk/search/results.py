@@ -36,69 +36,68 @@ THREAD_PARENT_TYPES: Final = FORUM_TYPES | {ChannelType.GUILD_TEXT, ChannelType.
 
 def find_messages(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> wire.FoundMessages:
     """Return a page of matching messages."""
-    query = _query(call, guild_id, scope, params)
-    ids = [] if query is None else _ordered(call, query, params)
-    page = ids[params.offset : params.offset + params.limit]
-    rows = _rows(call, scope, page)
-    found = wire.FoundMessages(
+    query = _build_query(call, guild_id, scope, params)
+    message_ids = [] if query is None else _find_ordered_ids(call, query, params)
+    page_ids = message_ids[params.offset : params.offset + params.limit]
+    rows = _find_rows(call, scope, page_ids)
+    result = wire.FoundMessages(
         doing_deep_historical_index=False,
-        total_results=len(ids),
+        total_results=len(message_ids),
         messages=[[_found_message(view)] for view in messages.views.messages(call, rows, guild_id=guild_id)],
     )
-    threads, members = _threads(call, {row.channel_id for row in rows})
+    threads, members = _find_threads_of(call, {row.channel_id for row in rows})
     if threads:
-        found.threads, found.members = threads, members
-    return found
+        result.threads, result.members = threads, members
+    return result
 
 
-def _query(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> Query | None:
+def _build_query(call: Call, guild_id: GuildId, scope: Scope, params: wire.SearchMessages) -> Query | None:
     """Build the index query, or return None if nothing can match."""
     if not scope.readable:
         return None
-    required, excluded, private = scope.to_marks()
+    required, excluded, private_marks = scope.to_marks()
     groups = list(required)
-    unwanted = list(excluded)
+    excluded_marks = list(excluded)
     if params.channel_id:
-        found_channels = channels.find_many(call.tx, params.channel_id)
-        channel_ids = [
-            row.id for row in found_channels.values() if row.guild_id == guild_id and _can_search(scope, row)
-        ]
+        channel_rows = channels.find_many(call.tx, params.channel_id)
+        channel_ids = [row.id for row in channel_rows.values() if row.guild_id == guild_id and _can_search(scope, row)]
         if not channel_ids:
             return None
-        # The caller can see each of these channels, so no other channel condition is needed.
+        # The caller can see each channel of the filter, so no other channel condition is needed.
         groups = [tuple(documents.in_channel(channel_id) for channel_id in channel_ids)]
-        unwanted, private = [], None
+        excluded_marks, private_marks = [], None
     for mark, values in _mark_filters(params):
         if values:
             groups.append(tuple(dict.fromkeys(mark(value) for value in values)))
-    types = [value for value in params.author_type if not value.startswith("-")]
-    if types:
-        groups.append(tuple(documents.AUTHOR_TYPES[value] for value in types))
-    unwanted += [documents.AUTHOR_TYPES[value[1:]] for value in params.author_type if value.startswith("-")]
+    author_types = [value for value in params.author_type if not value.startswith("-")]
+    if author_types:
+        groups.append(tuple(documents.AUTHOR_TYPES[value] for value in author_types))
+    excluded_marks += [documents.AUTHOR_TYPES[value[1:]] for value in params.author_type if value.startswith("-")]
     groups += [(documents.HAS[value],) for value in params.has if not value.startswith("-")]
-    unwanted += [documents.HAS[value[1:]] for value in params.has if value.startswith("-")]
+    excluded_marks += [documents.HAS[value[1:]] for value in params.has if value.startswith("-")]
     for expected, flag in ((params.pinned, documents.PINNED), (params.mention_everyone, documents.EVERYONE)):
         if expected is True:
             groups.append((flag,))
         elif expected is False:
-            unwanted.append(flag)
-    wanted = parse_query(params.content)
-    if params.content.strip() and not wanted:
+            excluded_marks.append(flag)
+    phrases = parse_query(params.content)
+    if params.content.strip() and not phrases:
         # The text has only punctuation, which contains no words.
         return None
     return Query(
         guild_id=guild_id,
-        phrases=wanted,
+        phrases=phrases,
         slop=params.slop,
         required_groups=tuple(groups),
-        excluded=tuple(dict.fromkeys(unwanted)),
-        private_thread_marks=private,
+        excluded=tuple(dict.fromkeys(excluded_marks)),
+        private_thread_marks=private_marks,
         after_id=params.min_id or 0,
         before_id=params.max_id if isinstance(params.max_id, int) else None,
     )
 
 
 def _mark_filters(params: wire.SearchMessages) -> Iterable[tuple[Callable[[Any], str], Sequence[Any]]]:
+    """Return the values of search parameters, each with the function that returns the mark of a value."""
     return (
         (documents.author, params.author_id),
         (documents.mentions_user, params.mentions),
@@ -114,16 +113,17 @@ def _mark_filters(params: wire.SearchMessages) -> Iterable[tuple[Callable[[Any],
 
 
 def _can_search(scope: Scope, row: ChannelRow) -> bool:
+    """Return whether a scope covers a channel or thread."""
     is_thread = row.type in (
         ChannelType.ANNOUNCEMENT_THREAD,
         ChannelType.PUBLIC_THREAD,
         ChannelType.PRIVATE_THREAD,
     )
-    ruling_id = row.parent_id if is_thread and row.parent_id is not None else row.id
-    return scope.can_search(row.id, ruling_id, private=row.type == ChannelType.PRIVATE_THREAD)
+    governing_id = row.parent_id if is_thread and row.parent_id is not None else row.id
+    return scope.can_search(row.id, governing_id, private=row.type == ChannelType.PRIVATE_THREAD)
 
 
-def _ordered(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
+def _find_ordered_ids(call: Call, query: Query, params: wire.SearchMessages) -> list[int]:
     """Return the IDs of all hits that pages can reach, in order."""
     ascending = params.sort_order == wire.SearchSortOrder.ASC
     by_time = params.sort_by == wire.MessageSortBy.TIMESTAMP or not query.phrases
@@ -134,42 +134,45 @@ def _ordered(call: Call, query: Query, params: wire.SearchMessages) -> list[int]
         limit = min(limit, max(COUNTED_HITS_MAX, params.offset + params.limit))
     if by_time:
         return store.find(call.tx, query, newest_first=not ascending, limit=limit)
-    ids = store.find(call.tx, query, newest_first=True, limit=limit)
-    ranks = dict.fromkeys(ids[:RANKED_HITS_MAX], 0.0)
+    message_ids = store.find(call.tx, query, newest_first=True, limit=limit)
+    ranks = dict.fromkeys(message_ids[:RANKED_HITS_MAX], 0.0)
     ranks |= (
-        (each, score(found_words, query.phrases))
-        for each, found_words in store.iterate_words(call.tx, ids[:RANKED_HITS_MAX])
+        (message_id, score(words, query.phrases))
+        for message_id, words in store.iterate_words(call.tx, message_ids[:RANKED_HITS_MAX])
     )
     # The sort is stable, so equal hits stay newest first.
-    ids = sorted(ids[:RANKED_HITS_MAX], key=ranks.__getitem__, reverse=True) + ids[RANKED_HITS_MAX:]
-    return ids[::-1] if ascending else ids
+    message_ids = (
+        sorted(message_ids[:RANKED_HITS_MAX], key=ranks.__getitem__, reverse=True) + message_ids[RANKED_HITS_MAX:]
+    )
+    return message_ids[::-1] if ascending else message_ids
 
 
-def _rows(call: Call, scope: Scope, ids: Sequence[int]) -> list[MessageRow]:
+def _find_rows(call: Call, scope: Scope, message_ids: Sequence[int]) -> list[MessageRow]:
     """Return the messages of a page without those that were deleted or became invisible since they were indexed."""
-    indexed = store.find_documents(call.tx, ids)
-    found_channels = channels.find_many(call.tx, {document.channel_id for document in indexed.values()})
-    by_channel: dict[int, list[int]] = {}
+    indexed = store.find_documents(call.tx, message_ids)
+    channels_by_id = channels.find_many(call.tx, {document.channel_id for document in indexed.values()})
+    ids_by_channel: dict[int, list[int]] = {}
     for document in indexed.values():
-        channel = found_channels.get(document.channel_id)
+        channel = channels_by_id.get(document.channel_id)
         if channel is not None and _can_search(scope, channel):
-            by_channel.setdefault(document.channel_id, []).append(document.id)
-    found = {
+            ids_by_channel.setdefault(document.channel_id, []).append(document.id)
+    rows_by_id = {
         message_id: row
-        for channel_id, message_ids in by_channel.items()
-        for message_id, row in messages.find_many(call.tx, channel_id, message_ids).items()
+        for channel_id, channel_message_ids in ids_by_channel.items()
+        for message_id, row in messages.find_many(call.tx, channel_id, channel_message_ids).items()
     }
-    return [found[each] for each in ids if each in found]
+    return [rows_by_id[hit_id] for hit_id in message_ids if hit_id in rows_by_id]
 
 
 def _found_message(view: Any) -> wire.FoundMessage:
-    keys = {name: getattr(view, name) for name in view.__struct_fields__}
-    keys["reactions"] = msgspec.UNSET
-    return wire.FoundMessage(**keys)
+    """Build a search hit from the wire model of a message, without its reactions."""
+    fields = {name: getattr(view, name) for name in view.__struct_fields__}
+    fields["reactions"] = msgspec.UNSET
+    return wire.FoundMessage(**fields)
 
 
-def _threads(call: Call, channel_ids: Iterable[int]) -> tuple[list[Thread], list[ThreadMember]]:
-    """Return those of the channels that are threads, with the caller's memberships."""
+def _find_threads_of(call: Call, channel_ids: Iterable[int]) -> tuple[list[Thread], list[ThreadMember]]:
+    """Return the threads among channels, and the caller's memberships in them."""
     rows = [
         row
         for row in channels.find_many(call.tx, sorted(channel_ids)).values()
@@ -204,7 +207,7 @@ def require_thread_parent(channel_access: ChannelAccess) -> GuildId:
 
 def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchThreads) -> wire.FoundThreads:
     """Return a page of matching threads of a channel."""
-    wanted = parse_query(params.name)
+    phrases = parse_query(params.name)
     rows = store.list_threads(
         call.tx,
         channel_access.channel.id,
@@ -214,17 +217,19 @@ def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchT
         with_last=params.sort_by == wire.ThreadSortBy.LAST_MESSAGE_TIME,
     )
     if params.name.strip():
-        rows = [row for row in rows if wanted and is_near(tokenize(row.name or ""), wanted, params.slop)]
+        rows = [row for row in rows if phrases and is_near(tokenize(row.name or ""), phrases, params.slop)]
     if params.tag:
         rows = [row for row in rows if _has_tags(row, set(params.tag), params.tag_setting)]
     if not channel_access.can(Permissions.MANAGE_THREADS):
-        joined = set(store.list_joined_private_threads(call.tx, channel_access.guild_id, call.user_id))
-        rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined]
-    rows.sort(key=_order(params, wanted), reverse=params.sort_order == wire.SearchSortOrder.DESC)
-    page = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]
-    full = channels.find_many(call.tx, page)
-    threads, members = _with_memberships(call, [full[each] for each in page if each in full])
-    found = wire.FoundThreads(
+        joined_ids = set(store.list_joined_private_threads(call.tx, channel_access.guild_id, call.user_id))
+        rows = [row for row in rows if row.type != ChannelType.PRIVATE_THREAD or row.id in joined_ids]
+    rows.sort(key=_thread_sort_key(params, phrases), reverse=params.sort_order == wire.SearchSortOrder.DESC)
+    page_ids = [row.id for row in islice(rows, params.offset, params.offset + params.limit)]
+    rows_by_id = channels.find_many(call.tx, page_ids)
+    threads, members = _with_memberships(
+        call, [rows_by_id[thread_id] for thread_id in page_ids if thread_id in rows_by_id]
+    )
+    result = wire.FoundThreads(
         threads=threads,
         members=members,
         has_more=len(rows) > params.offset + params.limit,
@@ -232,21 +237,25 @@ def find_threads(call: Call, channel_access: ChannelAccess, params: wire.SearchT
     )
     if channel_access.channel.type in FORUM_TYPES:
         # The first message of a forum post has the ID of the post.
-        first = [row for each in page if (row := messages.find(call.tx, each, each)) is not None]
-        found.first_messages = messages.views.messages(call, first, guild_id=channel_access.guild_id)
-    return found
+        first_rows = [
+            row for thread_id in page_ids if (row := messages.find(call.tx, thread_id, thread_id)) is not None
+        ]
+        result.first_messages = messages.views.messages(call, first_rows, guild_id=channel_access.guild_id)
+    return result
 
 
 def _has_tags(row: ThreadRow, tags: set[TagId], setting: wire.TagMatching) -> bool:
-    applied = set(codec.decode(row.applied_tags or "[]", list[TagId]))
-    return tags <= applied if setting == wire.TagMatching.MATCH_ALL else bool(tags & applied)
+    applied_tags = set(codec.decode(row.applied_tags or "[]", list[TagId]))
+    return tags <= applied_tags if setting == wire.TagMatching.MATCH_ALL else bool(tags & applied_tags)
 
 
-def _order(params: wire.SearchThreads, wanted: tuple[Phrase, ...]) -> Callable[[ThreadRow], tuple[float, int]]:
+def _thread_sort_key(
+    params: wire.SearchThreads, phrases: tuple[Phrase, ...]
+) -> Callable[[ThreadRow], tuple[float, int]]:
     """Return the sort key of threads; equal threads are sorted by ID."""
     match params.sort_by:
         case wire.ThreadSortBy.RELEVANCE:
-            return lambda row: (score(tokenize(row.name or ""), wanted), row.id)
+            return lambda row: (score(tokenize(row.name or ""), phrases), row.id)
         case wire.ThreadSortBy.LAST_MESSAGE_TIME:
             return lambda row: (row.last_message_id or row.id, row.id)
         case wire.ThreadSortBy.ARCHIVE_TIME:

@@ -23,11 +23,11 @@ async def guild_search(operation: AsyncOperation, guild_id: GuildId, query: wire
 
     The first search in a guild starts building its index; until it is ready, the response is 202."""
 
-    def search(call: Call, fresh: bool) -> wire.FoundMessages | GuildId:
+    def search(call: Call, is_fresh: bool) -> wire.FoundMessages | GuildId:
         search_scope = scope.require_scope(call, guild_id, nsfw=query.include_nsfw)
-        return _find_outdated(call, guild_id, fresh) or results.find_messages(call, guild_id, search_scope, query)
+        return _find_outdated(call, guild_id, is_fresh) or results.find_messages(call, guild_id, search_scope, query)
 
-    return await _search(operation, search)
+    return await _search_with_index(operation, search)
 
 
 @handles(wire.THREAD_SEARCH, long=True)
@@ -36,46 +36,50 @@ async def thread_search(
 ) -> wire.FoundThreads:
     """Search the threads of a channel."""
 
-    def search(call: Call, fresh: bool) -> wire.FoundThreads | GuildId:
+    def search(call: Call, is_fresh: bool) -> wire.FoundThreads | GuildId:
         channel_access = access.channel(call, channel_id)
         guild_id = results.require_thread_parent(channel_access)
         # Threads are not in the message index, so pending changes do not matter.
         return _find_outdated(call, guild_id, True) or results.find_threads(call, channel_access, query)
 
-    return await _search(operation, search)
+    return await _search_with_index(operation, search)
 
 
-def _find_outdated(call: Call, guild_id: GuildId, fresh: bool) -> GuildId | None:
-    """Return the guild ID if its index must be built or updated first, otherwise None."""
+def _find_outdated(call: Call, guild_id: GuildId, is_fresh: bool) -> GuildId | None:
+    """Return the guild ID if its index must be built or updated first, otherwise None.
+
+    With `is_fresh`, pending changes are ignored."""
     state = store.find_state(call.tx, guild_id)
-    return guild_id if state is None or not state.ready or (state.behind and not fresh) else None
+    return guild_id if state is None or not state.ready or (state.behind and not is_fresh) else None
 
 
-async def _search(operation: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
-    """Search; if the index is outdated, update it once and search again."""
+async def _search_with_index(operation: AsyncOperation, search: Callable[[Call, bool], T | GuildId]) -> T:
+    """Return the result of `search`; if the index is outdated, update the index once and search again.
+
+    `search` returns the guild ID if the index is outdated. Its second argument tells it to ignore pending changes."""
     result = await operation.read(lambda call: search(call, False), long=True)
     if isinstance(result, GuildId):
-        await _prepare(operation, result)
+        await _prepare_index(operation, result)
         result = await operation.read(lambda call: search(call, True), long=True)
     if isinstance(result, GuildId):
         raise errors.INDEX_NOT_AVAILABLE(documents_indexed=0, retry_after=wire.RETRY_AFTER_SECONDS)
     return result
 
 
-async def _prepare(operation: AsyncOperation, guild_id: GuildId) -> None:
+async def _prepare_index(operation: AsyncOperation, guild_id: GuildId) -> None:
     """Index pending changes.
 
     For a guild without an index, start building one and raise INDEX_NOT_AVAILABLE (202), unless the configuration asks
     to build it at once."""
 
-    def step(call: Call) -> tuple[store.IndexState | None, bool]:
+    def start_or_update(call: Call) -> tuple[store.IndexState | None, bool]:
         index_jobs.start_build(call, guild_id)
         state = store.find_state(call.tx, guild_id)
         if state is not None and state.ready:
             index_jobs.index_changes(call, guild_id)
         return state, call.config.search_at_once
 
-    state, build_now = await operation.write(step)
+    state, build_now = await operation.write(start_or_update)
     if state is None or state.ready:
         return
     progress: BuildJob | None = BuildJob(guild_id=guild_id) if build_now else None

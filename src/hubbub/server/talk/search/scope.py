@@ -21,36 +21,39 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
     readable: dict[int, int]
     """The caller's permissions in each readable channel, by channel ID."""
     hidden: frozenset[int]
-    """Other channels of the guild that contain messages."""
+    """IDs of the other channels of the guild that can contain messages."""
     threads: frozenset[int]
-    """Private threads that the caller is a member of."""
+    """IDs of the private threads that the caller is a member of."""
 
     def can_search(self, channel_id: int, ruling_id: int, *, private: bool) -> bool:
-        """Return whether a channel or thread may be searched."""
-        bits = self.readable.get(ruling_id)
-        if bits is None:
+        """Return whether a channel or thread may be searched.
+
+        `ruling_id` is the ID of the channel whose permissions apply: the channel itself, or the parent of a thread.
+        `private` is True for a private thread."""
+        permissions = self.readable.get(ruling_id)
+        if permissions is None:
             return False
-        return not private or bool(bits & Permissions.MANAGE_THREADS) or channel_id in self.threads
+        return not private or bool(permissions & Permissions.MANAGE_THREADS) or channel_id in self.threads
 
     def to_marks(self) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...] | None]:
-        """Return `required_groups`, `excluded` and `private_thread_marks` of a `Query` that restricts it to this scope.
+        """Return `required_groups`, `excluded` and `private_thread_marks` that restrict a `Query` to the scope.
 
-        Lists either the readable or the hidden channels, whichever are fewer."""
+        The marks name either the readable or the hidden channels, whichever are fewer."""
         required_groups: tuple[tuple[str, ...], ...] = ()
         excluded: tuple[str, ...] = ()
         if len(self.hidden) > len(self.readable):
             required_groups = (tuple(documents.governed_by(channel_id) for channel_id in self.readable),)
         else:
             excluded = tuple(documents.governed_by(channel_id) for channel_id in self.hidden)
-        managed = [channel_id for channel_id, bits in self.readable.items() if bits & Permissions.MANAGE_THREADS]
-        if len(managed) == len(self.readable):
+        managed_ids = [channel_id for channel_id, bits in self.readable.items() if bits & Permissions.MANAGE_THREADS]
+        if len(managed_ids) == len(self.readable):
             return required_groups, excluded, None
-        open_to = [*map(documents.in_channel, self.threads), *map(documents.governed_by, managed)]
-        return required_groups, excluded, tuple(open_to)
+        private_thread_marks = [*map(documents.in_channel, self.threads), *map(documents.governed_by, managed_ids)]
+        return required_groups, excluded, tuple(private_thread_marks)
 
 
 def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
-    """Return the caller's scope in a guild.
+    """Return the caller's scope in a guild; `nsfw` includes age-restricted channels.
 
     Raises MISSING_ACCESS if the caller cannot read any channel, or is a bot without message content intent (spec/http.md#3.4)."""
     standing = access.guild(call, guild_id)
@@ -60,25 +63,31 @@ def require_scope(call: Call, guild_id: int, *, nsfw: bool) -> Scope:
             raise errors.BOTS_CANNOT_USE_ENDPOINT()
         if not actor.application_flags & messages.views.CONTENT_INTENT_FLAGS:
             raise errors.MISSING_ACCESS()
-    kinds = store.list_guild_channels(call.tx, guild_id)
-    readable = _readable(call, standing, kinds)
+    channel_types = store.list_guild_channels(call.tx, guild_id)
+    readable = _readable_channels(call, standing, channel_types)
     if not readable:
         raise errors.MISSING_ACCESS()
-    seen = {channel_id: bits for channel_id, bits in readable.items() if nsfw or not kinds[channel_id][1]}
-    holding = {channel_id for channel_id, (kind, _) in kinds.items() if kind != ChannelType.GUILD_CATEGORY}
+    searchable = {channel_id: bits for channel_id, bits in readable.items() if nsfw or not channel_types[channel_id][1]}
+    message_channel_ids = {
+        channel_id for channel_id, (kind, _) in channel_types.items() if kind != ChannelType.GUILD_CATEGORY
+    }
     threads = store.list_joined_private_threads(call.tx, guild_id, call.user_id)
-    return Scope(readable=seen, hidden=frozenset(holding - seen.keys()), threads=frozenset(threads))
+    return Scope(
+        readable=searchable, hidden=frozenset(message_channel_ids - searchable.keys()), threads=frozenset(threads)
+    )
 
 
-def _readable(call: Call, standing: GuildAccess, kinds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+def _readable_channels(
+    call: Call, standing: GuildAccess, channel_types: Mapping[int, tuple[int, int]]
+) -> dict[int, int]:
     readable = {}
     for channel_id, bits in access.visible_channels(call.tx, standing).items():
-        kind = kinds[channel_id][0]
+        kind = channel_types[channel_id][0]
         if kind == ChannelType.GUILD_CATEGORY:
             continue
         allowed = effective_permissions(bits, is_timed_out=standing.restricted, is_voice=kind in VOICE_TYPES)
         # Messages of voice channels require CONNECT, as in messages.rules.
-        needed = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
-        if not needed & ~allowed:
+        required = _READ_PERMISSIONS | (Permissions.CONNECT if kind in VOICE_TYPES else 0)
+        if not required & ~allowed:
             readable[channel_id] = allowed
     return readable

@@ -40,7 +40,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     phrases: tuple[Phrase, ...] = ()
     """Words and phrases that must all be present."""
     slop: int = 0
-    """Maximum number of other words among the matched ones."""
+    """Maximum number of other words among the matched words."""
     required_groups: tuple[tuple[str, ...], ...] = ()
     """Groups of marks; one mark of each group must be present."""
     excluded: tuple[str, ...] = ()
@@ -48,18 +48,21 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     private_thread_marks: tuple[str, ...] | None = None
     """Marks of which one must be present on messages in private threads; None searches all private threads."""
     after_id: int = 0
+    """Lower bound of message IDs, exclusive."""
     before_id: int | None = None
+    """Upper bound of message IDs, exclusive; None for no bound."""
 
     @property
     def needs_proximity(self) -> bool:
-        """Return whether the query has several words, which must be near each other."""
-        return sum(len(unit) for unit in self.phrases) > 1
+        """Whether the query has several words, which must be near each other."""
+        return sum(len(phrase) for phrase in self.phrases) > 1
 
 
 class IndexState(NamedTuple):
     """The state of a guild's index."""
 
     ready: bool
+    """Whether all existing messages are indexed."""
     documents: int
     """Number of indexed messages while the index is not ready."""
     behind: bool
@@ -88,7 +91,7 @@ def insert_guild(tx: Tx, guild_id: int) -> bool:
 
 
 def count_built(tx: Tx, guild_id: int, number: int) -> None:
-    """Add to the number of indexed messages."""
+    """Add `number` to the number of indexed messages."""
     tx.run("UPDATE search_builds SET documents = documents + ? WHERE guild_id = ?", number, guild_id)
 
 
@@ -110,8 +113,8 @@ def delete_guild(tx: Tx, guild_id: int) -> None:
 
 def next_channel(tx: Tx, guild_id: int, after: int) -> int | None:
     """Return the guild's channel or thread with the next higher ID, or None."""
-    found: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
-    return found
+    channel_id: int | None = tx.value("SELECT MIN(id) FROM channels WHERE guild_id = ? AND id > ?", guild_id, after)
+    return channel_id
 
 
 # Changes
@@ -156,43 +159,43 @@ _DELETE_TERMS: Final = "INSERT INTO search_terms (search_terms, rowid, terms) VA
 
 
 def find_documents(tx: Tx, ids: Sequence[int]) -> dict[int, Document]:
-    """Return the indexed documents with these IDs, by ID."""
-    found: dict[int, Document] = {}
+    """Return documents by ID; IDs that are not indexed are absent."""
+    documents_by_id: dict[int, Document] = {}
     for batch in batches(ids):
         for row in tx.all(f"SELECT {_COLUMNS} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch):
-            found[row[0]] = Document(*row)
-    return found
+            documents_by_id[row[0]] = Document(*row)
+    return documents_by_id
 
 
 def replace(tx: Tx, ids: Sequence[int], new: Iterable[Document]) -> None:
-    """Replace the documents with these IDs by the new ones; IDs without a new document are deleted."""
-    wanted = {document.id: document for document in new}
-    before = find_documents(tx, ids)
-    _remove(tx, [document for document in before.values() if wanted.get(document.id) != document])
-    _add(tx, [document for document in wanted.values() if before.get(document.id) != document])
+    """Replace the documents with the given IDs by `new` documents; IDs without a new document are deleted."""
+    new_by_id = {document.id: document for document in new}
+    old_by_id = find_documents(tx, ids)
+    _delete_documents(tx, [document for document in old_by_id.values() if new_by_id.get(document.id) != document])
+    _insert_documents(tx, [document for document in new_by_id.values() if old_by_id.get(document.id) != document])
 
 
 def remove_of_channel(tx: Tx, channel_id: int, limit: int) -> int:
-    """Delete some documents of a channel and return their number."""
+    """Delete up to `limit` documents of a channel and return their number."""
     rows = tx.fetch(
         Document, f"SELECT {_COLUMNS} FROM search_documents WHERE channel_id = ? ORDER BY id LIMIT ?", channel_id, limit
     )
-    _remove(tx, rows)
+    _delete_documents(tx, rows)
     return len(rows)
 
 
 def channels_with_documents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Return those of the channels that have documents."""
-    found: list[int] = []
+    """Return the IDs of channels that have documents."""
+    indexed_ids: list[int] = []
     for batch in batches(channel_ids):
         rows = tx.all(
             f"SELECT DISTINCT channel_id FROM search_documents WHERE channel_id IN ({placeholders(batch)})", *batch
         )
-        found += [channel_id for (channel_id,) in rows]
-    return found
+        indexed_ids += [channel_id for (channel_id,) in rows]
+    return indexed_ids
 
 
-def _add(tx: Tx, new: Sequence[Document]) -> None:
+def _insert_documents(tx: Tx, new: Sequence[Document]) -> None:
     if not new:
         return
     if tx.dialect == "sqlite":
@@ -207,7 +210,7 @@ def _add(tx: Tx, new: Sequence[Document]) -> None:
         )
 
 
-def _remove(tx: Tx, old: Sequence[Document]) -> None:
+def _delete_documents(tx: Tx, old: Sequence[Document]) -> None:
     if not old:
         return
     if tx.dialect == "sqlite":
@@ -221,13 +224,13 @@ def _remove(tx: Tx, old: Sequence[Document]) -> None:
 
 
 def filter_bots(tx: Tx, user_ids: Iterable[int]) -> set[int]:
-    """Return those of the users who are bots."""
-    wanted = list(dict.fromkeys(user_ids))
-    found: set[int] = set()
-    for batch in batches(wanted):
+    """Return the IDs of users who are bots."""
+    distinct_ids = list(dict.fromkeys(user_ids))
+    bot_ids: set[int] = set()
+    for batch in batches(distinct_ids):
         rows = tx.all(f"SELECT id FROM users WHERE bot = 1 AND id IN ({placeholders(batch)})", *batch)
-        found.update(user_id for (user_id,) in rows)
-    return found
+        bot_ids.update(user_id for (user_id,) in rows)
+    return bot_ids
 
 
 # Search
@@ -242,21 +245,21 @@ def find(tx: Tx, query: Query, *, newest_first: bool, limit: int) -> list[int]:
             tx,
             "SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_terms "
             f"WHERE search_terms MATCH ? AND {bounds} ORDER BY rowid {order} LIMIT ?) AS found",
-            _fts5(query),
-            *_bounds(query),
+            _to_fts5(query),
+            *_id_bounds(query),
             limit,
         )
         return list(map(int, text.split(","))) if text else []
     condition = "guild_id = ? AND terms @@ CAST(? AS tsquery) AND id > ?" + (
         "" if query.before_id is None else " AND id < ?"
     )
-    parameters: tuple[Any, ...] = (query.guild_id, _tsquery(query), *_bounds(query))
+    parameters: tuple[Any, ...] = (query.guild_id, _to_tsquery(query), *_id_bounds(query))
     if query.needs_proximity:
         # tsquery supports exact distances only, so proximity is checked for each message that has all words, in order
         # of time until enough are found: the limit counts hits (decisions/0023).
-        near, wanted = _proximity_condition(query)
-        condition += f" AND {near}"
-        parameters += wanted
+        proximity, proximity_parameters = _proximity_condition(query)
+        condition += f" AND {proximity}"
+        parameters += proximity_parameters
     text = _fetch_joined(
         tx,
         "SELECT string_agg(CAST(id AS text), ',') FROM "
@@ -275,94 +278,94 @@ def iterate_words(tx: Tx, ids: Sequence[int]) -> Iterator[tuple[int, list[str]]]
     for batch in batches(ids):
         text = _fetch_joined(tx, f"SELECT {joined} FROM search_documents WHERE id IN ({placeholders(batch)})", *batch)
         for line in text.split("\n") if text else ():
-            id, *words = line.split(" ")
-            yield int(id), words
+            message_id, *words = line.split(" ")
+            yield int(message_id), words
 
 
 def _fetch_joined(tx: Tx, sql: str, *parameters: Any) -> str | None:
     """Return many values as one text in one row, since fetching thousands of rows is slow (decisions/0003)."""
-    found: str | None = tx.value(sql, *parameters)
-    return found
+    joined: str | None = tx.value(sql, *parameters)
+    return joined
 
 
-def _bounds(query: Query) -> tuple[int, ...]:
+def _id_bounds(query: Query) -> tuple[int, ...]:
     return (query.after_id,) if query.before_id is None else (query.after_id, query.before_id)
 
 
-def _fts5(query: Query) -> str:
+def _to_fts5(query: Query) -> str:
     """Return the query in FTS5 syntax."""
-    guild = documents.prefix(query.guild_id)
+    guild_prefix = documents.prefix(query.guild_id)
 
     def mark(value: str) -> str:
-        return f'"{documents.mark_term(guild, value)}"'
+        return f'"{documents.mark_term(guild_prefix, value)}"'
 
     parts = []
     if query.phrases:
-        phrases = [f'"{" ".join(documents.word_term(guild, word) for word in unit)}"' for unit in query.phrases]
+        phrases = [
+            f'"{" ".join(documents.word_term(guild_prefix, word) for word in phrase)}"' for phrase in query.phrases
+        ]
         if len(phrases) == 1:
             parts += phrases
         else:
             parts.append(f"NEAR({' '.join(phrases)}, {window_size(query.phrases, query.slop)})")
     parts += [f"({' OR '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
-        parts.append(f'"{guild}"')
+        parts.append(f'"{guild_prefix}"')
     text = " AND ".join(parts)
-    unwanted = [mark(value) for value in query.excluded]
+    excluded = [mark(value) for value in query.excluded]
     if query.private_thread_marks is not None:
-        hidden = mark(documents.PRIVATE)
+        private = mark(documents.PRIVATE)
         if query.private_thread_marks:
-            hidden = f"({hidden} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
-        unwanted.append(hidden)
-    return f"({text}) NOT ({' OR '.join(unwanted)})" if unwanted else text
+            private = f"({private} NOT ({' OR '.join(mark(value) for value in query.private_thread_marks)}))"
+        excluded.append(private)
+    return f"({text}) NOT ({' OR '.join(excluded)})" if excluded else text
 
 
-def _tsquery(query: Query) -> str:
+def _to_tsquery(query: Query) -> str:
     """Return the query as a PostgreSQL tsquery, without proximity."""
-    guild = documents.prefix(query.guild_id)
+    guild_prefix = documents.prefix(query.guild_id)
 
     def mark(value: str) -> str:
-        return f"'{documents.mark_term(guild, value)}'"
+        return f"'{documents.mark_term(guild_prefix, value)}'"
 
-    parts = [f"'{documents.word_term(guild, word)}'" for unit in query.phrases for word in unit]
+    parts = [f"'{documents.word_term(guild_prefix, word)}'" for phrase in query.phrases for word in phrase]
     parts += [f"({' | '.join(mark(value) for value in group)})" for group in query.required_groups]
     if not parts:
-        parts.append(f"'{guild}'")
+        parts.append(f"'{guild_prefix}'")
     parts += [f"!{mark(value)}" for value in query.excluded]
     if query.private_thread_marks is not None:
-        hidden = mark(documents.PRIVATE)
+        private = mark(documents.PRIVATE)
         if query.private_thread_marks:
-            hidden = f"({hidden} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
-        parts.append(f"!{hidden}")
+            private = f"({private} & !({' | '.join(mark(value) for value in query.private_thread_marks)}))"
+        parts.append(f"!{private}")
     return " & ".join(parts)
 
 
 def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
     """Return the SQL equivalent of `tokens.is_near` for the message `candidates.id` on PostgreSQL.
 
-    It uses the same window, in one pass from the last word backward, so the cost is linear in the length of the
-    message."""
-    marks, wanted = [], []
-    for number, unit in enumerate(query.phrases):
-        if len(unit) == 1:
-            found = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
+    The SQL uses the window of `window_size`, in one pass from the last word backward, so the cost is linear in the
+    length of the message. Also returns the parameters of the SQL."""
+    position_queries, phrase_texts = [], []
+    for number, phrase in enumerate(query.phrases):
+        if len(phrase) == 1:
+            source = "unnest(array_positions(tokens, CAST(? AS text))) AS ordinal"
         else:
-            run = (
-                f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(unit) - 1} FOLLOWING)"
-            )
+            run = f"string_agg(word, ' ') OVER (ORDER BY ordinal ROWS BETWEEN CURRENT ROW AND {len(phrase) - 1} FOLLOWING)"
             runs = f"SELECT ordinal, {run} AS run FROM unnest(tokens) WITH ORDINALITY AS each (word, ordinal)"
-            found = f"({runs}) AS runs WHERE run = ?"
-        marks.append(f"SELECT ordinal, {number} AS number, {len(unit)} AS size FROM {found}")
-        wanted.append(" ".join(unit))
-    nexts = ", ".join(
-        f"COALESCE(MIN(ordinal) FILTER (WHERE number = {each}) OVER back, {_POSITION_MAX})"
-        for each in range(len(marks))
+            source = f"({runs}) AS runs WHERE run = ?"
+        position_queries.append(f"SELECT ordinal, {number} AS number, {len(phrase)} AS size FROM {source}")
+        phrase_texts.append(" ".join(phrase))
+    next_positions = ", ".join(
+        f"COALESCE(MIN(ordinal) FILTER (WHERE number = {phrase_number}) OVER back, {_POSITION_MAX})"
+        for phrase_number in range(len(position_queries))
     )
     return (
         "EXISTS (SELECT 1 FROM (SELECT string_to_array(candidates.words, ' ') AS tokens) "
-        f"AS text CROSS JOIN LATERAL (SELECT ordinal, size, GREATEST({nexts}) AS last "
-        f"FROM ({' UNION ALL '.join(marks)}) AS marks "
+        f"AS text CROSS JOIN LATERAL (SELECT ordinal, size, GREATEST({next_positions}) AS last "
+        f"FROM ({' UNION ALL '.join(position_queries)}) AS marks "
         "WINDOW back AS (ORDER BY ordinal DESC, number DESC ROWS UNBOUNDED PRECEDING)) AS spans WHERE last <= ordinal + size + ?)"
-    ), (*wanted, window_size(query.phrases, query.slop))
+    ), (*phrase_texts, window_size(query.phrases, query.slop))
 
 
 # Channels
@@ -371,11 +374,11 @@ def _proximity_condition(query: Query) -> tuple[str, tuple[Any, ...]]:
 def list_guild_channels(tx: Tx, guild_id: int) -> dict[int, tuple[int, int]]:
     """Return (type, age restriction) of every channel of a guild by ID, without threads."""
     rows = tx.all("SELECT id, type, nsfw FROM channels WHERE guild_id = ? AND type NOT IN (10, 11, 12)", guild_id)
-    return {channel_id: (kind, nsfw) for channel_id, kind, nsfw in rows}
+    return {channel_id: (channel_type, nsfw) for channel_id, channel_type, nsfw in rows}
 
 
 def list_joined_private_threads(tx: Tx, guild_id: int, user_id: int) -> list[int]:
-    """Return the private threads of a guild that a user is a member of."""
+    """Return the IDs of the private threads of a guild that a user is a member of."""
     rows = tx.all(
         "SELECT c.id FROM thread_members m JOIN channels c ON c.id = m.thread_id "
         "WHERE m.user_id = ? AND c.guild_id = ? AND c.type = 12",
@@ -414,14 +417,17 @@ class ThreadRow(NamedTuple):
 def list_threads(
     tx: Tx, parent_id: int, *, archived: bool | None, after: int, before: int | None, with_last: bool
 ) -> list[ThreadRow]:
-    """Return the threads of a channel, newest first. `with_last` includes the ID of each thread's last message."""
-    last = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
-    bounds = "" if archived is None else " AND c.archived = ?"
-    bounds += "" if before is None else " AND c.id < ?"
+    """Return the threads of a channel with IDs between `after` and `before`, newest first.
+
+    `archived` restricts the list to archived or active threads. `with_last` includes the ID of each thread's last
+    message."""
+    last_message = "(SELECT MAX(m.id) FROM messages m WHERE m.channel_id = c.id)" if with_last else "NULL"
+    conditions = "" if archived is None else " AND c.archived = ?"
+    conditions += "" if before is None else " AND c.id < ?"
     return tx.fetch(
         ThreadRow,
-        f"SELECT c.id, c.type, c.name, c.applied_tags, c.archive_changed_ms, c.created_ms, {last} FROM channels c "
-        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN (10, 11, 12){bounds} ORDER BY c.id DESC",
+        f"SELECT c.id, c.type, c.name, c.applied_tags, c.archive_changed_ms, c.created_ms, {last_message} FROM channels c "
+        f"WHERE c.parent_id = ? AND c.id > ? AND c.type IN (10, 11, 12){conditions} ORDER BY c.id DESC",
         parent_id,
         after,
         *(() if archived is None else (int(archived),)),

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 Phrase = tuple[str, ...]
-"""Words that must follow each other: usually one, several for a run of characters without spaces."""
+"""Words that must follow each other: usually one word, several for a run of characters without spaces."""
 
 WORD_LENGTH_MAX: Final = 64
 """Maximum length of a word in characters; longer words are truncated, in messages and searches alike."""
@@ -19,8 +19,8 @@ PHRASES_MAX: Final = 64
 # Kana, Han, Thai, Lao, Khmer and Burmese have no spaces between words.
 _UNSPACED: Final = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Vowel signs and points, which belong to words but are not letters in Python's regular expressions.
-_SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
-_WORD: Final = re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_SIGNS}])+")
+_COMBINING_SIGNS: Final = "\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+_WORD: Final = re.compile(f"[{_UNSPACED}]|(?:[^\\W_{_UNSPACED}]|[{_COMBINING_SIGNS}])+")
 _ASCII_WORD: Final = re.compile(r"[a-z0-9]+")
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
 _UNSPACED_CHARACTER: Final = re.compile(f"[{_UNSPACED}]")
@@ -34,6 +34,7 @@ AVERAGE_LENGTH: Final = 12
 
 
 def _fold(text: str) -> str:
+    """Return a text without differences of case, width and Latin accents."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", _ACCENTS.sub("", decomposed)).casefold()
 
@@ -47,31 +48,31 @@ def tokenize(text: str) -> list[str]:
 
 def parse_query(text: str) -> tuple[Phrase, ...]:
     """Return the distinct words and phrases of a search text."""
-    found: dict[Phrase, None] = {}
+    phrases: dict[Phrase, None] = {}
     run: list[str] = []
-    end = -1
+    run_end = -1
     folded = _fold(text)
     for match in _WORD.finditer(folded):
         word = match[0][:WORD_LENGTH_MAX]
-        unspaced = _UNSPACED_CHARACTER.fullmatch(word) is not None
-        if run and (not unspaced or match.start() != end):
-            found[tuple(run)] = None
+        is_unspaced = _UNSPACED_CHARACTER.fullmatch(word) is not None
+        if run and (not is_unspaced or match.start() != run_end):
+            phrases[tuple(run)] = None
             run = []
-        if unspaced:
+        if is_unspaced:
             run.append(word)
-            end = match.end()
+            run_end = match.end()
         else:
-            found[word,] = None
+            phrases[word,] = None
     if run:
-        found[tuple(run)] = None
-    return tuple(found)[:PHRASES_MAX]
+        phrases[tuple(run)] = None
+    return tuple(phrases)[:PHRASES_MAX]
 
 
 def window_size(wanted: Sequence[Phrase], slop: int) -> int:
-    """Return how many words may be between the first and the last match.
+    """Return how many words may be between the first and the last match of the phrases `wanted`.
 
-    These are the `slop` words and the matched words in the middle."""
-    lengths = sorted(len(unit) for unit in wanted)
+    The number is the sum of `slop` and the matched words in the middle."""
+    lengths = sorted(len(phrase) for phrase in wanted)
     return slop + sum(lengths[2:])
 
 
@@ -80,38 +81,40 @@ def is_near(text: Sequence[str], wanted: Sequence[Phrase], slop: int) -> bool:
 
     The result agrees with FTS5's NEAR, so that both databases find the same messages."""
     positions = [
-        [position for position in range(len(text)) if tuple(text[position : position + len(unit)]) == unit]
-        for unit in wanted
+        [position for position in range(len(text)) if tuple(text[position : position + len(phrase)]) == phrase]
+        for phrase in wanted
     ]
     if not all(positions):
         return False
     if len(wanted) == 1:
         return True
     window = window_size(wanted, slop)
-    marks = sorted((position, number) for number, found in enumerate(positions) for position in found)
+    matches = sorted(
+        (position, number) for number, phrase_positions in enumerate(positions) for position in phrase_positions
+    )
     counts = [0] * len(wanted)
-    missing, first = len(wanted), 0
-    for position, number in marks:
+    missing_count, first_index = len(wanted), 0
+    for position, number in matches:
         counts[number] += 1
-        missing -= counts[number] == 1
-        while missing == 0:
-            start, dropped = marks[first]
-            if position - start - len(wanted[dropped]) <= window:
+        missing_count -= counts[number] == 1
+        while missing_count == 0:
+            start, dropped_number = matches[first_index]
+            if position - start - len(wanted[dropped_number]) <= window:
                 return True
-            counts[dropped] -= 1
-            missing += counts[dropped] == 0
-            first += 1
+            counts[dropped_number] -= 1
+            missing_count += counts[dropped_number] == 0
+            first_index += 1
     return False
 
 
 def score(text: Sequence[str], wanted: Iterable[Phrase]) -> float:
-    """Return the BM25 relevance of a text.
+    """Return the BM25 relevance of a text, given as its words, for the phrases `wanted`.
 
     All compared texts contain all words, so the rarity of words is left out."""
     length_norm = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(text) / AVERAGE_LENGTH)
     total = 0.0
-    for unit in wanted:
-        for word in unit:
+    for phrase in wanted:
+        for word in phrase:
             frequency = text.count(word)
             total += frequency * (SATURATION + 1) / (frequency + length_norm) if frequency else 0.0
     return total

@@ -52,14 +52,17 @@ def audience(
     excluded_user_id: int | None = None,
     intent_exempt_user_id: int | None = None,
 ) -> Audience:
-    """Return the audience of a thread: the viewers of its parent; for a private thread its members and moderators."""
-    thread_members: frozenset[int] | None = None
+    """Return the audience of a thread: the viewers of its parent channel.
+
+    For a private thread, the audience is its members, the user IDs `also`, and moderators. `excluded_user_id` does not
+    receive the event; `intent_exempt_user_id` receives it without the required intent."""
+    member_ids: frozenset[int] | None = None
     if row.type == ChannelType.PRIVATE_THREAD:
-        thread_members = frozenset((*store.list_member_ids(tx, row.id), *also))
+        member_ids = frozenset((*store.list_member_ids(tx, row.id), *also))
     return Audience.viewers(
         row.guild_id or 0,
         row.parent_id or 0,
-        members=thread_members,
+        members=member_ids,
         excluded_user_id=excluded_user_id,
         intent_exempt_user_id=intent_exempt_user_id,
     )
@@ -77,14 +80,14 @@ def create(call: Call, row: ChannelRow) -> ChannelRow:
         row.guild_id or 0,
         AuditLogAction.THREAD_CREATE,
         target_id=row.id,
-        changes=audit.differences(None, _logged(row)),
+        changes=audit.differences(None, _to_logged(row)),
     )
     call.tx.emit(
         channel_wire.THREAD_CREATE,
         channels.created_thread(row, new=True),
         audience(call.tx, row, excluded_user_id=call.user_id),
     )
-    _publish_to_member(call, row, membership, new=True)
+    _publish_thread_to_member(call, row, membership, new=True)
     # spec/http.md#4.2: the creator is the first member.
     publish_member(call, row, membership)
     return row
@@ -98,30 +101,31 @@ def create_without_member(call: Call, row: ChannelRow) -> ChannelRow:
     return row
 
 
-def _publish_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
+def _publish_thread_to_member(call: Call, row: ChannelRow, membership: ThreadMemberRow, *, new: bool) -> None:
     """Publish THREAD_CREATE to a new member of a thread, with their membership."""
     payload = channels.created_thread(row, member=channels.thread_member(membership), new=new)
-    audience = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
-    call.tx.emit(channel_wire.THREAD_CREATE, payload, audience)
+    recipients = Audience.guild(row.guild_id or 0, users=frozenset({membership.user_id}))
+    call.tx.emit(channel_wire.THREAD_CREATE, payload, recipients)
 
 
 def publish_member(call: Call, row: ChannelRow, membership: ThreadMemberRow) -> None:
     """Publish a new thread member: to the member with the GUILDS intent, to others with GUILD_MEMBERS."""
-    found = members.find(call.tx, row.guild_id or 0, membership.user_id)
+    member = members.find(call.tx, row.guild_id or 0, membership.user_id)
     presence = call.presences.find(membership.user_id)
-    added = channel_wire.AddedThreadMember(
+    added_member = channel_wire.AddedThreadMember(
         id=ChannelId(row.id),
         user_id=UserId(membership.user_id),
         join_timestamp=codec.timestamp(membership.joined_ms),
         flags=membership.flags,
         presence=None if presence is None else members.presence_in_guild(presence),
     )
-    if found is not None:
-        added.member = members.member(found)
-    _publish_members(call, row, membership.user_id, added_members=[added])
+    if member is not None:
+        added_member.member = members.member(member)
+    _publish_members_update(call, row, membership.user_id, added_members=[added_member])
 
 
-def _publish_members(call: Call, row: ChannelRow, user_id: int, **changes: Any) -> None:
+def _publish_members_update(call: Call, row: ChannelRow, user_id: int, **changes: Any) -> None:
+    """Publish THREAD_MEMBERS_UPDATE about a user. `changes` are the fields with added or removed members."""
     payload = channel_wire.ThreadMembersUpdate(
         id=ChannelId(row.id),
         guild_id=GuildId(row.guild_id or 0),
@@ -139,7 +143,7 @@ def join(call: Call, row: ChannelRow, user_id: int) -> bool:
         return False
     row = row._replace(member_count=row.member_count + 1)
     publish_member(call, row, membership)
-    _publish_to_member(call, row, membership, new=False)
+    _publish_thread_to_member(call, row, membership, new=False)
     return True
 
 
@@ -148,12 +152,14 @@ def leave(call: Call, row: ChannelRow, user_id: int) -> bool:
     if not store.delete_member(call.tx, row.id, user_id):
         return False
     row = row._replace(member_count=max(0, row.member_count - 1))
-    _publish_members(call, row, user_id, removed_member_ids=[UserId(user_id)])
+    _publish_members_update(call, row, user_id, removed_member_ids=[UserId(user_id)])
     return True
 
 
 def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = True) -> ChannelRow:
-    """Store and publish a thread's new state. Archiving sets its timestamp and unpins the thread."""
+    """Store and publish a thread's new state; `logged` also records it in the audit log.
+
+    Archiving or unarchiving updates `archive_changed_ms`; archiving also clears the PINNED flag."""
     if after.archived != before.archived:
         after = after._replace(archive_changed_ms=call.now)
         if after.archived:
@@ -163,16 +169,16 @@ def change(call: Call, before: ChannelRow, after: ChannelRow, *, logged: bool = 
         return after
     channels.update(call.tx, before, after)
     if logged:
-        changes = audit.differences(_logged(before), _logged(after))
+        changes = audit.differences(_to_logged(before), _to_logged(after))
         audit.record(call, after.guild_id or 0, AuditLogAction.THREAD_UPDATE, target_id=after.id, changes=changes)
     call.tx.emit(channel_wire.THREAD_UPDATE, channels.thread(after), audience(call.tx, after))
     if before.archived and not after.archived:
-        _publish_memberships(call, after)
+        _publish_own_memberships(call, after)
     schedule_archive(call.tx, after)
     return after
 
 
-def _publish_memberships(call: Call, row: ChannelRow) -> None:
+def _publish_own_memberships(call: Call, row: ChannelRow) -> None:
     """Publish each member's own membership after a thread was unarchived (spec/http.md#3.3)."""
     for membership in store.list_members(call.tx, row.id):
         payload = wire.ThreadMemberUpdate(
@@ -182,8 +188,8 @@ def _publish_memberships(call: Call, row: ChannelRow) -> None:
             flags=membership.flags,
             guild_id=GuildId(row.guild_id or 0),
         )
-        audience = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
-        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, audience)
+        recipients = Audience.viewers(row.guild_id or 0, row.parent_id or 0, users=frozenset({membership.user_id}))
+        call.tx.emit(wire.THREAD_MEMBER_UPDATE, payload, recipients)
 
 
 def delete(call: Call, row: ChannelRow) -> None:
@@ -194,7 +200,7 @@ def delete(call: Call, row: ChannelRow) -> None:
         row.guild_id or 0,
         AuditLogAction.THREAD_DELETE,
         target_id=row.id,
-        changes=audit.differences(_logged(row), None),
+        changes=audit.differences(_to_logged(row), None),
     )
     delete_silently(call, row.guild_id, [row.id])
     payload = channel_wire.ThreadDeleted(
@@ -212,7 +218,7 @@ def delete_silently(call: Call, guild_id: int | None, thread_ids: Sequence[int])
     channels.delete_threads(call.tx, thread_ids)
 
 
-def _logged(row: ChannelRow) -> LoggedThread:
+def _to_logged(row: ChannelRow) -> LoggedThread:
     return LoggedThread(
         name=row.name,
         type=row.type,
@@ -227,24 +233,26 @@ def _logged(row: ChannelRow) -> LoggedThread:
 
 
 def archive_due_ms(row: ChannelRow) -> int | None:
-    """Return when an inactive thread archives itself, or None for archived threads and pinned posts (spec/http.md#3.3)."""
+    """Return the time in milliseconds at which an inactive thread is archived (spec/http.md#3.3).
+
+    None for archived threads and pinned posts."""
     if row.archived or row.flags & ChannelFlags.PINNED:
         return None
-    active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
+    last_active_ms = max(row.created_ms or 0, row.archive_changed_ms or 0)
     if row.last_message_id is not None:
-        active_ms = max(active_ms, ChannelId(row.last_message_id).created_ms)
-    return active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
+        last_active_ms = max(last_active_ms, ChannelId(row.last_message_id).created_ms)
+    return last_active_ms + (row.auto_archive_duration or 1440) * MINUTE_MS
 
 
 def schedule_archive(tx: Tx, row: ChannelRow) -> None:
     """Schedule the job that archives an inactive thread.
 
-    New messages do not reschedule it; a job that runs too early schedules itself again."""
-    jobs.cancel(tx, ARCHIVE_JOB, _key(row.id))
+    New messages do not reschedule the job; a job that runs too early schedules itself again."""
+    jobs.cancel(tx, ARCHIVE_JOB, _archive_job_key(row.id))
     due_ms = archive_due_ms(row)
     if due_ms is not None:
-        tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_key(row.id))
+        tx.enqueue(ARCHIVE_JOB, ArchiveJob(ChannelId(row.id)), due_ms=due_ms, key=_archive_job_key(row.id))
 
 
-def _key(thread_id: int) -> str:
+def _archive_job_key(thread_id: int) -> str:
     return f"thread-{int(thread_id)}"

@@ -43,7 +43,7 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
         return direct_messages.close(call, channel_id)
     if channel_access.channel.is_thread:
         access.require_channel(call, channel_id, Permissions.MANAGE_THREADS)
-        row = _get(call, channel_id)
+        row = _get_channel(call, channel_id)
         view = views.thread(row, channels.find_thread_member(call.tx, row.id, call.user_id))
         actions.delete(call, row)
         return view
@@ -51,37 +51,46 @@ def delete_channel(call: Call, channel_id: ChannelId) -> wire.AnyChannel:
 
 
 def _update_group(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
-    row = _get(call, channel_access.channel.id)
-    after = channels.change_group(call, row, body)
-    if after.name != row.name:
-        kind = MessageType.CHANNEL_NAME_CHANGE
-        messages.create_system_message(call, channel_access.channel, kind, call.user_id, content=after.name or "")
-    if after.icon != row.icon:
+    row = _get_channel(call, channel_access.channel.id)
+    updated_row = channels.change_group(call, row, body)
+    if updated_row.name != row.name:
+        message_type = MessageType.CHANNEL_NAME_CHANGE
+        messages.create_system_message(
+            call, channel_access.channel, message_type, call.user_id, content=updated_row.name or ""
+        )
+    if updated_row.icon != row.icon:
         messages.create_system_message(call, channel_access.channel, MessageType.CHANNEL_ICON_CHANGE, call.user_id)
-    return channels.private_for(call, after, call.user_id)
+    return channels.private_for(call, updated_row, call.user_id)
 
 
 def _update_thread(call: Call, channel_access: ChannelAccess, body: wire.UpdateChannel) -> wire.AnyChannel:
-    row = _get(call, channel_access.channel.id)
+    row = _get_channel(call, channel_access.channel.id)
     rules.require_edit(call, channel_access, row, body)
-    after = row._replace(**_changes(call, channel_access, row, body))
-    if row.archived and not after.archived:
+    updated_row = row._replace(**_changed_columns(call, channel_access, row, body))
+    if row.archived and not updated_row.archived:
         rules.require_active_below_max(call, channel_access.guild_id, row.type)
-    renamed = after.name != row.name
-    if renamed:
+    is_renamed = updated_row.name != row.name
+    if is_renamed:
         channels.require_rename(call, row)
-        ports.check_title(call, channel_access, after.name or "")
-    after = actions.change(call, row, after)
-    if renamed and not after.archived:
+        ports.check_title(call, channel_access, updated_row.name or "")
+    updated_row = actions.change(call, row, updated_row)
+    if is_renamed and not updated_row.archived:
         # The name change is a system message, so it must not unarchive the thread.
-        kind = MessageType.CHANNEL_NAME_CHANGE
+        message_type = MessageType.CHANNEL_NAME_CHANGE
         messages.create_system_message(
-            call, channel_access.channel._replace(archived=0), kind, call.user_id, content=after.name or ""
+            call,
+            channel_access.channel._replace(archived=0),
+            message_type,
+            call.user_id,
+            content=updated_row.name or "",
         )
-    return views.thread(_get(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
+    return views.thread(_get_channel(call, row.id), channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
-def _changes(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel) -> dict[str, Any]:
+def _changed_columns(
+    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: wire.UpdateChannel
+) -> dict[str, Any]:
+    """Return the columns of a thread that a request changes, after validation."""
     changes: dict[str, Any] = {}
     if isinstance(body.name, str):
         changes["name"] = body.name.strip()
@@ -106,14 +115,14 @@ def _changes(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: w
     if body.applied_tags is not UNSET:
         if forum is None or forum.type not in FORUM_TYPES:
             raise errors.WRONG_CHANNEL_TYPE()
-        applied = codec.decode(row.applied_tags or "[]", list[TagId])
-        moderates = channel_access.can(Permissions.MANAGE_THREADS)
-        tags = rules.require_tags(forum, body.applied_tags or [], applied, moderates=moderates)
+        applied_tags = codec.decode(row.applied_tags or "[]", list[TagId])
+        is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
+        tags = rules.require_tags(forum, body.applied_tags or [], applied_tags, moderates=is_moderator)
         changes["applied_tags"] = codec.encode(tags).decode()
     return changes
 
 
-def _get(call: Call, channel_id: int) -> ChannelRow:
+def _get_channel(call: Call, channel_id: int) -> ChannelRow:
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

@@ -11,23 +11,23 @@ from hubbub.server.talk.threads import actions, rules, store
 
 def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
     """Count a message in a thread, unarchive the thread and add the author to its members."""
-    ref, message = signal.channel, signal.row
-    if not ref.is_thread:
+    channel, message = signal.channel, signal.row
+    if not channel.is_thread:
         return
     # spec/http.md#3.3: neither the starter message nor a post's first message is counted.
-    if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != ref.id:
-        channels.count_message(call.tx, ref.id)
+    if message.type != MessageType.THREAD_STARTER_MESSAGE and message.id != channel.id:
+        channels.count_message(call.tx, channel.id)
     is_user_message = message.type in rules.USER_MESSAGE_TYPES and message.webhook_id is None
-    joins = is_user_message and channels.find_thread_member(call.tx, ref.id, message.author_id) is None
-    if not joins and not ref.archived:
+    is_new_member = is_user_message and channels.find_thread_member(call.tx, channel.id, message.author_id) is None
+    if not is_new_member and not channel.archived:
         return
-    row = channels.find(call.tx, ref.id)
+    row = channels.find(call.tx, channel.id)
     if row is None:
         return
     if row.archived:
         rules.require_active_below_max(call, row.guild_id or 0, row.type)
         row = actions.change(call, row, row._replace(archived=0), logged=False)
-    if joins:
+    if is_new_member:
         if row.member_count >= THREAD_MEMBERS_MAX:
             raise errors.MAX_THREAD_PARTICIPANTS()
         actions.join(call, row, message.author_id)
@@ -36,20 +36,24 @@ def on_message_created(call: Call, signal: messages.MessageCreated) -> None:
 def on_messages_deleted(call: Call, signal: messages.MessagesDeleted) -> None:
     """Decrease the message count of a thread after messages were deleted."""
     if signal.channel.is_thread:
-        uncounted = sum(
+        uncounted_messages = sum(
             row.type == MessageType.THREAD_STARTER_MESSAGE or row.id == signal.channel.id for row in signal.rows
         )
-        if len(signal.rows) > uncounted:
-            channels.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted)
+        if len(signal.rows) > uncounted_messages:
+            channels.subtract_messages(call.tx, signal.channel.id, len(signal.rows) - uncounted_messages)
 
 
 def on_channels_deleted(call: Call, signal: channels.ChannelsDeleted) -> None:
-    """Delete the members of deleted channels and the threads below those channels."""
+    """Delete the members of deleted threads and the threads of deleted channels."""
     store.delete_all_members(call.tx, signal.channel_ids)
-    deleted = set(signal.channel_ids)
-    threads = [each for each in store.list_ids_of_parents(call.tx, signal.channel_ids) if each not in deleted]
-    if threads:
-        actions.delete_silently(call, signal.guild_id, threads)
+    deleted_ids = set(signal.channel_ids)
+    thread_ids = [
+        thread_id
+        for thread_id in store.list_ids_of_parents(call.tx, signal.channel_ids)
+        if thread_id not in deleted_ids
+    ]
+    if thread_ids:
+        actions.delete_silently(call, signal.guild_id, thread_ids)
 
 
 def on_member_removed(call: Call, signal: members.MemberRemoved) -> None:

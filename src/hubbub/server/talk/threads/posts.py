@@ -12,10 +12,11 @@ from hubbub.server.places.channels import ChannelRow
 from hubbub.server.talk.threads import actions, rules
 
 DEFAULT_ARCHIVE_MINUTES: Final = 1440
+"""Inactivity in minutes after which a post is archived, if the forum has no default."""
 
 
 def create_without_member(call: Call, forum_id: int, name: str, tags: Iterable[TagId], *, owner_id: int) -> ChannelRow:
-    """Create a forum post without members. `owner_id` may belong to a webhook."""
+    """Create a forum post without members. `owner_id` is the ID of a user or a webhook."""
     forum = channels.find(call.tx, forum_id)
     if forum is None:
         raise errors.UNKNOWN_CHANNEL()

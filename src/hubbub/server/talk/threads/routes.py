@@ -37,11 +37,11 @@ def create_thread_from_message(
         raise errors.CANNOT_EXECUTE_ON_SYSTEM_MESSAGE()
     if channels.find(call.tx, message_id) is not None:
         raise errors.MESSAGE_ALREADY_HAS_THREAD()
-    announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
-    kind = ChannelType.ANNOUNCEMENT_THREAD if announcement else ChannelType.PUBLIC_THREAD
-    rules.require_active_below_max(call, channel_access.guild_id, kind)
+    is_announcement = parent.type == ChannelType.GUILD_ANNOUNCEMENT
+    thread_type = ChannelType.ANNOUNCEMENT_THREAD if is_announcement else ChannelType.PUBLIC_THREAD
+    rules.require_active_below_max(call, channel_access.guild_id, thread_type)
     rules.require_slowmode(call, channel_access)
-    row = _new(call, channel_access, parent, body, kind, message_id)
+    row = _new_thread_row(call, channel_access, parent, body, thread_type, message_id)
     row = actions.create(call, row)
     messages.set_flags(call, channel_access.channel, message_id, on=MessageFlags.HAS_THREAD)
     reference = MessageReference(channel_id=channel_id, message_id=message_id, guild_id=channel_access.guild_id)
@@ -49,7 +49,7 @@ def create_thread_from_message(
     messages.create_system_message(call, thread, MessageType.THREAD_STARTER_MESSAGE, call.user_id, reference=reference)
     if message_id != parent.last_message_id:
         _post_thread_created(call, channel_access, row)
-    return _view(call, row)
+    return _thread_view(call, row)
 
 
 @handles(wire.CREATE_THREAD)
@@ -60,15 +60,15 @@ def create_thread(call: Call, channel_id: ChannelId, body: wire.CreateThread) ->
     channel_access, parent = rules.require_parent(call, channel_id, _PARENT_TYPES)
     if parent.type in FORUM_TYPES:
         return _create_post(call, channel_access, parent, body)
-    kind = rules.type_without_message(parent, body.type or None)
-    rules.require_creation(channel_access, kind)
-    rules.require_active_below_max(call, channel_access.guild_id, kind)
+    thread_type = rules.type_without_message(parent, body.type or None)
+    rules.require_creation(channel_access, thread_type)
+    rules.require_active_below_max(call, channel_access.guild_id, thread_type)
     rules.require_slowmode(call, channel_access)
-    row = _new(call, channel_access, parent, body, kind, call.new_id(ChannelId))
-    if kind == ChannelType.PRIVATE_THREAD:
+    row = _new_thread_row(call, channel_access, parent, body, thread_type, call.new_id(ChannelId))
+    if thread_type == ChannelType.PRIVATE_THREAD:
         row = row._replace(invitable=int(body.invitable is not False))
     row = actions.create(call, row)
-    if kind != ChannelType.PRIVATE_THREAD:
+    if thread_type != ChannelType.PRIVATE_THREAD:
         _post_thread_created(call, channel_access, row)
     return views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
@@ -79,31 +79,32 @@ def _create_post(
     channel_access.require(Permissions.SEND_MESSAGES)
     if body.message is UNSET:
         raise errors.invalid("message", *errors.required())
-    moderates = channel_access.can(Permissions.MANAGE_THREADS)
-    tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=moderates)
+    is_moderator = channel_access.can(Permissions.MANAGE_THREADS)
+    tags = rules.require_tags(forum, body.applied_tags or [], [], moderates=is_moderator)
     rules.require_active_below_max(call, channel_access.guild_id, ChannelType.PUBLIC_THREAD)
     rules.require_slowmode(call, channel_access)
-    row = _new(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
+    row = _new_thread_row(call, channel_access, forum, body, ChannelType.PUBLIC_THREAD, call.new_id(ChannelId))
     row = actions.create(call, row._replace(applied_tags=codec.encode(tags).decode()))
-    thread = access.channel(call, row.id)
+    thread_access = access.channel(call, row.id)
     # Starting a post requires SEND_MESSAGES in the forum (spec/http.md#3.3), regardless of the permission for replies.
-    thread.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
-    author = messages.require_send(call, thread)
-    message = messages.create(call, thread, body.message, message_id=MessageId(row.id), author=author)
+    thread_access.allowed |= channel_access.allowed & Permissions.SEND_MESSAGES
+    author = messages.require_send(call, thread_access)
+    message = messages.create(call, thread_access, body.message, message_id=MessageId(row.id), author=author)
     row = row._replace(last_message_id=row.id)
     view = views.created(row, channels.find_thread_member(call.tx, row.id, call.user_id))
     view.message = message
     return view
 
 
-def _new(
+def _new_thread_row(
     call: Call,
     channel_access: ChannelAccess,
     parent: ChannelRow,
     body: wire.CreateThreadFromMessage,
-    kind: int,
+    thread_type: int,
     thread_id: int,
 ) -> ChannelRow:
+    """Return the row of a new thread, after validation of its name. The row is not stored yet."""
     duration = body.auto_archive_duration or parent.default_auto_archive_duration or _DEFAULT_ARCHIVE_MINUTES
     slowmode = parent.default_thread_rate_limit_per_user or 0
     if isinstance(body.rate_limit_per_user, int):
@@ -114,7 +115,7 @@ def _new(
     ports.check_title(call, channel_access, name)
     return ChannelRow(
         id=thread_id,
-        type=int(kind),
+        type=int(thread_type),
         guild_id=parent.guild_id,
         name=name,
         parent_id=parent.id,
@@ -130,15 +131,15 @@ def _new(
 def _post_thread_created(call: Call, channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Post a system message about a new thread in the parent channel."""
     reference = MessageReference(channel_id=ChannelId(row.id), guild_id=channel_access.guild_id)
-    kind = MessageType.THREAD_CREATED
+    message_type = MessageType.THREAD_CREATED
     messages.create_system_message(
-        call, channel_access.channel, kind, call.user_id, content=row.name or "", reference=reference
+        call, channel_access.channel, message_type, call.user_id, content=row.name or "", reference=reference
     )
 
 
-def _view(call: Call, row: ChannelRow) -> Thread:
-    current = channels.find(call.tx, row.id) or row
-    return views.thread(current, channels.find_thread_member(call.tx, row.id, call.user_id))
+def _thread_view(call: Call, row: ChannelRow) -> Thread:
+    current_row = channels.find(call.tx, row.id) or row
+    return views.thread(current_row, channels.find_thread_member(call.tx, row.id, call.user_id))
 
 
 @handles(wire.JOIN_THREAD)
@@ -147,7 +148,7 @@ def join_thread(call: Call, channel_id: ChannelId) -> None:
     channel_access = rules.require_thread(call, channel_id)
     rules.require_not_restricted(channel_access)
     rules.require_open(channel_access)
-    _add(call, channel_access, call.user_id)
+    _add_member(call, channel_access, call.user_id)
 
 
 @handles(wire.LEAVE_THREAD)
@@ -155,7 +156,7 @@ def leave_thread(call: Call, channel_id: ChannelId) -> None:
     """Leave a thread."""
     channel_access = rules.require_thread(call, channel_id)
     rules.require_open(channel_access)
-    actions.leave(call, _get(call, channel_id), call.user_id)
+    actions.leave(call, _get_thread(call, channel_id), call.user_id)
 
 
 @handles(wire.ADD_THREAD_MEMBER)
@@ -167,7 +168,7 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     if user_id == call.user_id:
         join_thread(call, channel_id)
         return
-    rules.require_add_member(channel_access, _get(call, channel_id))
+    rules.require_add_member(channel_access, _get_thread(call, channel_id))
     standing = access.find_member(call.tx, call.now, channel_access.guild_id, user_id)
     if standing is None:
         if users.find(call.tx, user_id) is None:
@@ -179,14 +180,15 @@ def add_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> Non
     ):
         raise errors.MISSING_ACCESS()
     rules.require_open(channel_access)
-    if _add(call, channel_access, user_id):
+    if _add_member(call, channel_access, user_id):
         messages.create_system_message(
             call, channel_access.channel, MessageType.RECIPIENT_ADD, call.user_id, mentions=(user_id,)
         )
 
 
-def _add(call: Call, channel_access: ChannelAccess, user_id: int) -> bool:
-    row = _get(call, channel_access.channel.id)
+def _add_member(call: Call, channel_access: ChannelAccess, user_id: int) -> bool:
+    """Add a user to a thread that is not full. Return False if they are already a member."""
+    row = _get_thread(call, channel_access.channel.id)
     if channels.find_thread_member(call.tx, row.id, user_id) is not None:
         return False
     if row.member_count >= wire.THREAD_MEMBERS_MAX:
@@ -203,7 +205,7 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
     if user_id == call.user_id:
         leave_thread(call, channel_id)
         return
-    row = _get(call, channel_id)
+    row = _get_thread(call, channel_id)
     rules.require_remove_member(call, row)
     rules.require_open(channel_access)
     if not actions.leave(call, row, user_id):
@@ -217,10 +219,10 @@ def delete_thread_member(call: Call, channel_id: ChannelId, user_id: UserId) -> 
 def get_thread_member(call: Call, channel_id: ChannelId, user_id: UserId, query: wire.GetThreadMember) -> ThreadMember:
     """Get a thread member."""
     channel_access = rules.require_thread(call, channel_id)
-    found = channels.find_thread_member(call.tx, channel_id, user_id)
-    if found is None:
+    membership = channels.find_thread_member(call.tx, channel_id, user_id)
+    if membership is None:
         raise errors.UNKNOWN_MEMBER()
-    view = channels.thread_member(found)
+    view = channels.thread_member(membership)
     member = members.find(call.tx, channel_access.guild_id, user_id) if query.with_member else None
     if member is not None:
         view.member = members.member(member)
@@ -237,9 +239,11 @@ def list_thread_members(call: Call, channel_id: ChannelId, query: wire.ListThrea
     if not query.with_member:
         return [channels.thread_member(row) for row in store.list_members(call.tx, channel_id)]
     rows = store.list_members(call.tx, channel_id, after=query.after or 0, limit=query.limit)
-    found = members.find_many(call.tx, channel_access.guild_id, [row.user_id for row in rows])
+    members_by_user = members.find_many(call.tx, channel_access.guild_id, [row.user_id for row in rows])
     return [
-        channels.thread_member(row, members.member(found[row.user_id]) if row.user_id in found else UNSET)
+        channels.thread_member(
+            row, members.member(members_by_user[row.user_id]) if row.user_id in members_by_user else UNSET
+        )
         for row in rows
     ]
 
@@ -263,11 +267,11 @@ def list_private_archived_threads(
 
 
 def _list_archived(
-    call: Call, channel_id: int, kinds: tuple[ChannelType, ...], query: wire.ListArchivedThreads
+    call: Call, channel_id: int, thread_types: tuple[ChannelType, ...], query: wire.ListArchivedThreads
 ) -> wire.ThreadList:
     before_ms = None if query.before is UNSET else codec.milliseconds(query.before)
     rows = store.list_archived(
-        call.tx, channel_id, [int(kind) for kind in kinds], before_ms=before_ms, limit=query.limit + 1
+        call.tx, channel_id, [int(kind) for kind in thread_types], before_ms=before_ms, limit=query.limit + 1
     )
     return views.thread_list(call.tx, rows[: query.limit], call.user_id, more=len(rows) > query.limit)
 
@@ -293,7 +297,7 @@ def get_active_guild_threads(call: Call, guild_id: GuildId) -> wire.ThreadList:
     return views.thread_list(call.tx, views.visible_active(call.tx, standing), call.user_id)
 
 
-def _get(call: Call, channel_id: int) -> ChannelRow:
+def _get_thread(call: Call, channel_id: int) -> ChannelRow:
     row = channels.find(call.tx, channel_id)
     if row is None:
         raise errors.UNKNOWN_CHANNEL()

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import UNSET
 
 from hubbub.protocol import changes, errors
-from hubbub.protocol.enums import FORUM_TYPES, ChannelType
+from hubbub.protocol.enums import FORUM_TYPES, ChannelType, MessageType
 from hubbub.protocol.flags import ApplicationFlags, ChannelFlags
 from hubbub.protocol.ids import TagId
 from hubbub.protocol.permissions import Permissions
@@ -18,18 +18,22 @@ from hubbub.server.places.channels import ChannelRow
 from hubbub.server.places.standing import ChannelAccess, access
 from hubbub.server.talk.threads import store
 
-USER_MESSAGE_TYPES: Final = frozenset({0, 19, 20, 23})
+USER_MESSAGE_TYPES: Final = frozenset(
+    {MessageType.DEFAULT, MessageType.REPLY, MessageType.CHAT_INPUT_COMMAND, MessageType.CONTEXT_MENU_COMMAND}
+)
 """Message types that users send; other types are system messages."""
 
 # spec/http.md#2.4: permissions that exempted users from slowmode before BYPASS_SLOWMODE replaced them.
-_OLD_BYPASS: Final = Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
+_LEGACY_BYPASS_PERMISSIONS: Final = (
+    Permissions.MANAGE_MESSAGES | Permissions.MANAGE_CHANNELS | Permissions.MANAGE_THREADS
+)
 
-_BY_CREATOR: Final = ("name", "archived", "auto_archive_duration")
-_BY_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "applied_tags")
+_FIELDS_OF_CREATOR: Final = ("name", "archived", "auto_archive_duration")
+_FIELDS_OF_MODERATOR: Final = ("locked", "invitable", "rate_limit_per_user", "flags", "applied_tags")
 
 
 def require_thread(call: Call, channel_id: int) -> ChannelAccess:
-    """Return the caller's standing in a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
+    """Return the caller's access to a thread. Raises WRONG_CHANNEL_TYPE for other channels."""
     channel_access = access.channel(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -47,13 +51,13 @@ def require_not_restricted(channel_access: ChannelAccess) -> None:
 
 
 def require_open(channel_access: ChannelAccess) -> None:
-    """Raise an error if the thread is archived, since members can neither join nor leave it then."""
+    """Raise an error if the thread is archived, since users can neither join nor leave an archived thread."""
     if channel_access.channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
 def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[ChannelAccess, ChannelRow]:
-    """Return the caller's standing in a channel of one of these types, with its row."""
+    """Return the caller's access to a guild channel of one of the types `kinds`, with the channel's row."""
     channel_access = access.channel(call, channel_id)
     if channel_access.guild is None:
         raise errors.CANNOT_EXECUTE_ON_DM()
@@ -66,26 +70,28 @@ def require_parent(call: Call, channel_id: int, kinds: frozenset[int]) -> tuple[
 
 
 def type_without_message(parent: ChannelRow, wanted: ChannelType | None) -> int:
-    """Return the type of a thread without a message: private by default; announcement channels have one type only."""
+    """Return the type of a thread without a message; `wanted` is the requested type or None.
+
+    Threads are private by default; announcement channels have one type only."""
     if parent.type == ChannelType.GUILD_ANNOUNCEMENT:
-        possible, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
+        allowed_types, default = [ChannelType.ANNOUNCEMENT_THREAD], ChannelType.ANNOUNCEMENT_THREAD
     else:
-        possible = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
+        allowed_types = [ChannelType.PUBLIC_THREAD, ChannelType.PRIVATE_THREAD]
         default = ChannelType.PRIVATE_THREAD
-    kind = default if wanted is None else wanted
-    if kind not in possible:
-        raise errors.invalid("type", *errors.choices(int(each) for each in possible))
-    return int(kind)
+    thread_type = default if wanted is None else wanted
+    if thread_type not in allowed_types:
+        raise errors.invalid("type", *errors.choices(int(allowed_type) for allowed_type in allowed_types))
+    return int(thread_type)
 
 
 def require_creation(channel_access: ChannelAccess, kind: int) -> None:
-    """Raise an error unless the caller may create a public or private thread."""
-    private = kind == ChannelType.PRIVATE_THREAD
-    channel_access.require(Permissions.CREATE_PRIVATE_THREADS if private else Permissions.CREATE_PUBLIC_THREADS)
+    """Raise an error unless the caller may create a thread of the type `kind`."""
+    is_private = kind == ChannelType.PRIVATE_THREAD
+    channel_access.require(Permissions.CREATE_PRIVATE_THREADS if is_private else Permissions.CREATE_PUBLIC_THREADS)
 
 
 def require_active_below_max(call: Call, guild_id: int, kind: int) -> None:
-    """Raise an error if the guild has reached its maximum of active threads."""
+    """Raise an error if the guild has reached its maximum of active threads. `kind` is the type of the new thread."""
     if store.count_active(call.tx, guild_id) >= wire.ACTIVE_THREADS_MAX:
         if kind == ChannelType.ANNOUNCEMENT_THREAD:
             raise errors.MAX_ACTIVE_ANNOUNCEMENT_THREADS()
@@ -98,62 +104,62 @@ def is_slowed(call: Call, channel_access: ChannelAccess) -> bool:
         return False
     if changes.BYPASS_SLOWMODE_INTRODUCED.is_active(call.now) and channel_access.can(Permissions.BYPASS_SLOWMODE):
         return False
-    return changes.PERMISSION_SPLITS.is_active(call.now) or not channel_access.allowed & _OLD_BYPASS
+    return changes.PERMISSION_SPLITS.is_active(call.now) or not channel_access.allowed & _LEGACY_BYPASS_PERMISSIONS
 
 
 def require_slowmode(call: Call, channel_access: ChannelAccess) -> None:
-    """Raise an error while slowmode forbids another thread; otherwise record this one (spec/http.md#3.2)."""
+    """Raise an error while slowmode forbids another thread; otherwise record the new thread (spec/http.md#3.2)."""
     seconds = channel_access.channel.rate_limit_per_user
     if not seconds or not is_slowed(call, channel_access):
         return
     last_ms = channels.last_use_ms(call.tx, channel_access.channel.id, call.user_id, "thread")
     if last_ms is not None and last_ms <= call.now < last_ms + seconds * 1000:
-        wait = (last_ms + seconds * 1000 - call.now) / 1000
-        raise errors.SLOWMODE_RATE_LIMIT(retry_after=wait, **{"global": False})
+        retry_after_seconds = (last_ms + seconds * 1000 - call.now) / 1000
+        raise errors.SLOWMODE_RATE_LIMIT(retry_after=retry_after_seconds, **{"global": False})
     channels.record_use(call.tx, channel_access.channel.id, call.user_id, "thread", call.now)
 
 
 def require_tags(
     forum: ChannelRow, wanted: Iterable[TagId], applied: Iterable[TagId], *, moderates: bool
 ) -> list[TagId]:
-    """Return the distinct tags for a post, or raise an error.
+    """Return the distinct IDs of the tags `wanted` for a post that has the tags `applied`, or raise an error.
 
-    They must exist in the forum. Only moderators may change moderated tags."""
+    Tags must exist in the forum. Only moderators may change moderated tags; `moderates` is True for a moderator."""
     tags = list(dict.fromkeys(wanted))
-    available = {tag.id: tag for tag in channels.tags(forum)}
-    if any(tag not in available for tag in tags):
+    available_tags = {tag.id: tag for tag in channels.tags(forum)}
+    if any(tag not in available_tags for tag in tags):
         raise errors.UNKNOWN_TAG()
-    changed = set(tags) ^ {tag for tag in applied if tag in available}
-    if not moderates and any(available[tag].moderated for tag in changed):
+    changed_tags = set(tags) ^ {tag for tag in applied if tag in available_tags}
+    if not moderates and any(available_tags[tag].moderated for tag in changed_tags):
         raise errors.MISSING_PERMISSIONS()
     if not tags and forum.flags & ChannelFlags.REQUIRE_TAG:
-        if not moderates and all(tag.moderated for tag in available.values()):
+        if not moderates and all(tag.moderated for tag in available_tags.values()):
             raise errors.NO_TAGS_FOR_NON_MODERATORS()
         raise errors.TAG_REQUIRED()
     return tags
 
 
 def require_edit(call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel) -> None:
-    """Raise an error unless the caller may make these changes to a thread (spec/http.md#3.3)."""
-    changed = [key for key in (*_BY_CREATOR, *_BY_MODERATOR) if getattr(body, key) is not UNSET]
-    if changed:
+    """Raise an error unless the caller may make the changes of a request to a thread (spec/http.md#3.3)."""
+    changed_fields = [key for key in (*_FIELDS_OF_CREATOR, *_FIELDS_OF_MODERATOR) if getattr(body, key) is not UNSET]
+    if changed_fields:
         require_not_restricted(channel_access)
-    if row.locked and changed and not channel_access.can(Permissions.MANAGE_THREADS):
+    if row.locked and changed_fields and not channel_access.can(Permissions.MANAGE_THREADS):
         raise errors.THREAD_LOCKED()
-    if (row.locked and changed) or not _can_edit_unmoderated(call, channel_access, row, body, changed):
+    if (row.locked and changed_fields) or not _can_edit_unmoderated(call, channel_access, row, body, changed_fields):
         access.require_channel(call, row.id, Permissions.MANAGE_THREADS)
-    unarchives = body.archived is False and bool(row.archived)
-    if row.archived and not unarchives and changed and changed != ["archived"]:
+    is_unarchived = body.archived is False and bool(row.archived)
+    if row.archived and not is_unarchived and changed_fields and changed_fields != ["archived"]:
         raise errors.THREAD_ARCHIVED()
 
 
 def _can_edit_unmoderated(
-    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed: Iterable[str]
+    call: Call, channel_access: ChannelAccess, row: ChannelRow, body: UpdateChannel, changed_fields: Iterable[str]
 ) -> bool:
-    """Return whether the caller may make these changes without MANAGE_THREADS."""
+    """Return whether the caller may change the fields without MANAGE_THREADS."""
     if row.owner_id == call.user_id:
-        return all(key in _BY_CREATOR for key in changed)
-    if any(key != "archived" for key in changed) or body.archived is True:
+        return all(key in _FIELDS_OF_CREATOR for key in changed_fields)
+    if any(key != "archived" for key in changed_fields) or body.archived is True:
         return False
     # Members of the thread and users who may send messages can unarchive it.
     return (
@@ -166,15 +172,15 @@ def require_pinnable(call: Call, row: ChannelRow, forum: ChannelRow | None) -> N
     """Raise an error if the post cannot be pinned: a forum has at most one pinned post."""
     if forum is None or forum.type not in FORUM_TYPES:
         raise errors.WRONG_CHANNEL_TYPE()
-    pinned = store.find_pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
-    if pinned is not None and pinned != row.id and PINNED_POSTS_MAX == 1:
+    pinned_id = store.find_pinned_post(call.tx, forum.id, ChannelFlags.PINNED)
+    if pinned_id is not None and pinned_id != row.id and PINNED_POSTS_MAX == 1:
         raise errors.MAX_PINNED_THREADS()
 
 
 def require_add_member(channel_access: ChannelAccess, row: ChannelRow) -> None:
     """Raise an error unless the caller may add members.
 
-    This requires SEND_MESSAGES; a private thread can restrict it to moderators."""
+    Adding members requires SEND_MESSAGES; a private thread can restrict it to moderators."""
     channel_access.require(Permissions.SEND_MESSAGES)
     if channel_access.can(Permissions.MANAGE_THREADS):
         return
@@ -194,6 +200,6 @@ def require_remove_member(call: Call, row: ChannelRow) -> None:
 
 def require_members_intent(call: Call) -> None:
     """Raise an error if a bot lacks the GUILD_MEMBERS intent (spec/http.md#4.2)."""
-    either = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
-    if call.actor.is_bot and not call.actor.application_flags & either:
+    members_intent_flags = ApplicationFlags.GATEWAY_GUILD_MEMBERS | ApplicationFlags.GATEWAY_GUILD_MEMBERS_LIMITED
+    if call.actor.is_bot and not call.actor.application_flags & members_intent_flags:
         raise errors.MISSING_ACCESS()

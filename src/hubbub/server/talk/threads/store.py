@@ -13,19 +13,19 @@ TABLES: Final = ("thread_members",)
 READS: Final = {"channels": "threads are rows of channels"}
 """Tables of other slices that this slice reads, with the reason."""
 
-_THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
-_MEMBER: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
+_SELECT_THREADS: Final = f"SELECT {CHANNEL_COLUMNS} FROM channels c"
+_MEMBER_COLUMNS: Final = "m.thread_id, m.user_id, m.joined_ms, m.flags"
 
 
 def list_member_ids(tx: Tx, thread_id: int) -> list[int]:
-    """Return the IDs of a thread's members."""
+    """Return the user IDs of a thread's members."""
     rows = tx.all("SELECT user_id FROM thread_members WHERE thread_id = ? ORDER BY user_id", thread_id)
     return [user_id for (user_id,) in rows]
 
 
 def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = None) -> list[ThreadMemberRow]:
-    """Return a thread's members by ascending user ID."""
-    sql = f"SELECT {_MEMBER} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
+    """Return a thread's members with user IDs above `after`, in ascending order; all of them if `limit` is None."""
+    sql = f"SELECT {_MEMBER_COLUMNS} FROM thread_members m WHERE m.thread_id = ? AND m.user_id > ? ORDER BY m.user_id"
     if limit is None:
         return tx.fetch(ThreadMemberRow, sql, thread_id, after)
     return tx.fetch(ThreadMemberRow, f"{sql} LIMIT ?", thread_id, after, limit)
@@ -33,28 +33,28 @@ def list_members(tx: Tx, thread_id: int, *, after: int = 0, limit: int | None = 
 
 def find_memberships(tx: Tx, user_id: int, thread_ids: Sequence[int]) -> dict[int, ThreadMemberRow]:
     """Return a user's memberships in threads, by thread ID."""
-    found: dict[int, ThreadMemberRow] = {}
+    memberships: dict[int, ThreadMemberRow] = {}
     for batch in batches(thread_ids):
         for row in tx.fetch(
             ThreadMemberRow,
-            f"SELECT {_MEMBER} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({placeholders(batch)})",
+            f"SELECT {_MEMBER_COLUMNS} FROM thread_members m WHERE m.user_id = ? AND m.thread_id IN ({placeholders(batch)})",
             user_id,
             *batch,
         ):
-            found[row.thread_id] = row
-    return found
+            memberships[row.thread_id] = row
+    return memberships
 
 
 def insert_member(tx: Tx, row: ThreadMemberRow) -> bool:
     """Insert a membership, update the member count and return whether it is new."""
-    new = tx.run(
+    inserted = tx.run(
         "INSERT INTO thread_members (thread_id, user_id, joined_ms, flags) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (thread_id, user_id) DO NOTHING",
         *row,
     )
-    if new:
+    if inserted:
         channels.add_thread_members(tx, row.thread_id, 1)
-    return bool(new)
+    return bool(inserted)
 
 
 def delete_member(tx: Tx, thread_id: int, user_id: int) -> bool:
@@ -75,28 +75,28 @@ def list_joined(tx: Tx, guild_id: int, user_id: int) -> list[ChannelRow]:
     """Return the threads of a guild that a user is a member of."""
     return tx.fetch(
         ChannelRow,
-        f"{_THREADS} JOIN thread_members m ON m.thread_id = c.id WHERE m.user_id = ? AND c.guild_id = ?",
+        f"{_SELECT_THREADS} JOIN thread_members m ON m.thread_id = c.id WHERE m.user_id = ? AND c.guild_id = ?",
         user_id,
         guild_id,
     )
 
 
 def list_ids_of_parents(tx: Tx, channel_ids: Sequence[int]) -> list[int]:
-    """Return the IDs of all threads of these channels."""
-    found: list[int] = []
+    """Return the IDs of all threads of channels."""
+    thread_ids: list[int] = []
     for batch in batches(channel_ids):
         rows = tx.all(
             f"SELECT id FROM channels WHERE parent_id IN ({placeholders(batch)}) AND type IN (10, 11, 12)", *batch
         )
-        found += [thread_id for (thread_id,) in rows]
-    return found
+        thread_ids += [thread_id for (thread_id,) in rows]
+    return thread_ids
 
 
 def list_active(tx: Tx, guild_id: int) -> list[ChannelRow]:
     """Return a guild's active threads, newest first."""
     return tx.fetch(
         ChannelRow,
-        f"{_THREADS} WHERE c.guild_id = ? AND c.type IN (10, 11, 12) AND c.archived = 0 ORDER BY c.id DESC",
+        f"{_SELECT_THREADS} WHERE c.guild_id = ? AND c.type IN (10, 11, 12) AND c.archived = 0 ORDER BY c.id DESC",
         guild_id,
     )
 
@@ -112,11 +112,13 @@ def count_active(tx: Tx, guild_id: int) -> int:
 def list_archived(
     tx: Tx, parent_id: int, kinds: Sequence[int], *, before_ms: int | None, limit: int
 ) -> list[ChannelRow]:
-    """Return archived threads of a channel, most recently archived first."""
-    bound = "" if before_ms is None else " AND c.archive_changed_ms < ?"
+    """Return archived threads of a channel with one of the types `kinds`, most recently archived first.
+
+    `before_ms` restricts the list to threads archived before that time."""
+    condition = "" if before_ms is None else " AND c.archive_changed_ms < ?"
     return tx.fetch(
         ChannelRow,
-        f"{_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(kinds)}) AND c.archived = 1{bound}"
+        f"{_SELECT_THREADS} WHERE c.parent_id = ? AND c.type IN ({placeholders(kinds)}) AND c.archived = 1{condition}"
         " ORDER BY c.archive_changed_ms DESC, c.id DESC LIMIT ?",
         parent_id,
         *kinds,
@@ -128,12 +130,14 @@ def list_archived(
 def list_joined_private_archived(
     tx: Tx, parent_id: int, user_id: int, *, before: int | None, limit: int
 ) -> list[ChannelRow]:
-    """Return archived private threads of a channel that a user is a member of, newest first."""
-    bound = "" if before is None else " AND c.id < ?"
+    """Return archived private threads of a channel that a user is a member of, newest first.
+
+    `before` restricts the list to threads with lower IDs."""
+    condition = "" if before is None else " AND c.id < ?"
     return tx.fetch(
         ChannelRow,
-        f"{_THREADS} JOIN thread_members m ON m.thread_id = c.id AND m.user_id = ?"
-        f" WHERE c.parent_id = ? AND c.type = 12 AND c.archived = 1{bound} ORDER BY c.id DESC LIMIT ?",
+        f"{_SELECT_THREADS} JOIN thread_members m ON m.thread_id = c.id AND m.user_id = ?"
+        f" WHERE c.parent_id = ? AND c.type = 12 AND c.archived = 1{condition} ORDER BY c.id DESC LIMIT ?",
         user_id,
         parent_id,
         *(() if before is None else (before,)),
@@ -142,6 +146,8 @@ def list_joined_private_archived(
 
 
 def find_pinned_post(tx: Tx, parent_id: int, pinned: int) -> int | None:
-    """Return the ID of the post that is pinned in a forum, or None."""
-    found: int | None = tx.value("SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned)
-    return found
+    """Return the ID of the post that is pinned in a forum, or None. `pinned` is the PINNED flag."""
+    post_id: int | None = tx.value(
+        "SELECT id FROM channels WHERE parent_id = ? AND (flags & ?) <> 0", parent_id, pinned
+    )
+    return post_id

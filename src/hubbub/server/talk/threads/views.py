@@ -23,7 +23,7 @@ PRIVATE: Final = ChannelType.PRIVATE_THREAD
 
 
 def thread_list(tx: Tx, rows: Sequence[ChannelRow], user_id: int, *, more: bool = False) -> wire.ThreadList:
-    """Return a list of threads with the reader's memberships."""
+    """Return threads with the memberships of the user; `more` states whether there are further threads."""
     memberships = store.find_memberships(tx, user_id, [row.id for row in rows])
     return wire.ThreadList(
         threads=[thread(row, memberships.get(row.id)) for row in rows],
@@ -44,23 +44,25 @@ def created(row: ChannelRow, membership: ThreadMemberRow | None) -> wire.Created
 
 def visible_active(tx: Tx, standing: GuildAccess) -> list[ChannelRow]:
     """Return the active threads of a guild that a member can see, newest first."""
-    return _visible(tx, standing, store.list_active(tx, standing.guild_id))
+    return _filter_visible(tx, standing, store.list_active(tx, standing.guild_id))
 
 
 def list_by_ids(call: Call, guild_id: int, thread_ids: Collection[int]) -> list[Thread]:
-    """Return those of the guild's threads that still exist and that the caller can see."""
+    """Return the threads of a guild with the given IDs that still exist and that the caller can see."""
     rows = sorted(channels.find_many(call.tx, thread_ids).values())
-    return [channels.thread(row) for row in _visible(call.tx, access.guild(call, guild_id), rows)]
+    return [channels.thread(row) for row in _filter_visible(call.tx, access.guild(call, guild_id), rows)]
 
 
-def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
-    bits = access.visible_channels(tx, standing)
+def _filter_visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[ChannelRow]:
+    permissions_by_channel = access.visible_channels(tx, standing)
     memberships = store.find_memberships(tx, standing.user_id, [row.id for row in rows if row.type == PRIVATE])
     return [
         row
         for row in rows
         if can_see_thread(
-            bits.get(row.parent_id or 0, 0), is_private=row.type == PRIVATE, is_member=row.id in memberships
+            permissions_by_channel.get(row.parent_id or 0, 0),
+            is_private=row.type == PRIVATE,
+            is_member=row.id in memberships,
         )
     ]
 
@@ -68,20 +70,20 @@ def _visible(tx: Tx, standing: GuildAccess, rows: Sequence[ChannelRow]) -> list[
 def snapshot(call: Call, view: GuildView) -> dict[str, Any]:
     """Return the active threads of GUILD_CREATE for one member.
 
-    Each contains the member's membership, without the IDs that the thread already has."""
+    Each thread contains the member's membership, without the IDs that the thread already has."""
     rows = [row for row in store.list_active(call.tx, view.guild.id) if row.parent_id in view.visible]
     memberships = store.find_memberships(call.tx, view.member.user_id, [row.id for row in rows])
     threads: list[dict[str, Any]] = []
     for row in rows:
-        bits = view.permissions(row.parent_id or 0)
-        if not can_see_thread(bits, is_private=row.type == PRIVATE, is_member=row.id in memberships):
+        permissions = view.permissions(row.parent_id or 0)
+        if not can_see_thread(permissions, is_private=row.type == PRIVATE, is_member=row.id in memberships):
             continue
         fields = msgspec.structs.asdict(channels.thread(row))
-        keys = {key: value for key, value in fields.items() if value is not UNSET}
+        thread_fields = {key: value for key, value in fields.items() if value is not UNSET}
         if row.id in memberships:
-            keys["member"] = {
+            thread_fields["member"] = {
                 "join_timestamp": codec.timestamp(memberships[row.id].joined_ms),
                 "flags": memberships[row.id].flags,
             }
-        threads.append(keys)
+        threads.append(thread_fields)
     return {"threads": threads}

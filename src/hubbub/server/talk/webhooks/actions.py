@@ -47,12 +47,14 @@ def create(
     *,
     application_id: int | None = None,
 ) -> WebhookRow:
-    """Create an incoming webhook, owned by the given application or by the calling bot's application, if any."""
+    """Create an incoming webhook, owned by the application `application_id` or by the calling bot's application, if any.
+
+    `avatar` is an image hash."""
     if application_id is None and call.actor.is_bot:
         application_id = call.actor.application_id
     rules.require_below_max(call, channel.id, guild_id)
     store.find_or_create_key(call.tx)
-    return _add(
+    return _insert_and_publish(
         call,
         WebhookRow(
             id=call.new_id(WebhookId),
@@ -68,20 +70,21 @@ def create(
     )
 
 
-def _add(call: Call, row: WebhookRow) -> WebhookRow:
+def _insert_and_publish(call: Call, row: WebhookRow) -> WebhookRow:
+    """Store a new webhook, record it in the audit log and publish it."""
     store.insert(call.tx, row)
-    changes = audit.differences(None, _logged(row))
+    changes = audit.differences(None, _to_logged(row))
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_CREATE, target_id=row.id, changes=changes)
     _publish_update(call, row.guild_id, row.channel_id)
     return row
 
 
 def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
-    """Update a webhook. Does nothing if nothing changed."""
+    """Store the new state of a webhook, record and publish the change. Does nothing if the states are equal."""
     if after == before:
         return after
     store.update(call.tx, after)
-    changes = audit.differences(_logged(before), _logged(after))
+    changes = audit.differences(_to_logged(before), _to_logged(after))
     audit.record(call, after.guild_id, AuditLogAction.WEBHOOK_UPDATE, target_id=after.id, changes=changes)
     for channel_id in dict.fromkeys((before.channel_id, after.channel_id)):
         _publish_update(call, after.guild_id, channel_id)
@@ -91,7 +94,7 @@ def change(call: Call, before: WebhookRow, after: WebhookRow) -> WebhookRow:
 def delete(call: Call, row: WebhookRow) -> None:
     """Delete a webhook. Its messages stay."""
     store.delete(call.tx, row.id)
-    changes = audit.differences(_logged(row), None)
+    changes = audit.differences(_to_logged(row), None)
     audit.record(call, row.guild_id, AuditLogAction.WEBHOOK_DELETE, target_id=row.id, changes=changes)
     _publish_update(call, row.guild_id, row.channel_id)
 
@@ -101,7 +104,7 @@ def _publish_update(call: Call, guild_id: int, channel_id: int) -> None:
     call.tx.emit(wire.WEBHOOKS_UPDATE, payload, Audience.viewers(guild_id, channel_id))
 
 
-def _logged(row: WebhookRow) -> LoggedWebhook:
+def _to_logged(row: WebhookRow) -> LoggedWebhook:
     return LoggedWebhook(
         type=row.type,
         name=row.name,
@@ -122,15 +125,17 @@ def on_channels_deleted(call: Call, signal: ChannelsDeleted) -> None:
 
 
 def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
-    """Let a channel follow an announcement channel. Returns the existing webhook if it already does."""
-    known = store.find_follower(call.tx, source.id, target.id)
-    if known is not None:
-        return known
+    """Let the channel `target` follow the announcement channel `source`, and return the webhook.
+
+    If the channel already follows the source, the existing webhook is returned."""
+    existing_row = store.find_follower(call.tx, source.id, target.id)
+    if existing_row is not None:
+        return existing_row
     guild_id, source_guild_id = target.guild_id or 0, source.guild_id or 0
     rules.require_below_max(call, target.id, guild_id)
     source_guild = guilds.find(call.tx, source_guild_id)
     name = f"{source_guild.name if source_guild is not None else ''} #{source.name}".strip()
-    row = _add(
+    row = _insert_and_publish(
         call,
         WebhookRow(
             id=call.new_id(WebhookId),
@@ -152,39 +157,39 @@ def follow(call: Call, source: ChannelRef, target: ChannelRef) -> WebhookRow:
 
 
 def copy_to_followers(call: Call, source: MessageRow, after: int) -> int | None:
-    """Copy a published message to a batch of followers.
+    """Copy a published message to a batch of followers: webhooks with IDs above `after`.
 
-    Returns the ID of the last webhook, to continue after it, or None at the end."""
+    Returns the ID of the last webhook of the batch, or None if there are no more followers."""
     followers = store.list_followers(call.tx, source.channel_id, after, BATCH_SIZE)
-    for row in followers:
-        channel = access.find_channel(call.tx, row.channel_id)
+    for follower in followers:
+        channel = access.find_channel(call.tx, follower.channel_id)
         if channel is None:
             continue
         reference = MessageReference(
             channel_id=ChannelId(source.channel_id),
             message_id=MessageId(source.id),
-            guild_id=GuildId(row.source_guild_id or 0),
+            guild_id=GuildId(follower.source_guild_id or 0),
         )
-        author = rules.author(row, rules.require_guild(call, row))
+        author = rules.author(follower, rules.require_guild(call, follower))
         copy = messages.create_crosspost(call, channel, source, author, reference)
         store.insert_crosspost(call.tx, source.channel_id, source.id, Crosspost(copy.id, channel.id))
     return followers[-1].id if len(followers) == BATCH_SIZE else None
 
 
 def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> int | None:
-    """Update a batch of copies from their source, or mark them if the source was deleted.
+    """Update a batch of copies of a message, with IDs above `after`, or mark them if the message was deleted.
 
-    Returns the ID of the last copy, to continue after it, or None at the end."""
+    Returns the ID of the last copy of the batch, or None if there are no more copies."""
     source = messages.find(call.tx, channel_id, message_id)
     copies = store.list_crossposts(call.tx, channel_id, message_id, after, BATCH_SIZE)
-    for each in copies:
-        row = messages.find(call.tx, each.channel_id, each.message_id)
-        channel = access.find_channel(call.tx, each.channel_id)
+    for copy in copies:
+        row = messages.find(call.tx, copy.channel_id, copy.message_id)
+        channel = access.find_channel(call.tx, copy.channel_id)
         if row is None or channel is None:
             continue
-        changed = _without_source(row) if source is None else _copy_content(row, source)
-        if changed != row:
-            messages.update(call, channel, changed)
+        updated_row = _mark_source_deleted(row) if source is None else _copy_content(row, source)
+        if updated_row != row:
+            messages.update(call, channel, updated_row)
     if len(copies) == BATCH_SIZE:
         return copies[-1].message_id
     if source is None:
@@ -193,6 +198,7 @@ def update_copies(call: Call, channel_id: int, message_id: int, after: int) -> i
 
 
 def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
+    """Return a copy with the current content of its source."""
     return row._replace(
         flags=row.flags & ~messages.CROSSPOST_FLAGS | source.flags & messages.CROSSPOST_FLAGS,
         content=source.content,
@@ -204,7 +210,8 @@ def _copy_content(row: MessageRow, source: MessageRow) -> MessageRow:
     )
 
 
-def _without_source(row: MessageRow) -> MessageRow:
+def _mark_source_deleted(row: MessageRow) -> MessageRow:
+    """Return a copy without content, marked as the copy of a deleted message."""
     return row._replace(
         flags=row.flags & ~MessageFlags.IS_COMPONENTS_V2 | MessageFlags.SOURCE_MESSAGE_DELETED,
         content=DELETED_CONTENT,

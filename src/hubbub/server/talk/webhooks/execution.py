@@ -30,7 +30,7 @@ def execute_webhook(
     row = rules.require_author(call, webhook_id, webhook_token)
     if not isinstance(row, WebhookRow):
         return row.create(call, body)
-    message = _send(call, row, body, query, components=query.with_components)
+    message = _send_message(call, row, body, query, with_components=query.with_components)
     return message if query.wait else Response(204)
 
 
@@ -40,7 +40,7 @@ def execute_slack_compatible_webhook(
 ) -> bytes:
     """Execute a Slack-compatible webhook."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    _send(call, row, slack.convert(body), query)
+    _send_message(call, row, slack.convert(body), query)
     return b"ok"
 
 
@@ -54,7 +54,7 @@ def execute_github_compatible_webhook(
     row = rules.require_token(call, webhook_id, webhook_token)
     embed = None if body is None else github.embed(call.headers.get(wire.GITHUB_EVENT_HEADER, ""), body)
     if embed is not None:
-        _send(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
+        _send_message(call, row, wire.ExecuteWebhook(embeds=[embed]), query)
 
 
 @handles(wire.GET_WEBHOOK_MESSAGE)
@@ -83,12 +83,12 @@ def update_webhook_message(
     if not isinstance(row, WebhookRow):
         return row.change(call, message_id, body)
     channel, message = _find_message(call, row, message_id, query)
-    _require_open(channel)
+    _require_unarchived(channel)
     if channel.locked:
         raise errors.THREAD_LOCKED()
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
-    change = UpdateMessage(
+    edit = UpdateMessage(
         content=body.content,
         embeds=body.embeds,
         flags=body.flags,
@@ -96,11 +96,11 @@ def update_webhook_message(
         components=rules.allowed_components(row, body.components, with_components=query.with_components),
         attachments=body.attachments,
     )
-    if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
-        change.allowed_mentions = _users_only()
+    if not edit.allowed_mentions and (edit.content is not UNSET or edit.components is not UNSET):
+        edit.allowed_mentions = _default_allowed_mentions()
     guild = rules.require_guild(call, row)
     channel_access = rules.standing(call, row, guild, channel)
-    return messages.edit(call, channel_access, rules.author(row, guild), message, change)
+    return messages.edit(call, channel_access, rules.author(row, guild), message, edit)
 
 
 @handles(wire.DELETE_WEBHOOK_MESSAGE)
@@ -112,14 +112,15 @@ def delete_webhook_message(
     if not isinstance(row, WebhookRow):
         return row.delete(call, message_id)
     channel, message = _find_message(call, row, message_id, query)
-    _require_open(channel)
+    _require_unarchived(channel)
     channel_access = rules.standing(call, row, rules.require_guild(call, row), channel)
     messages.delete(call, channel_access, message)
 
 
-def _send(
-    call: Call, row: WebhookRow, body: wire.ExecuteWebhook, query: wire.WebhookQuery, *, components: bool = False
+def _send_message(
+    call: Call, row: WebhookRow, body: wire.ExecuteWebhook, query: wire.WebhookQuery, *, with_components: bool = False
 ) -> Message:
+    """Create a message of a webhook and return it; `with_components` allows components that are not interactive."""
     channel = rules.require_channel(call, row)
     name = rules.clean_name(body.username, "username") if body.username else None
     avatar = rules.avatar_hash(call, body.avatar_url) if body.avatar_url else None
@@ -130,8 +131,8 @@ def _send(
     message = CreateMessage(
         content=body.content,
         embeds=body.embeds,
-        allowed_mentions=body.allowed_mentions or _users_only(),
-        components=rules.allowed_components(row, body.components, with_components=components),
+        allowed_mentions=body.allowed_mentions or _default_allowed_mentions(),
+        components=rules.allowed_components(row, body.components, with_components=with_components),
         attachments=body.attachments,
         flags=(body.flags or 0) & rules.SETTABLE_FLAGS,
         poll=body.poll,
@@ -146,9 +147,9 @@ def _find_target(
     call: Call, row: WebhookRow, channel: ChannelRef, body: wire.ExecuteWebhook, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageId | None]:
     """Return the channel that a webhook sends to, and the ID of the first message of a new post, if any."""
-    forum = channel.type in FORUM_TYPES
+    is_forum = channel.type in FORUM_TYPES
     if body.thread_name:
-        if not forum:
+        if not is_forum:
             raise errors.WEBHOOK_THREAD_OUTSIDE_FORUM()
         if query.thread_id:
             raise errors.FORUM_WEBHOOK_THREAD_TWICE()
@@ -164,7 +165,7 @@ def _find_target(
         if thread.locked:
             raise errors.THREAD_LOCKED()
         return thread, None
-    if forum:
+    if is_forum:
         raise errors.FORUM_WEBHOOK_NEEDS_THREAD()
     return channel, None
 
@@ -172,7 +173,7 @@ def _find_target(
 def _find_message(
     call: Call, row: WebhookRow, message_id: int, query: wire.WebhookQuery
 ) -> tuple[ChannelRef, MessageRow]:
-    """Return a message of this webhook with its channel. Raises UNKNOWN_MESSAGE for messages of others."""
+    """Return a message of the webhook with its channel. Raises UNKNOWN_MESSAGE for messages of other authors."""
     if query.thread_id:
         channel = rules.require_thread(call, row, query.thread_id)
     else:
@@ -183,11 +184,11 @@ def _find_message(
     return channel, message
 
 
-def _require_open(channel: ChannelRef) -> None:
+def _require_unarchived(channel: ChannelRef) -> None:
     if channel.archived:
         raise errors.THREAD_ARCHIVED()
 
 
-def _users_only() -> Any:
+def _default_allowed_mentions() -> Any:
     """Return the default allowed mentions of webhooks: users only (spec/http.md#3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])

@@ -11,9 +11,11 @@ from hubbub.protocol.resources.github import GithubCheckSuite, GithubCommit, Git
 from hubbub.server.talk.webhooks.truncation import truncate
 
 SHA_LENGTH: Final = 7
+"""Number of characters of an abbreviated commit hash."""
 COMMITS_MAX: Final = 20
 """Maximum number of listed commits of a push."""
 COMMIT_LINE_MAX: Final = 50
+"""Maximum length of a commit summary."""
 BODY_MAX: Final = 500
 """Maximum length of quoted text; the embed links to the rest."""
 
@@ -26,25 +28,29 @@ SAND: Final = 0xE68D60
 PINK: Final = 0xBE8ABF
 
 Formatter = Callable[[GithubWebhook], EmbedRequest | None]
+"""A function that returns the embed for an event, or None if the event lacks data."""
 
 
 def embed(event: str, payload: GithubWebhook) -> EmbedRequest | None:
     """Return the embed for an event, or None if the event is not supported or lacks data."""
     formatter = FORMATTERS.get(event)
-    found = None if formatter is None else formatter(payload)
-    if found is None:
+    request = None if formatter is None else formatter(payload)
+    if request is None:
         return None
     sender = payload.sender
-    found.author = EmbedAuthorRequest(
+    request.author = EmbedAuthorRequest(
         name=truncate(sender.login, embeds.EMBED_AUTHOR_MAX), url=sender.html_url, icon_url=sender.avatar_url
     )
-    return found
+    return request
 
 
-def _embed(payload: GithubWebhook, title: str, url: str, *, text: str | None = None, color: int = 0) -> EmbedRequest:
-    source = payload.repository.full_name if payload.repository else payload.sender.login
+def _build_embed(
+    payload: GithubWebhook, title: str, url: str, *, text: str | None = None, color: int = 0
+) -> EmbedRequest:
+    """Build an embed whose title starts with the name of the repository or, without one, of the sender."""
+    source_name = payload.repository.full_name if payload.repository else payload.sender.login
     return EmbedRequest(
-        title=truncate(f"[{source}] {title}", embeds.EMBED_TITLE_MAX),
+        title=truncate(f"[{source_name}] {title}", embeds.EMBED_TITLE_MAX),
         url=url,
         description=truncate(text, BODY_MAX) if text else UNSET,
         color=color or UNSET,
@@ -55,7 +61,7 @@ def _source_url(payload: GithubWebhook) -> str:
     return payload.repository.html_url if payload.repository else payload.sender.html_url
 
 
-def _title(issue: GithubIssue) -> str:
+def _numbered_title(issue: GithubIssue) -> str:
     return f"#{issue.number} {issue.title}"
 
 
@@ -64,12 +70,14 @@ def _title(issue: GithubIssue) -> str:
 
 def _push(payload: GithubWebhook) -> EmbedRequest | None:
     branch = (payload.ref or "").removeprefix("refs/heads/").removeprefix("refs/tags/")
-    source = payload.repository.name if payload.repository else payload.sender.login
+    repository_name = payload.repository.name if payload.repository else payload.sender.login
     url = payload.compare or _source_url(payload)
     if payload.forced:
-        head = payload.head_commit.id[:SHA_LENGTH] if payload.head_commit else ""
+        head_sha = payload.head_commit.id[:SHA_LENGTH] if payload.head_commit else ""
         return EmbedRequest(
-            title=truncate(f"[{source}] Branch {branch} was force-pushed to `{head}`", embeds.EMBED_TITLE_MAX),
+            title=truncate(
+                f"[{repository_name}] Branch {branch} was force-pushed to `{head_sha}`", embeds.EMBED_TITLE_MAX
+            ),
             url=url,
             description=f"[Compare changes]({url})",
             color=RED,
@@ -77,9 +85,9 @@ def _push(payload: GithubWebhook) -> EmbedRequest | None:
     commits = payload.commits or []
     if not commits:
         return None
-    count = f"{len(commits)} new commit{'' if len(commits) == 1 else 's'}"
+    commit_count = f"{len(commits)} new commit{'' if len(commits) == 1 else 's'}"
     return EmbedRequest(
-        title=truncate(f"[{source}:{branch}] {count}", embeds.EMBED_TITLE_MAX),
+        title=truncate(f"[{repository_name}:{branch}] {commit_count}", embeds.EMBED_TITLE_MAX),
         url=commits[0].url if len(commits) == 1 else url,
         description=truncate("\n".join(map(_commit_line, commits[:COMMITS_MAX])), embeds.EMBED_DESCRIPTION_MAX),
         color=BLUE,
@@ -96,17 +104,17 @@ def _commit_comment(payload: GithubWebhook) -> EmbedRequest | None:
     comment = payload.comment
     if not comment:
         return None
-    commit = (comment.commit_id or "")[:SHA_LENGTH]
-    return _embed(payload, f"New comment on commit `{commit}`", comment.html_url, text=comment.body)
+    sha = (comment.commit_id or "")[:SHA_LENGTH]
+    return _build_embed(payload, f"New comment on commit `{sha}`", comment.html_url, text=comment.body)
 
 
 def _create(payload: GithubWebhook) -> EmbedRequest | None:
-    return _embed(payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload))
+    return _build_embed(payload, f"New {payload.ref_type or 'ref'} created: {payload.ref or ''}", _source_url(payload))
 
 
 def _delete(payload: GithubWebhook) -> EmbedRequest | None:
-    kind = (payload.ref_type or "ref").capitalize()
-    return _embed(payload, f"{kind} deleted: {payload.ref or ''}", _source_url(payload))
+    ref_type = (payload.ref_type or "ref").capitalize()
+    return _build_embed(payload, f"{ref_type} deleted: {payload.ref or ''}", _source_url(payload))
 
 
 # Issues and pull requests
@@ -118,17 +126,17 @@ def _issues(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     color = {"opened": ORANGE, "reopened": YELLOW}.get(action, 0)
     text = issue.body or None if action == "opened" else None
-    return _embed(payload, f"Issue {action}: {_title(issue)}", issue.html_url, text=text, color=color)
+    return _build_embed(payload, f"Issue {action}: {_numbered_title(issue)}", issue.html_url, text=text, color=color)
 
 
 def _issue_comment(payload: GithubWebhook) -> EmbedRequest | None:
     issue, comment = payload.issue, payload.comment
     if not issue or not comment or payload.action not in ("created", None, UNSET):
         return None
-    pull = issue.pull_request is not UNSET and issue.pull_request is not None
-    kind, color = ("pull request", PINK) if pull else ("issue", SAND)
-    title = f"New comment on {kind} #{issue.number}: {issue.title}"
-    return _embed(payload, title, comment.html_url, text=comment.body, color=color)
+    is_pull_request = issue.pull_request is not UNSET and issue.pull_request is not None
+    subject, color = ("pull request", PINK) if is_pull_request else ("issue", SAND)
+    title = f"New comment on {subject} #{issue.number}: {issue.title}"
+    return _build_embed(payload, title, comment.html_url, text=comment.body, color=color)
 
 
 def _pull_request(payload: GithubWebhook) -> EmbedRequest | None:
@@ -137,7 +145,9 @@ def _pull_request(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     color = {"opened": GREEN, "reopened": YELLOW}.get(action, 0)
     text = pull.body or None if action == "opened" else None
-    return _embed(payload, f"Pull request {action}: {_title(pull)}", pull.html_url, text=text, color=color)
+    return _build_embed(
+        payload, f"Pull request {action}: {_numbered_title(pull)}", pull.html_url, text=text, color=color
+    )
 
 
 def _pull_request_review(payload: GithubWebhook) -> EmbedRequest | None:
@@ -149,7 +159,9 @@ def _pull_request_review(payload: GithubWebhook) -> EmbedRequest | None:
         state, "Pull request review submitted"
     )
     color = {"approved": GREEN, "changes requested": RED}.get(state, PINK)
-    return _embed(payload, f"{title}: {_title(pull)}", review.html_url, text=review.body or None, color=color)
+    return _build_embed(
+        payload, f"{title}: {_numbered_title(pull)}", review.html_url, text=review.body or None, color=color
+    )
 
 
 def _pull_request_review_comment(payload: GithubWebhook) -> EmbedRequest | None:
@@ -157,7 +169,7 @@ def _pull_request_review_comment(payload: GithubWebhook) -> EmbedRequest | None:
     if not pull or not comment or payload.action not in ("created", None, UNSET):
         return None
     title = f"New review comment on pull request #{pull.number}: {pull.title}"
-    return _embed(payload, title, comment.html_url, text=comment.body, color=PINK)
+    return _build_embed(payload, title, comment.html_url, text=comment.body, color=PINK)
 
 
 # The repository
@@ -166,29 +178,29 @@ def _pull_request_review_comment(payload: GithubWebhook) -> EmbedRequest | None:
 def _fork(payload: GithubWebhook) -> EmbedRequest | None:
     if not payload.forkee:
         return None
-    return _embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
+    return _build_embed(payload, f"Fork created: {payload.forkee.full_name}", payload.forkee.html_url)
 
 
 def _member(payload: GithubWebhook) -> EmbedRequest | None:
     member: GithubUser | None = payload.member or None
     if member is None or payload.action not in ("added", None, UNSET):
         return None
-    return _embed(payload, f"New collaborator added: {member.login}", member.html_url)
+    return _build_embed(payload, f"New collaborator added: {member.login}", member.html_url)
 
 
 def _public(payload: GithubWebhook) -> EmbedRequest | None:
-    return _embed(payload, "Now open sourced!", _source_url(payload))
+    return _build_embed(payload, "Now open sourced!", _source_url(payload))
 
 
 def _release(payload: GithubWebhook) -> EmbedRequest | None:
     release = payload.release
     if not release or payload.action not in ("published", None, UNSET):
         return None
-    return _embed(payload, f"New release published: {release.tag_name}", release.html_url)
+    return _build_embed(payload, f"New release published: {release.tag_name}", release.html_url)
 
 
 def _watch(payload: GithubWebhook) -> EmbedRequest | None:
-    return _embed(payload, "New star added", _source_url(payload))
+    return _build_embed(payload, "New star added", _source_url(payload))
 
 
 # Checks
@@ -201,7 +213,7 @@ def _check_run(payload: GithubWebhook) -> EmbedRequest | None:
     text = (run.output.title or run.output.summary or None) if run.output else None
     title = f"{run.name} {run.conclusion} on {_check_target(run.check_suite)}"
     url = run.details_url or run.html_url
-    return _embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
+    return _build_embed(payload, title, url, text=text, color=_conclusion_color(run.conclusion))
 
 
 def _check_suite(payload: GithubWebhook) -> EmbedRequest | None:
@@ -209,7 +221,7 @@ def _check_suite(payload: GithubWebhook) -> EmbedRequest | None:
     if not suite or not suite.conclusion or payload.action not in ("completed", None, UNSET):
         return None
     title = f"{suite.app.name} checks {suite.conclusion} on {_check_target(suite)}"
-    return _embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
+    return _build_embed(payload, title, _source_url(payload), color=_conclusion_color(suite.conclusion))
 
 
 def _check_target(suite: GithubCheckSuite) -> str:
@@ -232,11 +244,11 @@ def _discussion(payload: GithubWebhook) -> EmbedRequest | None:
         return None
     if payload.action == "created":
         title = f"New discussion #{discussion.number}: {discussion.title}"
-        return _embed(payload, title, discussion.html_url, text=discussion.body or None, color=SAND)
+        return _build_embed(payload, title, discussion.html_url, text=discussion.body or None, color=SAND)
     if payload.action == "answered":
         text = payload.answer.body if payload.answer else None
         title = f"Answer marked for discussion #{discussion.number}: {discussion.title}"
-        return _embed(payload, title, discussion.answer_html_url or discussion.html_url, text=text, color=GREEN)
+        return _build_embed(payload, title, discussion.answer_html_url or discussion.html_url, text=text, color=GREEN)
     return None
 
 
@@ -245,7 +257,7 @@ def _discussion_comment(payload: GithubWebhook) -> EmbedRequest | None:
     if not discussion or not comment or payload.action not in ("created", None, UNSET):
         return None
     title = f"New comment on discussion #{discussion.number}: {discussion.title}"
-    return _embed(payload, title, comment.html_url, text=comment.body, color=SAND)
+    return _build_embed(payload, title, comment.html_url, text=comment.body, color=SAND)
 
 
 FORMATTERS: Final[Mapping[str, Formatter]] = {

@@ -20,11 +20,12 @@ UPDATE: Final = "webhooks.renew"
 
 
 class Announcement(msgspec.Struct, kw_only=True):
-    """Payload of the jobs for one message. `after` is the ID of the webhook or copy to continue after."""
+    """Payload of the jobs for one published message."""
 
     channel_id: int
     message_id: int
     after: int = 0
+    """ID of the last webhook or copy that was processed, or 0 at the start."""
 
 
 def on_message_crossposted(call: Call, signal: MessageCrossposted) -> None:
@@ -41,13 +42,13 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
 
 
 def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
-    """Schedule the update of copies of deleted messages, and forget deleted copies."""
+    """Schedule the update of copies of deleted messages, and delete the records of deleted copies."""
     for row in signal.rows:
         if row.flags & MessageFlags.CROSSPOSTED:
             _enqueue(call, UPDATE, Announcement(channel_id=row.channel_id, message_id=row.id))
-    copies = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
-    if copies:
-        store.delete_copies(call.tx, signal.channel.id, copies)
+    copy_ids = [row.id for row in signal.rows if row.flags & MessageFlags.IS_CROSSPOST]
+    if copy_ids:
+        store.delete_copies(call.tx, signal.channel.id, copy_ids)
 
 
 def copy_announcement(call: Call, job: Job) -> None:
@@ -56,18 +57,18 @@ def copy_announcement(call: Call, job: Job) -> None:
     source = messages.find(call.tx, announcement.channel_id, announcement.message_id)
     if source is None:
         return
-    after = actions.copy_to_followers(call, source, announcement.after)
-    if after is not None:
-        announcement.after = after
+    last_webhook_id = actions.copy_to_followers(call, source, announcement.after)
+    if last_webhook_id is not None:
+        announcement.after = last_webhook_id
         _enqueue(call, COPY, announcement)
 
 
 def update_announcement(call: Call, job: Job) -> None:
     """Update a batch of copies and reschedule the job while there are more."""
     announcement = job.decode(Announcement)
-    after = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
-    if after is not None:
-        announcement.after = after
+    last_copy_id = actions.update_copies(call, announcement.channel_id, announcement.message_id, announcement.after)
+    if last_copy_id is not None:
+        announcement.after = last_copy_id
         _enqueue(call, UPDATE, announcement)
 
 

@@ -27,4 +27,4 @@ class WebhookAuthor(Protocol):
 
 @port
 def find_author(call: Call, application_id: int, token: str) -> WebhookAuthor | None:
-    """Return the author that a token belongs to which is not the token of a webhook, or None for an unknown token."""
+    """Return the author that an interaction token of an application belongs to, or None for an unknown token."""

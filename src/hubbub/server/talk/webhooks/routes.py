@@ -1,4 +1,4 @@
-"""HTTP handlers that manage webhooks. Their execution is in `execution.py`."""
+"""HTTP handlers that manage webhooks. The handlers that execute webhooks are in `execution.py`."""
 
 from msgspec import UNSET
 
@@ -34,8 +34,10 @@ def get_guild_webhooks(call: Call, guild_id: GuildId) -> list[wire.Webhook]:
     """List guild webhooks.
 
     Webhooks of channels that the caller cannot see are left out."""
-    visible = access.visible_channels(call.tx, access.guild(call, guild_id))
-    return views.webhooks(call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in visible])
+    visible_channel_ids = access.visible_channels(call.tx, access.guild(call, guild_id))
+    return views.webhooks(
+        call, [row for row in store.list_of_guild(call.tx, guild_id) if row.channel_id in visible_channel_ids]
+    )
 
 
 @handles(wire.GET_WEBHOOK)
@@ -53,15 +55,15 @@ def update_webhook(call: Call, webhook_id: WebhookId, body: wire.UpdateWebhook) 
     Changes the name or avatar, or moves the webhook to another channel of its guild."""
     row = rules.get(call, webhook_id)
     access.require_channel(call, row.channel_id, rules.MANAGE_PERMISSIONS)
-    after = _apply(row, body)
+    updated_row = _apply_update(row, body)
     if body.channel_id and body.channel_id != row.channel_id:
         target = access.require_channel(call, body.channel_id, rules.MANAGE_PERMISSIONS).channel
         if target.guild_id != row.guild_id:
             raise errors.UNKNOWN_CHANNEL()
         rules.require_webhook_channel(target)
         rules.require_below_max(call, target.id)
-        after = after._replace(channel_id=target.id)
-    return views.webhook(call, actions.change(call, row, after))
+        updated_row = updated_row._replace(channel_id=target.id)
+    return views.webhook(call, actions.change(call, row, updated_row))
 
 
 @handles(wire.DELETE_WEBHOOK)
@@ -88,7 +90,7 @@ def update_webhook_by_token(
 
     Name and avatar can be changed."""
     row = rules.require_token(call, webhook_id, webhook_token)
-    return views.with_token(call, actions.change(call, row, _apply(row, body)))
+    return views.with_token(call, actions.change(call, row, _apply_update(row, body)))
 
 
 @handles(wire.DELETE_WEBHOOK_BY_TOKEN)
@@ -113,7 +115,8 @@ def follow_channel(call: Call, channel_id: ChannelId, body: wire.FollowChannel) 
     return wire.ChannelFollower(channel_id=channel_id, webhook_id=WebhookId(row.id))
 
 
-def _apply(row: WebhookRow, body: wire.UpdateWebhookByToken) -> WebhookRow:
+def _apply_update(row: WebhookRow, body: wire.UpdateWebhookByToken) -> WebhookRow:
+    """Return a webhook with the name and avatar of a request."""
     if body.name is not UNSET:
         row = row._replace(name=rules.clean_name(body.name))
     if body.avatar is not UNSET:

@@ -24,6 +24,7 @@ from hubbub.server.talk.webhooks.ports import WebhookAuthor
 from hubbub.server.talk.webhooks.store import WebhookRow
 
 MANAGE_PERMISSIONS: Final = Permissions.VIEW_CHANNEL | Permissions.MANAGE_WEBHOOKS
+"""Permissions that a user needs in a channel to manage its webhooks."""
 
 WEBHOOK_CHANNEL_TYPES: Final = frozenset(
     {
@@ -35,19 +36,20 @@ WEBHOOK_CHANNEL_TYPES: Final = frozenset(
         ChannelType.GUILD_MEDIA,
     }
 )
-"""Channel types that can have webhooks. A thread uses those of its parent."""
+"""Channel types that can have webhooks. A thread uses the webhooks of its parent."""
 FOLLOWER_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_TEXT, ChannelType.GUILD_ANNOUNCEMENT})
 """Channel types that can follow an announcement channel."""
 
 SETTABLE_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
+"""Message flags that a webhook can set."""
 
 # spec/webhooks-and-interactions.md#6: webhooks may not use the platform's own names.
-_RESERVED: Final = ("clyde", "discord", "hubbub")
+_RESERVED_WORDS: Final = ("clyde", "discord", "hubbub")
 
 _OWN_AVATAR: Final = re.compile(r"/avatars/[0-9]{1,19}/((?:a_)?[0-9a-f]{32})(?:\.[a-z]{3,4})?", re.ASCII)
 
 # A webhook may send anything to its own channel. Permissions with effects beyond the channel depend on the owner.
-_ALWAYS_ALLOWED: Final = (
+_GRANTED_PERMISSIONS: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
     | Permissions.SEND_MESSAGES
@@ -56,14 +58,14 @@ _ALWAYS_ALLOWED: Final = (
     | Permissions.ATTACH_FILES
     | Permissions.SEND_POLLS
 )
-_INHERITED: Final = (
+_INHERITED_PERMISSIONS: Final = (
     Permissions.MENTION_EVERYONE
     | Permissions.SEND_TTS_MESSAGES
     | Permissions.USE_EXTERNAL_EMOJIS
     | Permissions.USE_EXTERNAL_STICKERS
 )
 
-_INTERACTIVE: Final = frozenset(
+_SELECT_TYPES: Final = frozenset(
     {
         ComponentType.STRING_SELECT,
         ComponentType.USER_SELECT,
@@ -77,11 +79,11 @@ Path = tuple[str | int, ...]
 
 
 def clean_name(text: str, path: str = "name") -> str:
-    """Return the webhook name to store, or raise a form error."""
+    """Return the webhook name to store, or raise a form error for the field `path`."""
     name = users.clean_name(text)
     if not 1 <= len(name) <= wire.WEBHOOK_NAME_MAX:
         raise errors.invalid(path, *errors.bad_length(1, wire.WEBHOOK_NAME_MAX))
-    for word in _RESERVED:
+    for word in _RESERVED_WORDS:
         if word in name.lower():
             raise errors.invalid(path, "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{word}"')
     return name
@@ -107,7 +109,7 @@ def require_token(call: Call, webhook_id: int, token: str) -> WebhookRow:
 
 
 def require_author(call: Call, webhook_id: int, token: str) -> WebhookRow | WebhookAuthor:
-    """Return the webhook or other author that a token belongs to, otherwise raise an error."""
+    """Return the webhook or other author that a token belongs to, or raise an error for an invalid token."""
     row = store.find(call.tx, webhook_id)
     if row is None:
         author = ports.find_author(call, webhook_id, token)
@@ -135,7 +137,7 @@ def require_webhook_channel(channel: ChannelRef) -> GuildId:
 
 
 def require_below_max(call: Call, channel_id: int, guild_id: int | None = None) -> None:
-    """Raise an error if the channel, or the given guild, has reached its maximum of webhooks."""
+    """Raise an error if the channel, or the guild if `guild_id` is not None, has reached its maximum of webhooks."""
     if store.count_of_channel(call.tx, channel_id) >= wire.WEBHOOKS_PER_CHANNEL_MAX:
         raise errors.MAX_WEBHOOKS()
     if guild_id is not None and store.count_of_guild(call.tx, guild_id) >= wire.WEBHOOKS_PER_GUILD_MAX:
@@ -166,26 +168,30 @@ def standing(call: Call, row: WebhookRow, guild: GuildRow, channel: ChannelRef) 
 
     Permissions with effects beyond the channel are those of the owning bot, otherwise those of @everyone."""
     member = None
-    owner = None if row.application_id is None else applications.find(call.tx, row.application_id)
-    if owner is not None and owner.bot_id is not None:
-        member = access.find_member(call.tx, call.now, guild.id, owner.bot_id)
+    application = None if row.application_id is None else applications.find(call.tx, row.application_id)
+    if application is not None and application.bot_id is not None:
+        member = access.find_member(call.tx, call.now, guild.id, application.bot_id)
     if member is None:
-        member = _everyone(call, guild)
-    bits = _ALWAYS_ALLOWED | access.permissions_in(call.tx, member, channel.overwrites_channel_id) & _INHERITED
-    return ChannelAccess(channel=channel, guild=member, permissions=bits, allowed=bits)
+        member = _everyone_access(call, guild)
+    permissions = (
+        _GRANTED_PERMISSIONS
+        | access.permissions_in(call.tx, member, channel.overwrites_channel_id) & _INHERITED_PERMISSIONS
+    )
+    return ChannelAccess(channel=channel, guild=member, permissions=permissions, allowed=permissions)
 
 
-def _everyone(call: Call, guild: GuildRow) -> GuildAccess:
+def _everyone_access(call: Call, guild: GuildRow) -> GuildAccess:
+    """Return the access of a member who has no role except @everyone."""
     role = roles.find(call.tx, guild.id, guild.id)
-    bits = 0 if role is None else role.permissions
+    permissions = 0 if role is None else role.permissions
     return GuildAccess(
         guild_id=GuildId(guild.id),
         user_id=UserId(0),
         owner_id=UserId(guild.owner_id),
         mfa_level=0,
-        roles={guild.id: bits},
+        roles={guild.id: permissions},
         ranks=((0, guild.id),),
-        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        permissions=Permissions.ALL if permissions & Permissions.ADMINISTRATOR else permissions,
         restricted=False,
     )
 
@@ -199,7 +205,7 @@ def require_guild(call: Call, row: WebhookRow) -> GuildRow:
 
 
 def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar: str | None = None) -> messages.Author:
-    """Return a webhook as the author of a message, with its own name and avatar or with overrides."""
+    """Return a webhook as the author of a message; `name` and `avatar` override its own name and avatar hash."""
     user = users.UserRow(
         id=UserId(row.id),
         username=name or row.name,
@@ -212,7 +218,7 @@ def author(row: WebhookRow, guild: GuildRow, *, name: str | None = None, avatar:
 
 
 def avatar_hash(call: Call, url: str) -> str:
-    """Return the avatar hash for an image URL: the hash of an avatar on our CDN, otherwise a hash of the URL."""
+    """Return the avatar hash for an image URL: the hash of an avatar on the server's CDN, otherwise a hash of the URL."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -221,18 +227,18 @@ def avatar_hash(call: Call, url: str) -> str:
         raise errors.invalid("avatar_url", *errors.bad_url())
     if parts.scheme not in ("http", "https"):
         raise errors.invalid("avatar_url", *errors.bad_scheme(parts.scheme))
-    base = call.config.cdn_url
-    if url.startswith(base):
-        own = _OWN_AVATAR.match(url, len(base))
-        if own is not None:
-            return own[1]
+    cdn_url = call.config.cdn_url
+    if url.startswith(cdn_url):
+        match = _OWN_AVATAR.match(url, len(cdn_url))
+        if match is not None:
+            return match[1]
     return hashlib.sha256(url.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def allowed_components(
     row: WebhookRow, given: list[dict[str, Any]] | None | UnsetType, *, with_components: bool
 ) -> list[dict[str, Any]] | None | UnsetType:
-    """Return the components that a webhook may send.
+    """Return the components of a request that a webhook may send.
 
     Webhooks of applications may send all components. Others may only send components that are not interactive, and only
     if `with_components` is set."""
@@ -248,12 +254,13 @@ def allowed_components(
 
 
 def _reject_interactive(component: Any, path: Path, form: errors.FormErrors) -> None:
+    """Add an error for a component, and for each nested component, that is interactive."""
     if not isinstance(component, dict):
         return
     kind = component.get("type")
     is_interactive_button = kind == ComponentType.BUTTON and component.get("style") != ButtonStyle.LINK
     # A type that is not a number is reported later, when all components are validated.
-    if is_interactive_button or (isinstance(kind, int) and kind in _INTERACTIVE):
+    if is_interactive_button or (isinstance(kind, int) and kind in _SELECT_TYPES):
         form.add((*path, "type"), *errors.component_type())
     children = component.get("components")
     for index, child in enumerate(children if isinstance(children, list) else ()):

@@ -19,11 +19,12 @@ from hubbub.protocol.resources.embeds import (
 )
 from hubbub.server.talk.webhooks.truncation import truncate
 
-_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
+_HEX_COLOR: Final = re.compile(r"#?([0-9a-fA-F]{6}|[0-9a-fA-F]{3})")
 _NAMED_COLORS: Final = {"good": 0x2EB886, "warning": 0xDAA038, "danger": 0xA30200}
 """The colors that Slack has names for."""
 
 Text = str | None | UnsetType
+"""An optional text of a request."""
 
 
 def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
@@ -37,25 +38,29 @@ def convert(body: wire.SlackWebhook) -> wire.ExecuteWebhook:
     if len(attachments) > embeds.EMBEDS_MAX:
         raise errors.invalid("attachments", *errors.bad_length(0, embeds.EMBEDS_MAX))
     form = errors.FormErrors()
-    found = [_embed(each, form, ("attachments", index)) for index, each in enumerate(attachments)]
+    embed_requests = [
+        _build_embed(attachment, form, ("attachments", index)) for index, attachment in enumerate(attachments)
+    ]
     form.raise_if_any()
     return wire.ExecuteWebhook(
         content=body.text,
         username=truncate(body.username, wire.WEBHOOK_NAME_MAX) if body.username else UNSET,
         avatar_url=body.icon_url,
-        embeds=found,
+        embeds=embed_requests,
     )
 
 
-def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tuple[str | int, ...]) -> EmbedRequest:
-    # Slack shows the pretext above the attachment; an embed has no such field, so it precedes the text.
+def _build_embed(
+    attachment: wire.SlackAttachment, form: errors.FormErrors, path: tuple[str | int, ...]
+) -> EmbedRequest:
+    # Slack shows the pretext above the attachment; an embed has no such field, so the pretext precedes the text.
     text = "\n".join(part for part in (attachment.pretext, attachment.text) if part)
     embed = EmbedRequest(
-        title=_truncated(attachment.title, embeds.EMBED_TITLE_MAX),
+        title=_truncate_or_unset(attachment.title, embeds.EMBED_TITLE_MAX),
         url=attachment.title_link or UNSET,
-        description=_truncated(text, embeds.EMBED_DESCRIPTION_MAX),
-        color=_color(attachment.color, form, (*path, "color")),
-        timestamp=_timestamp(attachment.ts, form, (*path, "ts")),
+        description=_truncate_or_unset(text, embeds.EMBED_DESCRIPTION_MAX),
+        color=_parse_color(attachment.color, form, (*path, "color")),
+        timestamp=_parse_timestamp(attachment.ts, form, (*path, "ts")),
     )
     if attachment.author_name:
         name = truncate(attachment.author_name, embeds.EMBED_AUTHOR_MAX)
@@ -69,27 +74,27 @@ def _embed(attachment: wire.SlackAttachment, form: errors.FormErrors, path: tupl
     if attachment.thumb_url:
         embed.thumbnail = EmbedMediaRequest(url=attachment.thumb_url)
     if attachment.fields:
-        embed.fields = [_field(field) for field in attachment.fields[: embeds.EMBED_FIELDS_MAX]]
+        embed.fields = [_build_field(field) for field in attachment.fields[: embeds.EMBED_FIELDS_MAX]]
     return embed
 
 
-def _field(field: wire.SlackField) -> EmbedFieldRequest:
-    # The name and value of an embed's field are required; a zero-width space replaces a missing one.
+def _build_field(field: wire.SlackField) -> EmbedFieldRequest:
+    # The name and value of an embed's field are required; a zero-width space replaces a missing name or value.
     name = truncate(field.title or field.name or "", embeds.EMBED_FIELD_NAME_MAX) or "\u200b"
     value = truncate(field.value or "", embeds.EMBED_FIELD_VALUE_MAX) or "\u200b"
     return EmbedFieldRequest(name=name, value=value, inline=bool(field.short or field.inline))
 
 
-def _truncated(text: Text, length_max: int) -> str | UnsetType:
+def _truncate_or_unset(text: Text, length_max: int) -> str | UnsetType:
     return truncate(text, length_max) if text else UNSET
 
 
-def _color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
+def _parse_color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) -> int | UnsetType:
     if not value:
         return UNSET
     if value in _NAMED_COLORS:
         return _NAMED_COLORS[value]
-    match = _COLOR.fullmatch(value)
+    match = _HEX_COLOR.fullmatch(value)
     if match is None:
         form.add(path, *errors.regex())
         return UNSET
@@ -97,7 +102,7 @@ def _color(value: Text, form: errors.FormErrors, path: tuple[str | int, ...]) ->
     return int(digits, 16)
 
 
-def _timestamp(
+def _parse_timestamp(
     value: float | str | None | UnsetType, form: errors.FormErrors, path: tuple[str | int, ...]
 ) -> datetime | UnsetType:
     if value is UNSET or value is None or value == "":

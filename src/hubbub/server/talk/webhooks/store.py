@@ -14,7 +14,7 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 
 
-_KEY: Final = "webhook_key"
+_TOKEN_KEY_NAME: Final = "webhook_key"
 
 
 class WebhookRow(NamedTuple):
@@ -25,20 +25,22 @@ class WebhookRow(NamedTuple):
     guild_id: int
     channel_id: int
     user_id: int | None
-    """The user who created the webhook, or None."""
+    """ID of the user who created the webhook, or None."""
     name: str
     avatar: str | None = None
+    """Image hash of the avatar, or None."""
     application_id: int | None = None
-    """The application whose bot created the webhook, or None."""
+    """ID of the application that owns the webhook, or None."""
     salt: str | None = None
     """Salt of the token; None for a webhook without a token."""
     source_guild_id: int | None = None
+    """ID of the guild that a follower webhook follows; None for other types."""
     source_channel_id: int | None = None
-    """The channel that a follower webhook follows."""
+    """ID of the channel that a follower webhook follows; None for other types."""
 
 
 class Crosspost(NamedTuple):
-    """A copy of a crossposted message."""
+    """The record of a copy of a crossposted message."""
 
     message_id: int
     channel_id: int
@@ -53,12 +55,12 @@ def find(tx: Tx, webhook_id: int) -> WebhookRow | None:
 
 
 def find_many(tx: Tx, webhook_ids: Iterable[int]) -> list[WebhookRow]:
-    """Return those of the webhooks that exist, by ascending ID."""
-    found: list[WebhookRow] = []
+    """Return the webhooks with the given IDs that exist, by ascending ID."""
+    rows: list[WebhookRow] = []
     for batch in distinct_batches(webhook_ids):
         sql = f"SELECT {COLUMNS} FROM webhooks WHERE id IN ({placeholders(batch)}) ORDER BY id"
-        found += tx.fetch(WebhookRow, sql, *batch)
-    return found
+        rows += tx.fetch(WebhookRow, sql, *batch)
+    return rows
 
 
 def list_of_channel(tx: Tx, channel_id: int) -> list[WebhookRow]:
@@ -87,7 +89,7 @@ def insert(tx: Tx, row: WebhookRow) -> None:
 
 
 def update(tx: Tx, row: WebhookRow) -> None:
-    """Update a webhook."""
+    """Update the name, avatar and channel of a webhook."""
     tx.run(
         "UPDATE webhooks SET name = ?, avatar = ?, channel_id = ? WHERE id = ?",
         row.name,
@@ -103,12 +105,12 @@ def delete(tx: Tx, webhook_id: int) -> None:
 
 
 def delete_of_channels(tx: Tx, channel_ids: Iterable[int]) -> None:
-    """Delete the webhooks of channels, and the records of copies from and in these channels."""
+    """Delete the webhooks of channels, and the records of copies from and in the channels."""
     for batch in distinct_batches(channel_ids):
-        listed = placeholders(batch)
-        tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({listed})", *batch)
-        tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({listed})", *batch)
-        tx.run(f"DELETE FROM crossposts WHERE source_channel_id IN ({listed})", *batch)
+        marks = placeholders(batch)
+        tx.run(f"DELETE FROM webhooks WHERE channel_id IN ({marks})", *batch)
+        tx.run(f"DELETE FROM crossposts WHERE channel_id IN ({marks})", *batch)
+        tx.run(f"DELETE FROM crossposts WHERE source_channel_id IN ({marks})", *batch)
 
 
 # Followers
@@ -125,7 +127,7 @@ def find_follower(tx: Tx, source_channel_id: int, channel_id: int) -> WebhookRow
 
 
 def list_followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> list[WebhookRow]:
-    """Return some webhooks that follow a channel, by ascending ID."""
+    """Return a page of the webhooks that follow a channel, with IDs above `after`, by ascending ID."""
     return tx.fetch(
         WebhookRow,
         f"SELECT {COLUMNS} FROM webhooks WHERE source_channel_id = ? AND id > ? ORDER BY id LIMIT ?",
@@ -136,7 +138,7 @@ def list_followers(tx: Tx, source_channel_id: int, after: int, limit: int) -> li
 
 
 def insert_crosspost(tx: Tx, source_channel_id: int, source_message_id: int, copy: Crosspost) -> None:
-    """Insert the record of a copy."""
+    """Insert the record of a copy of a crossposted message."""
     tx.run(
         "INSERT INTO crossposts (source_channel_id, source_message_id, message_id, channel_id) VALUES (?, ?, ?, ?)",
         source_channel_id,
@@ -146,7 +148,7 @@ def insert_crosspost(tx: Tx, source_channel_id: int, source_message_id: int, cop
 
 
 def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, after: int, limit: int) -> list[Crosspost]:
-    """Return some copies of a message, by ascending ID."""
+    """Return a page of the copies of a message, with IDs above `after`, by ascending ID."""
     return tx.fetch(
         Crosspost,
         "SELECT message_id, channel_id FROM crossposts WHERE source_channel_id = ? AND source_message_id = ? "
@@ -159,7 +161,7 @@ def list_crossposts(tx: Tx, source_channel_id: int, source_message_id: int, afte
 
 
 def delete_crossposts_of(tx: Tx, source_channel_id: int, source_message_id: int) -> None:
-    """Delete the records of a message's copies."""
+    """Delete the records of all copies of a message."""
     tx.run(
         "DELETE FROM crossposts WHERE source_channel_id = ? AND source_message_id = ?",
         source_channel_id,
@@ -168,20 +170,20 @@ def delete_crossposts_of(tx: Tx, source_channel_id: int, source_message_id: int)
 
 
 def delete_copies(tx: Tx, channel_id: int, message_ids: Sequence[int]) -> None:
-    """Delete the records of deleted copies."""
+    """Delete the records of copies that were deleted."""
     for batch in distinct_batches(message_ids):
         sql = f"DELETE FROM crossposts WHERE channel_id = ? AND message_id IN ({placeholders(batch)})"
         tx.run(sql, channel_id, *batch)
 
 
-# The key
+# Token key
 
 
 def find_key(tx: Tx) -> bytes | None:
-    """Return the key from which the tokens of all webhooks are derived, or None if there was never a webhook."""
-    return meta.find_key(tx, _KEY)
+    """Return the HMAC key from which webhook tokens are derived, or None if it was not created yet."""
+    return meta.find_key(tx, _TOKEN_KEY_NAME)
 
 
 def find_or_create_key(tx: Tx) -> bytes:
-    """Return the key from which the tokens of all webhooks are derived; the first call creates it."""
-    return meta.find_or_create_key(tx, _KEY)
+    """Return the HMAC key from which webhook tokens are derived; the first call creates it."""
+    return meta.find_or_create_key(tx, _TOKEN_KEY_NAME)

@@ -1,7 +1,7 @@
 """Tokens of webhooks.
 
 The API returns a token whenever an authorized caller asks, so tokens cannot be stored as hashes. They are not stored at
-all: each is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""
+all: each token is derived from the webhook's ID, its salt and the server's key (decisions/0022)."""
 
 import base64
 import hashlib
@@ -21,7 +21,7 @@ def new_salt() -> str:
 
 
 def token(key: bytes, row: WebhookRow) -> str | None:
-    """Return the token of a webhook, or None if it has none."""
+    """Return the token of a webhook, or None if it has no salt."""
     if row.salt is None:
         return None
     digest = hmac.digest(key, f"{int(row.id)}:{row.salt}".encode(), hashlib.sha512)
@@ -29,6 +29,6 @@ def token(key: bytes, row: WebhookRow) -> str | None:
 
 
 def matches(key: bytes | None, row: WebhookRow, given: str) -> bool:
-    """Return whether this is the webhook's token, in constant time."""
+    """Return whether `given` is the token of a webhook, in constant time. False if `key` is None."""
     expected = None if key is None else token(key, row)
     return expected is not None and hmac.compare_digest(expected.encode(), given.encode("utf-8", "replace"))

@@ -15,10 +15,12 @@ from hubbub.server.talk.webhooks.store import WebhookRow
 
 
 def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
-    """Return webhooks as their managers see them; the token of an application's webhook is shown to it only."""
+    """Return webhooks for a caller who manages them, with creators and tokens.
+
+    Only the application that owns a webhook sees its token."""
     key = store.find_key(call.tx) or b""
     creators = users.find_many(call.tx, [row.user_id for row in rows if row.user_id is not None])
-    views = _with_sources(call, rows)
+    views = _build_webhooks(call, rows)
     for row, webhook in zip(rows, views, strict=True):
         creator = None if row.user_id is None else creators.get(row.user_id)
         if creator is not None:
@@ -29,37 +31,39 @@ def webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
 
 
 def webhook(call: Call, row: WebhookRow) -> wire.Webhook:
-    """Return a webhook as its managers see it."""
+    """Return a webhook for a caller who manages it, with its creator and token."""
     return webhooks(call, (row,))[0]
 
 
 def with_token(call: Call, row: WebhookRow) -> wire.Webhook:
-    """Return a webhook as the owner of its token sees it, without its creator."""
-    view = _with_sources(call, (row,))[0]
+    """Return a webhook with its token and without its creator."""
+    view = _build_webhooks(call, (row,))[0]
     _add_token(call, view, tokens.token(store.find_key(call.tx) or b"", row))
     return view
 
 
 def references(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     """Return webhooks without tokens and creators, as references from other objects."""
-    return _with_sources(call, rows)
+    return _build_webhooks(call, rows)
 
 
 def _add_token(call: Call, view: wire.Webhook, token: str | None) -> None:
+    """Set the token and URL of a webhook, unless it has no token."""
     if token is not None:
-        base = (call.config.public_url or f"http://{call.config.host}:{call.config.port}").rstrip("/")
+        base_url = (call.config.public_url or f"http://{call.config.host}:{call.config.port}").rstrip("/")
         view.token = token
-        view.url = f"{base}/api/webhooks/{int(view.id)}/{token}"
+        view.url = f"{base_url}/api/webhooks/{int(view.id)}/{token}"
 
 
-def _with_sources(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
-    followed = [row.source_channel_id for row in rows if row.source_channel_id is not None]
-    sources = channels.find_many(call.tx, followed) if followed else {}
+def _build_webhooks(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
+    """Build webhooks without tokens and creators; follower webhooks have their source channel and guild."""
+    source_channel_ids = [row.source_channel_id for row in rows if row.source_channel_id is not None]
+    source_channels = channels.find_many(call.tx, source_channel_ids) if source_channel_ids else {}
     source_guilds = guilds.find_many(call.tx, [row.source_guild_id for row in rows if row.source_guild_id is not None])
     views = []
     for row in rows:
-        view = _without_sources(row)
-        channel, guild = sources.get(row.source_channel_id or 0), source_guilds.get(row.source_guild_id or 0)
+        view = _build_webhook(row)
+        channel, guild = source_channels.get(row.source_channel_id or 0), source_guilds.get(row.source_guild_id or 0)
         if row.type == WebhookType.CHANNEL_FOLLOWER and channel is not None and guild is not None:
             view.source_channel = wire.WebhookSourceChannel(id=ChannelId(channel.id), name=channel.name or "")
             view.source_guild = wire.WebhookSourceGuild(id=GuildId(guild.id), icon=guild.icon, name=guild.name)
@@ -67,7 +71,7 @@ def _with_sources(call: Call, rows: Sequence[WebhookRow]) -> list[wire.Webhook]:
     return views
 
 
-def _without_sources(row: WebhookRow) -> wire.Webhook:
+def _build_webhook(row: WebhookRow) -> wire.Webhook:
     return wire.Webhook(
         id=WebhookId(row.id),
         type=row.type,
