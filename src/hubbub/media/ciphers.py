@@ -23,6 +23,7 @@ else:
     HAS_NACL = True
 
 TAG_BYTES: Final = 16
+"""Length in bytes of the authentication tag, in every mode."""
 NONCE_BYTES: Final = 4
 """Length in bytes of the nonce at the end of a packet, in the current modes."""
 _COUNTER: Final = struct.Struct(">I")
@@ -30,11 +31,11 @@ _SEQUENCE: Final = struct.Struct(">H")
 
 
 class PacketError(Exception):
-    """Raised for a malformed packet, or one that was not encrypted with this key."""
+    """Raised for a malformed packet, or one that was not encrypted with the cipher's key."""
 
 
 class Cipher(ABC):
-    """Encryption with one key: decrypts the packets of the other side and encrypts the own ones. Not thread-safe."""
+    """Encryption with one key: decrypts packets of the remote side and encrypts packets to it. Not thread-safe."""
 
     rtpsize: ClassVar[bool] = True
     """Whether the whole RTP header is unencrypted, or only its first twelve bytes."""
@@ -45,22 +46,23 @@ class Cipher(ABC):
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._sent = 0
+        self._sent_count = 0
 
     @abstractmethod
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
-        """Decrypt what follows the first `clear` bytes; return it and the packet number.
+        """Decrypt a packet after its first `clear` bytes, which are the unencrypted header.
 
-        Raise PacketError if the packet is not authentic.
+        Return the decrypted body and the packet number. Raise PacketError if the packet is not authentic.
         """
 
     @abstractmethod
     def encrypt(self, header: bytes, body: bytes) -> bytes:
-        """Encrypt a body; return the whole packet."""
+        """Encrypt a body; return the whole packet, which starts with the unencrypted `header`."""
 
-    def _next(self) -> bytes:
-        self._sent = (self._sent + 1) & 0xFFFFFFFF
-        return _COUNTER.pack(self._sent)
+    def _next_nonce(self) -> bytes:
+        """Count a sent packet and return its number as four bytes."""
+        self._sent_count = (self._sent_count + 1) & 0xFFFFFFFF
+        return _COUNTER.pack(self._sent_count)
 
 
 class AesGcm(Cipher):
@@ -72,17 +74,17 @@ class AesGcm(Cipher):
 
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        suffix = packet[-4:]
+        short_nonce = packet[-4:]
         try:
-            body = self._aead.decrypt(suffix + bytes(8), packet[clear:-4], packet[:clear])
+            body = self._aead.decrypt(short_nonce + bytes(8), packet[clear:-4], packet[:clear])
         except InvalidTag as error:
             raise PacketError from error
-        return body, _COUNTER.unpack(suffix)[0]
+        return body, _COUNTER.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
-        suffix = self._next()
-        return header + self._aead.encrypt(suffix + bytes(8), body, header) + suffix
+        short_nonce = self._next_nonce()
+        return header + self._aead.encrypt(short_nonce + bytes(8), body, header) + short_nonce
 
 
 class AesGcmShortHeader(AesGcm):
@@ -92,7 +94,7 @@ class AesGcmShortHeader(AesGcm):
 
 
 class XChaCha20(Cipher):
-    """aead_xchacha20_poly1305_rtpsize.
+    """aead_xchacha20_poly1305_rtpsize: the header is authenticated, and four bytes of nonce follow the tag.
 
     Calls libsodium directly: PyNaCl's wrappers are four times slower (spec/voice.md#14).
     """
@@ -107,29 +109,29 @@ class XChaCha20(Cipher):
 
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        suffix, sealed = packet[-4:], packet[clear:-4]
-        if not TAG_BYTES <= len(sealed) <= PACKET_BYTES_MAX:
+        short_nonce, ciphertext = packet[-4:], packet[clear:-4]
+        if not TAG_BYTES <= len(ciphertext) <= PACKET_BYTES_MAX:
             raise PacketError
-        failed = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
+        status = lib.crypto_aead_xchacha20poly1305_ietf_decrypt(
             self._buffer,
             self._length,
             ffi.NULL,
-            sealed,
-            len(sealed),
+            ciphertext,
+            len(ciphertext),
             packet,
             clear,
-            suffix + self._ZEROS,
+            short_nonce + self._ZEROS,
             self._key,
         )
-        if failed:
+        if status:
             raise PacketError
-        return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(suffix)[0]
+        return bytes(ffi.buffer(self._buffer, self._length[0])), _COUNTER.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
         if len(body) > PACKET_BYTES_MAX:
             raise PacketError
-        suffix = self._next()
+        short_nonce = self._next_nonce()
         lib.crypto_aead_xchacha20poly1305_ietf_encrypt(
             self._buffer,
             self._length,
@@ -138,10 +140,10 @@ class XChaCha20(Cipher):
             header,
             len(header),
             ffi.NULL,
-            suffix + self._ZEROS,
+            short_nonce + self._ZEROS,
             self._key,
         )
-        return header + bytes(ffi.buffer(self._buffer, self._length[0])) + suffix
+        return header + bytes(ffi.buffer(self._buffer, self._length[0])) + short_nonce
 
 
 class XSalsa20Lite(Cipher):
@@ -151,13 +153,13 @@ class XSalsa20Lite(Cipher):
 
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        suffix = packet[-4:]
-        return _unbox(packet[clear:-4], suffix + bytes(20), self._key), _COUNTER.unpack(suffix)[0]
+        short_nonce = packet[-4:]
+        return _open_secretbox(packet[clear:-4], short_nonce + bytes(20), self._key), _COUNTER.unpack(short_nonce)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
-        suffix = self._next()
-        return header + bindings.crypto_secretbox(body, suffix + bytes(20), self._key) + suffix
+        short_nonce = self._next_nonce()
+        return header + bindings.crypto_secretbox(body, short_nonce + bytes(20), self._key) + short_nonce
 
 
 class XSalsa20LiteRtpsize(XSalsa20Lite):
@@ -174,7 +176,7 @@ class XSalsa20Suffix(Cipher):
 
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _unbox(packet[clear:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
+        return _open_secretbox(packet[clear:-24], packet[-24:], self._key), _SEQUENCE.unpack_from(packet, 2)[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
@@ -183,7 +185,7 @@ class XSalsa20Suffix(Cipher):
 
 
 class XSalsa20(Cipher):
-    """xsalsa20_poly1305: the header is the nonce."""
+    """xsalsa20_poly1305: the header, padded with zeros, is the nonce. The packet number is the RTP sequence number."""
 
     rtpsize = False
     number_bits = 16
@@ -191,22 +193,26 @@ class XSalsa20(Cipher):
 
     def decrypt(self, packet: bytes, clear: int) -> tuple[bytes, int]:
         """Decrypt a packet; see `Cipher.decrypt`."""
-        return _unbox(packet[clear:], _padded(packet[:clear]), self._key), _SEQUENCE.unpack_from(packet, 2)[0]
+        return _open_secretbox(packet[clear:], _header_nonce(packet[:clear]), self._key), _SEQUENCE.unpack_from(
+            packet, 2
+        )[0]
 
     def encrypt(self, header: bytes, body: bytes) -> bytes:
         """Encrypt a packet; see `Cipher.encrypt`."""
-        return header + bindings.crypto_secretbox(body, _padded(header), self._key)
+        return header + bindings.crypto_secretbox(body, _header_nonce(header), self._key)
 
 
-def _padded(header: bytes) -> bytes:
+def _header_nonce(header: bytes) -> bytes:
+    """Return the 24-byte nonce that consists of an RTP header and zeros."""
     return header[:12].ljust(24, b"\0")
 
 
-def _unbox(sealed: bytes, nonce: bytes, key: bytes) -> bytes:
-    if len(sealed) < TAG_BYTES or len(nonce) != 24:
+def _open_secretbox(ciphertext: bytes, nonce: bytes, key: bytes) -> bytes:
+    """Decrypt with XSalsa20-Poly1305; raise PacketError if the ciphertext is not authentic."""
+    if len(ciphertext) < TAG_BYTES or len(nonce) != 24:
         raise PacketError
     try:
-        return bindings.crypto_secretbox_open(sealed, nonce, key)
+        return bindings.crypto_secretbox_open(ciphertext, nonce, key)
     except CryptoError as error:
         raise PacketError from error
 
@@ -215,7 +221,7 @@ CIPHERS: Final[dict[str, type[Cipher]]] = {
     protocol.AES_GCM: AesGcm,
     "aead_aes256_gcm": AesGcmShortHeader,
 }
-"""Encryption mode to its cipher class."""
+"""Cipher classes by the name of their encryption mode."""
 if HAS_NACL:
     CIPHERS.update(
         {

@@ -10,32 +10,38 @@ FIXED_HEADER_BYTES: Final = 12
 RTCP_HEADER_BYTES: Final = 8
 """Length in bytes of the unencrypted part of an RTCP packet."""
 RTCP_TYPES: Final = range(200, 207)
+"""Packet types of RTCP, the second byte of a packet."""
 OPUS_PAYLOAD_TYPE: Final = 0x78
+"""RTP payload type of Opus audio."""
 
 E2EE_TRAILER: Final = b"\xfa\xfa"
-"""Trailer of an end-to-end encrypted frame."""
+"""Last bytes of an end-to-end encrypted frame."""
 SILENCE_FRAME: Final = b"\xf8\xff\xfe"
 """Opus silence frame that ends a speaker's transmission; it may be sent unencrypted."""
 
 SERVER_SSRC: Final = 1
 """SSRC of the server in its reports; no client has it."""
-_AUDIO_HEADER: Final = struct.Struct(">BBHII")
-_REPORT: Final = struct.Struct(">BBHIIIIIII")
-_BYE: Final = struct.Struct(">BBHI")
+_AUDIO_HEADER_FORMAT: Final = struct.Struct(">BBHII")
+_REPORT_FORMAT: Final = struct.Struct(">BBHIIIIIII")
+_BYE_FORMAT: Final = struct.Struct(">BBHI")
 
 
 def audio_header(sequence: int, timestamp: int, ssrc: int) -> bytes:
-    """Return the RTP header of an audio packet."""
-    return _AUDIO_HEADER.pack(0x80, OPUS_PAYLOAD_TYPE, sequence, timestamp, ssrc)
+    """Return the RTP header of an audio packet; `timestamp` counts audio samples."""
+    return _AUDIO_HEADER_FORMAT.pack(0x80, OPUS_PAYLOAD_TYPE, sequence, timestamp, ssrc)
 
 
 def header_length(packet: bytes) -> int:
-    """Return the length of an RTP header: with contributing sources and the first four bytes of an extension."""
+    """Return the length in bytes of a packet's unencrypted RTP header.
+
+    It includes the contributing sources and the first four bytes of an extension."""
     return FIXED_HEADER_BYTES + 4 * (packet[0] & 0x0F) + (4 if packet[0] & 0x10 else 0)
 
 
 def extract_frame(packet: bytes, clear: int) -> bytes | None:
-    """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid."""
+    """Return the frame in a decrypted packet, without extension and padding; None if the lengths are invalid.
+
+    `clear` is the length in bytes of the header, as `header_length` returns it."""
     start, end = clear, len(packet)
     if packet[0] & 0x10:
         start += 4 * int.from_bytes(packet[clear - 2 : clear], "big")
@@ -45,10 +51,12 @@ def extract_frame(packet: bytes, clear: int) -> bytes | None:
 
 
 def receiver_report(ssrc: int, highest: int, lost: int) -> bytes:
-    """Return an RTCP receiver report for a sender."""
-    return _REPORT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
+    """Return an RTCP receiver report (type 201) for the sender with this SSRC.
+
+    `highest` is the highest sequence number received, `lost` the number of packets that did not arrive."""
+    return _REPORT_FORMAT.pack(0x81, 201, 7, SERVER_SSRC, ssrc, min(max(lost, 0), 0x7FFFFF), highest, 0, 0, 0)
 
 
 def bye() -> bytes:
-    """Return an RTCP BYE of the server."""
-    return _BYE.pack(0x81, 203, 1, SERVER_SSRC)
+    """Return an RTCP BYE (type 203) of the server."""
+    return _BYE_FORMAT.pack(0x81, 203, 1, SERVER_SSRC)

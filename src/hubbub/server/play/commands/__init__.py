@@ -1,4 +1,4 @@
-"""Application commands of applications, and the permissions to use them."""
+"""Commands of applications, and the permissions to use them."""
 
 from collections.abc import Sequence
 

@@ -36,19 +36,21 @@ class SavedCommand(NamedTuple):
 
 
 def create(call: Call, application: ApplicationRow, guild_id: int, body: wire.CreateCommand) -> SavedCommand:
-    """Create a command, or replace the one with the same type and name."""
+    """Create a command, or replace the existing command with the same type and name.
+
+    `guild_id` is GLOBAL_GUILD_ID for a global command."""
     form = errors.FormErrors()
     command = definitions.parse(body, rules.find_scope(call, application, guild_id), form)
     form.raise_if_any()
-    known = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
-    if known is not None:
-        return SavedCommand(_replace(call, known, command, known.position), False)
-    rows = store.list_of(call.tx, application.id, guild_id)
-    position = rows[-1].position + 1 if rows else 0
-    row = _new(call, application, guild_id, command, position)
-    rules.require_capacity(call, [*rows, row])
-    _insert(call, row)
-    return SavedCommand(row, True)
+    existing = store.find_named(call.tx, application.id, guild_id, command.type, command.name)
+    if existing is not None:
+        return SavedCommand(_update_if_changed(call, existing, command, existing.position), False)
+    scope_rows = store.list_of(call.tx, application.id, guild_id)
+    position = scope_rows[-1].position + 1 if scope_rows else 0
+    new_row = _new_row(call, application, guild_id, command, position)
+    rules.require_capacity(call, [*scope_rows, new_row])
+    _insert_new(call, new_row)
+    return SavedCommand(new_row, True)
 
 
 def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.UpdateCommand) -> CommandRow:
@@ -61,77 +63,82 @@ def edit(call: Call, application: ApplicationRow, row: CommandRow, body: wire.Up
         if store.find_named(call.tx, row.application_id, row.guild_id, row.type, command.name) is not None:
             raise errors.COMMAND_NAME_EXISTS()
         store.delete_permissions(call.tx, [row.id])
-    return _replace(call, row, command, row.position)
+    return _update_if_changed(call, row, command, row.position)
 
 
 def bulk_set(
     call: Call, application: ApplicationRow, guild_id: int, bodies: Sequence[wire.SetCommand]
 ) -> list[CommandRow]:
-    """Replace the commands of a scope with these, in this order. Commands with a known ID or name keep their IDs."""
+    """Replace the commands of a scope with the requested ones, in their order.
+
+    A scope is the global commands of an application (`guild_id` is GLOBAL_GUILD_ID) or its commands in one guild.
+    Requested commands with an existing ID or name keep their IDs."""
     form = errors.FormErrors()
     scope = rules.find_scope(call, application, guild_id)
-    wanted: list[tuple[wire.SetCommand, ValidatedCommand]] = []
-    taken: set[tuple[int, str]] = set()
+    requested: list[tuple[wire.SetCommand, ValidatedCommand]] = []
+    taken_names: set[tuple[int, str]] = set()
     for index, body in enumerate(bodies):
         command = definitions.parse(body, scope, form, (index,))
-        if (command.type, command.name) in taken:
+        if (command.type, command.name) in taken_names:
             form.add((index,), *errors.command_duplicate_name())
-        taken.add((command.type, command.name))
-        wanted.append((body, command))
+        taken_names.add((command.type, command.name))
+        requested.append((body, command))
     form.raise_if_any()
-    before = store.list_of(call.tx, application.id, guild_id)
-    by_name = {(row.type, row.name): row for row in before}
-    by_id = {row.id: row for row in before}
-    matched_by_id = _matched_by_id(wanted, by_id, by_name)
-    after: list[tuple[CommandRow, ValidatedCommand, bool]] = []
-    for position, (body, command) in enumerate(wanted):
-        same_name = by_name.get((command.type, command.name))
-        known = by_id[body.id] if body.id in matched_by_id else None
+    existing_rows = store.list_of(call.tx, application.id, guild_id)
+    existing_by_name = {(row.type, row.name): row for row in existing_rows}
+    existing_by_id = {row.id: row for row in existing_rows}
+    matched_by_id = _matched_by_id(requested, existing_by_id, existing_by_name)
+    resulting: list[tuple[CommandRow, ValidatedCommand, bool]] = []
+    for position, (body, command) in enumerate(requested):
+        same_name = existing_by_name.get((command.type, command.name))
+        existing = existing_by_id[body.id] if body.id in matched_by_id else None
         if same_name is not None and same_name.id not in matched_by_id:
-            known = same_name
-        if known is None or any(row.id == known.id for row, _, _ in after):
-            after.append((_new(call, application, guild_id, command, position), command, True))
+            existing = same_name
+        if existing is None or any(row.id == existing.id for row, _, _ in resulting):
+            resulting.append((_new_row(call, application, guild_id, command, position), command, True))
         else:
-            after.append((known, command, False))
-    rules.require_capacity(call, [row for row, _, _ in after])
-    kept_ids = {row.id for row, _, _ in after}
-    store.delete(call.tx, [row.id for row in before if row.id not in kept_ids])
+            resulting.append((existing, command, False))
+    rules.require_capacity(call, [row for row, _, _ in resulting])
+    kept_ids = {row.id for row, _, _ in resulting}
+    store.delete(call.tx, [row.id for row in existing_rows if row.id not in kept_ids])
     # Deleting or renaming a command drops its permissions (spec/webhooks-and-interactions.md#5.1).
-    renamed = [row for row, command, new in after if not new and row.name != command.name]
-    if renamed:
-        store.delete_permissions(call.tx, [row.id for row in renamed])
+    renamed_rows = [row for row, command, is_new in resulting if not is_new and row.name != command.name]
+    if renamed_rows:
+        store.delete_permissions(call.tx, [row.id for row in renamed_rows])
         # Renamed commands may swap names with each other, so give them temporary ones first.
-        store.set_temporary_names(call.tx, [row.id for row in renamed])
-    rows = []
-    for position, (row, command, new) in enumerate(after):
-        if new:
-            _insert(call, row)
-            rows.append(row)
+        store.set_temporary_names(call.tx, [row.id for row in renamed_rows])
+    saved_rows = []
+    for position, (row, command, is_new) in enumerate(resulting):
+        if is_new:
+            _insert_new(call, row)
+            saved_rows.append(row)
         else:
-            rows.append(_replace(call, row, command, position))
-    return rows
+            saved_rows.append(_update_if_changed(call, row, command, position))
+    return saved_rows
 
 
 def _matched_by_id(
-    wanted: Sequence[tuple[wire.SetCommand, ValidatedCommand]],
-    by_id: Mapping[int, CommandRow],
-    by_name: Mapping[tuple[int, str], CommandRow],
+    requested: Sequence[tuple[wire.SetCommand, ValidatedCommand]],
+    existing_by_id: Mapping[int, CommandRow],
+    existing_by_name: Mapping[tuple[int, str], CommandRow],
 ) -> set[int]:
-    """Return the IDs of existing commands that are identified by ID.
+    """Return the IDs of the existing commands that requested commands are matched to by ID.
 
     An existing command with the requested name takes precedence over the ID, unless that command is itself renamed by
     its own ID."""
-    matched = {
-        int(body.id): by_name.get((command.type, command.name))
-        for body, command in wanted
-        if body.id and body.id in by_id and by_id[body.id].type == command.type
+    same_name_by_id = {
+        int(body.id): existing_by_name.get((command.type, command.name))
+        for body, command in requested
+        if body.id and body.id in existing_by_id and existing_by_id[body.id].type == command.type
     }
     while overruled := {
-        each for each, same_name in matched.items() if same_name is not None and same_name.id not in matched
+        command_id
+        for command_id, same_name in same_name_by_id.items()
+        if same_name is not None and same_name.id not in same_name_by_id
     }:
-        for each in overruled:
-            del matched[each]
-    return set(matched)
+        for command_id in overruled:
+            del same_name_by_id[command_id]
+    return set(same_name_by_id)
 
 
 def delete(call: Call, row: CommandRow) -> None:
@@ -162,7 +169,7 @@ def application_deleting(call: Call, signal: ApplicationDeleting) -> None:
     store.delete_of_application(call.tx, signal.row.id)
 
 
-def _new(
+def _new_row(
     call: Call, application: ApplicationRow, guild_id: int, command: ValidatedCommand, position: int
 ) -> CommandRow:
     return CommandRow(
@@ -177,20 +184,22 @@ def _new(
     )
 
 
-def _insert(call: Call, row: CommandRow) -> None:
+def _insert_new(call: Call, row: CommandRow) -> None:
     scope = row.application_id if row.guild_id == GLOBAL_GUILD_ID else row.guild_id
     quotas.consume(call, "commands", scope, wire.COMMAND_CREATES_LIMIT, user_id=row.application_id)
     store.insert(call.tx, row)
 
 
-def _replace(call: Call, row: CommandRow, command: ValidatedCommand, position: int) -> CommandRow:
-    after = row._replace(name=command.name, position=position, definition=codec.encode(command.definition).decode())
-    if after == row:
+def _update_if_changed(call: Call, row: CommandRow, command: ValidatedCommand, position: int) -> CommandRow:
+    changed_row = row._replace(
+        name=command.name, position=position, definition=codec.encode(command.definition).decode()
+    )
+    if changed_row == row:
         return row
-    if after != row._replace(position=position):
-        after = after._replace(version=call.new_id(Snowflake))
-    store.update(call.tx, after)
-    return after
+    if changed_row != row._replace(position=position):
+        changed_row = changed_row._replace(version=call.new_id(Snowflake))
+    store.update(call.tx, changed_row)
+    return changed_row
 
 
 # Permissions
@@ -204,36 +213,41 @@ def set_permissions(
     before: Sequence[wire.CommandPermission],
     after: list[wire.CommandPermission],
 ) -> wire.CommandPermissions:
-    """Set the permissions of a command in a guild, record the change and notify the application's bot."""
+    """Set the permissions of a command in a guild, record the change in the audit log and publish it to the bot.
+
+    `target_id` is the command, or the application for all its commands. `before` and `after` are the permission
+    entries."""
     store.set_permissions(call.tx, guild_id, application.id, target_id, after)
-    result = views.permissions(guild_id, application.id, target_id, after)
-    changes = _changes(before, after)
-    if changes:
+    view = views.permissions(guild_id, application.id, target_id, after)
+    audit_changes = _audit_changes(before, after)
+    if audit_changes:
         audit.record(
             call,
             guild_id,
             AuditLogAction.APPLICATION_COMMAND_PERMISSION_UPDATE,
             target_id=target_id,
-            changes=changes,
+            changes=audit_changes,
             options={"application_id": int(application.id)},
         )
     if application.bot_id is not None:
         audience = Audience.guild(guild_id, users=frozenset({int(application.bot_id)}))
-        call.tx.emit(wire.APPLICATION_COMMAND_PERMISSIONS_UPDATE, result, audience)
-    return result
+        call.tx.emit(wire.APPLICATION_COMMAND_PERMISSIONS_UPDATE, view, audience)
+    return view
 
 
-def _changes(before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]) -> list[AuditLogChange]:
+def _audit_changes(
+    before: Sequence[wire.CommandPermission], after: Sequence[wire.CommandPermission]
+) -> list[AuditLogChange]:
     """Return the audit log changes; each key is the ID of the permission's target (spec/http.md#3.11)."""
-    old = {(entry.type, entry.id): entry for entry in before}
-    new = {(entry.type, entry.id): entry for entry in after}
-    differences = []
-    for key in [*old, *(each for each in new if each not in old)]:
-        if old.get(key) != new.get(key):
-            change = AuditLogChange(key=str(int(key[1])))
-            if key in old:
-                change.old_value = old[key]
-            if key in new:
-                change.new_value = new[key]
-            differences.append(change)
-    return differences
+    old_entries = {(entry.type, entry.id): entry for entry in before}
+    new_entries = {(entry.type, entry.id): entry for entry in after}
+    changes = []
+    for target_key in [*old_entries, *(target_key for target_key in new_entries if target_key not in old_entries)]:
+        if old_entries.get(target_key) != new_entries.get(target_key):
+            change = AuditLogChange(key=str(int(target_key[1])))
+            if target_key in old_entries:
+                change.old_value = old_entries[target_key]
+            if target_key in new_entries:
+                change.new_value = new_entries[target_key]
+            changes.append(change)
+    return changes

@@ -22,30 +22,32 @@ from hubbub.server.play.commands.store import Definition
 
 Value = TypeVar("Value")
 Steps = tuple[str | int, ...]
+"""Location of a value in a request body: field names and list indexes."""
 
 TYPED_NAME_TYPES: Final = frozenset({CommandType.CHAT_INPUT, CommandType.PRIMARY_ENTRY_POINT})
 """Command types whose names users type."""
 
 NESTING_OPTION_TYPES: Final = frozenset({CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP})
+"""Option types that contain other options and have no value."""
 CHOICE_OPTION_TYPES: Final = frozenset({CommandOptionType.STRING, CommandOptionType.INTEGER, CommandOptionType.NUMBER})
 """Option types that support choices and autocomplete."""
 _MARK_SCRIPTS: Final = ("DEVANAGARI", "THAI")
 """Scripts with marks allowed in names: \\p{sc=Deva} and \\p{sc=Thai} of spec/webhooks-and-interactions.md#5.1."""
 _BOT_DM: Final = int(InteractionContextType.BOT_DM)
-_VALUES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING_OPTION_TYPES)
+_VALUE_OPTION_TYPES: Final = tuple(kind for kind in CommandOptionType if kind not in NESTING_OPTION_TYPES)
 
 
 class CommandScope(NamedTuple):
-    """The scope that a command is created in, and what the application supports there."""
+    """The scope that a command is created in, and the features that the application supports in it."""
 
     is_guild: bool
-    """Whether the commands belong to one guild."""
+    """Whether the commands belong to one guild; otherwise they are global."""
     supported: Sequence[int]
-    """The installation contexts that the application supports."""
+    """The ApplicationIntegrationTypes that the application supports."""
     has_activities: bool
     """Whether the application has activities, which an entry point command can launch."""
     has_install_contexts: bool
-    """Whether contexts and integration types are in effect by now (spec/dated-changes.md#3)."""
+    """Whether commands already have contexts and integration types (spec/dated-changes.md#3)."""
 
 
 class ValidatedCommand(NamedTuple):
@@ -57,15 +59,19 @@ class ValidatedCommand(NamedTuple):
 
 
 def parse(body: wire.CreateCommand, scope: CommandScope, form: errors.FormErrors, path: Steps = ()) -> ValidatedCommand:
-    """Validate a new command, or the replacement of one."""
+    """Validate a new command, or the replacement of one; errors are added to `form`.
+
+    `path` is the location of the command in the request body."""
     kind = body.type or CommandType.CHAT_INPUT
     if kind == CommandType.PRIMARY_ENTRY_POINT and (scope.is_guild or not scope.has_activities):
-        allowed = [int(each) for each in CommandType if each != CommandType.PRIMARY_ENTRY_POINT]
-        form.add((*path, "type"), *errors.choices(allowed))
-    start = Definition(integration_types=_default_types(scope))
+        allowed_types = [
+            int(command_type) for command_type in CommandType if command_type != CommandType.PRIMARY_ENTRY_POINT
+        ]
+        form.add((*path, "type"), *errors.choices(allowed_types))
+    initial = Definition(integration_types=_default_types(scope))
     if kind == CommandType.PRIMARY_ENTRY_POINT:
-        start.handler = int(CommandHandlerType.APP_HANDLER)
-    return edit(kind, body.name, start, body, scope, form, path)
+        initial.handler = int(CommandHandlerType.APP_HANDLER)
+    return edit(kind, body.name, initial, body, scope, form, path)
 
 
 def edit(
@@ -77,7 +83,10 @@ def edit(
     form: errors.FormErrors,
     path: Steps = (),
 ) -> ValidatedCommand:
-    """Validate changes of a command."""
+    """Validate changes of a command; errors are added to `form`.
+
+    `kind` is the command's CommandType; `name` and `before` are its current name and definition. `path` is the location
+    of the changes in the request body."""
     if body.name is not UNSET:
         name = body.name.strip() if kind not in TYPED_NAME_TYPES else body.name
         _check_name(name, kind, form, (*path, "name"))
@@ -94,31 +103,33 @@ def edit(
     _check_description(kind, description, descriptions, form, path)
     options = before.options
     if body.options is not UNSET:
-        options = _Options(form).read(body.options or [], (*path, "options"), kind)
-    types = _integration_types(before, body, scope, form, path)
-    after = Definition(
+        options = _OptionValidator(form).read(body.options or [], (*path, "options"), kind)
+    integration_types = _integration_types(before, body, scope, form, path)
+    definition = Definition(
         description=description,
         name_localizations=names,
         description_localizations=descriptions,
         options=options,
         default_member_permissions=_default_permissions(before, body),
-        contexts=_contexts(before, body, scope, types, form, path),
-        integration_types=types,
+        contexts=_contexts(before, body, scope, integration_types, form, path),
+        integration_types=integration_types,
         nsfw=before.nsfw if body.nsfw is UNSET else bool(body.nsfw),
         handler=before.handler,
     )
     if body.handler is not UNSET and body.handler is not None:
         if kind == CommandType.PRIMARY_ENTRY_POINT:
-            after.handler = int(body.handler)
+            definition.handler = int(body.handler)
         else:
             form.add((*path, "handler"), *errors.command_handler())
-    if size(name, after) > wire.COMMAND_SIZE_MAX:
+    if size(name, definition) > wire.COMMAND_SIZE_MAX:
         form.add(path, *errors.command_too_large(wire.COMMAND_SIZE_MAX))
-    return ValidatedCommand(int(kind), name, after)
+    return ValidatedCommand(int(kind), name, definition)
 
 
 def size(name: str, definition: Definition) -> int:
-    """Return the size of a command: names, descriptions and choice values, each in its longest localization."""
+    """Return the size of a command in characters: names, descriptions and choice values.
+
+    Each text counts with its longest localization."""
     return (
         _longest(name, definition.name_localizations)
         + _longest(definition.description, definition.description_localizations)
@@ -136,7 +147,7 @@ def _option_size(option: wire.CommandOption) -> int:
 
 
 def _longest(text: str, translations: Mapping[str, str] | None | UnsetType) -> int:
-    return max(len(text), *(len(each) for each in (translations or {}).values()), 0)
+    return max(len(text), *(len(translation) for translation in (translations or {}).values()), 0)
 
 
 # Names and texts
@@ -184,7 +195,9 @@ def _localizations(
     path: Steps,
     check: Callable[[str, Steps], None] | None = None,
 ) -> dict[str, str] | None:
-    """Return the localizations that differ from the default text."""
+    """Return the localizations that differ from the default text, or None if there are none.
+
+    `check` validates a text; its second argument is the location of the text in the request body."""
     localizations: dict[str, str] = {}
     for locale, text in (requested or {}).items():
         if locale not in LOCALES:
@@ -226,7 +239,7 @@ def _contexts(
     before: Definition,
     body: wire.UpdateCommand,
     scope: CommandScope,
-    types: Sequence[int],
+    integration_types: Sequence[int],
     form: errors.FormErrors,
     path: Steps,
 ) -> list[int] | None:
@@ -235,14 +248,14 @@ def _contexts(
         return None
     contexts = before.contexts
     if scope.has_install_contexts and body.contexts is not UNSET:
-        contexts = None if body.contexts is None else [int(each) for each in body.contexts]
+        contexts = None if body.contexts is None else [int(context) for context in body.contexts]
         _check_unique(contexts or (), form, (*path, "contexts"))
         if contexts is not None:
             return contexts
-    # dm_permission is the older field for the same: with or without the bot's DM.
-    derived = derived_contexts(types)
+    # dm_permission is an older field that only adds or removes the context BOT_DM.
+    derived = derived_contexts(integration_types)
     if body.dm_permission is False:
-        return [each for each in (derived if contexts is None else contexts) if each != _BOT_DM]
+        return [context for context in (derived if contexts is None else contexts) if context != _BOT_DM]
     if body.dm_permission is True and contexts is not None:
         contexts = sorted({*contexts, _BOT_DM})
         return None if contexts == derived else contexts
@@ -256,13 +269,13 @@ def _integration_types(
         return before.integration_types
     if body.integration_types is None:
         return _default_types(scope)
-    types = [int(each) for each in body.integration_types]
-    at = (*path, "integration_types")
-    _check_unique(types, form, at)
-    for index, kind in enumerate(types):
-        if kind not in scope.supported:
-            form.add((*at, index), *errors.choices(sorted(scope.supported)))
-    return types
+    integration_types = [int(integration_type) for integration_type in body.integration_types]
+    field_path = (*path, "integration_types")
+    _check_unique(integration_types, form, field_path)
+    for index, integration_type in enumerate(integration_types):
+        if integration_type not in scope.supported:
+            form.add((*field_path, index), *errors.choices(sorted(scope.supported)))
+    return integration_types
 
 
 def _check_unique(values: Iterable[object], form: errors.FormErrors, path: Steps) -> None:
@@ -276,129 +289,138 @@ def _check_unique(values: Iterable[object], form: errors.FormErrors, path: Steps
 # Options
 
 
-class _Options:
+class _OptionValidator:
     """Validates the options of one command."""
 
     def __init__(self, form: errors.FormErrors) -> None:
         self.form = form
 
-    def read(self, given: list[wire.CommandOptionRequest], path: Steps, kind: int) -> list[wire.CommandOption]:
-        """Validate the options of a command. Only chat input commands have options."""
-        if given and kind != CommandType.CHAT_INPUT:
+    def read(self, requests: list[wire.CommandOptionRequest], path: Steps, kind: int) -> list[wire.CommandOption]:
+        """Validate the options of a command of CommandType `kind`. Only chat input commands have options."""
+        if requests and kind != CommandType.CHAT_INPUT:
             self.add_error(path, errors.command_context_menu("options"))
             return []
-        nests = bool(given) and given[0].type in NESTING_OPTION_TYPES
-        allowed: Sequence[CommandOptionType] = tuple(NESTING_OPTION_TYPES) if nests else _VALUES
-        return self.siblings(given, path, sorted(allowed))
+        is_nested = bool(requests) and requests[0].type in NESTING_OPTION_TYPES
+        allowed_types: Sequence[CommandOptionType] = tuple(NESTING_OPTION_TYPES) if is_nested else _VALUE_OPTION_TYPES
+        return self.siblings(requests, path, sorted(allowed_types))
 
     def siblings(
-        self, given: list[wire.CommandOptionRequest], path: Steps, allowed: Sequence[CommandOptionType]
+        self, requests: list[wire.CommandOptionRequest], path: Steps, allowed_types: Sequence[CommandOptionType]
     ) -> list[wire.CommandOption]:
-        optional = False
+        """Validate the options of one level; required options must precede optional ones."""
+        has_optional = False
         options = []
-        for index, option in enumerate(given):
-            at = (*path, index)
-            if option.type not in allowed:
-                self.add_error((*at, "type"), errors.union_choices([int(each) for each in allowed]))
+        for index, request in enumerate(requests):
+            option_path = (*path, index)
+            if request.type not in allowed_types:
+                self.add_error(
+                    (*option_path, "type"), errors.union_choices([int(option_type) for option_type in allowed_types])
+                )
                 continue
-            if option.type not in NESTING_OPTION_TYPES:
-                if option.required and optional:
-                    self.add_error((*at, "required"), errors.command_options_required())
-                optional = optional or not option.required
-            options.append(self.option(option, at))
+            if request.type not in NESTING_OPTION_TYPES:
+                if request.required and has_optional:
+                    self.add_error((*option_path, "required"), errors.command_options_required())
+                has_optional = has_optional or not request.required
+            options.append(self.option(request, option_path))
         self.check_names(options, path)
         return options
 
     def check_names(self, options: list[wire.CommandOption], path: Steps) -> None:
         """Reject duplicate option names, in every language."""
-        taken: set[str] = set()
+        taken_names: set[str] = set()
         for index, option in enumerate(options):
-            if option.name in taken:
+            if option.name in taken_names:
                 self.add_error((*path, index, "name"), errors.command_option_name_duplicated())
-            taken.add(option.name)
-        by_locale: dict[str, set[str]] = {}
+            taken_names.add(option.name)
+        names_by_locale: dict[str, set[str]] = {}
         for index, option in enumerate(options):
             for locale, name in (option.name_localizations or {}).items():
-                known = by_locale.setdefault(locale, set())
-                if name in known or (name in taken and name != option.name):
-                    at = (*path, index, "name_localizations", locale)
-                    self.add_error(at, errors.command_option_name_duplicated())
-                known.add(name)
+                locale_names = names_by_locale.setdefault(locale, set())
+                if name in locale_names or (name in taken_names and name != option.name):
+                    name_path = (*path, index, "name_localizations", locale)
+                    self.add_error(name_path, errors.command_option_name_duplicated())
+                locale_names.add(name)
 
-    def option(self, given: wire.CommandOptionRequest, path: Steps) -> wire.CommandOption:
-        kind = given.type
-        if not is_typed_name(given.name):
+    def option(self, request: wire.CommandOptionRequest, path: Steps) -> wire.CommandOption:
+        """Validate one option, with the options inside it."""
+        kind = request.type
+        if not is_typed_name(request.name):
             self.add_error((*path, "name"), errors.command_name())
-        option = wire.CommandOption(type=int(kind), name=given.name, description=given.description)
+        option = wire.CommandOption(type=int(kind), name=request.name, description=request.description)
         option.name_localizations = (
             _localizations(
-                given.name_localizations or None,
-                given.name,
+                request.name_localizations or None,
+                request.name,
                 self.form,
                 (*path, "name_localizations"),
-                lambda text, at: None if is_typed_name(text) else self.add_error(at, errors.command_name()),
+                lambda text, text_path: (
+                    None if is_typed_name(text) else self.add_error(text_path, errors.command_name())
+                ),
             )
             or UNSET
         )
         option.description_localizations = (
             _localizations(
-                given.description_localizations or None,
-                given.description,
+                request.description_localizations or None,
+                request.description,
                 self.form,
                 (*path, "description_localizations"),
             )
             or UNSET
         )
         if kind in NESTING_OPTION_TYPES:
-            inner = (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUES
-            if kind == CommandOptionType.SUB_COMMAND_GROUP and not given.options:
+            inner_types = (
+                (CommandOptionType.SUB_COMMAND,) if kind == CommandOptionType.SUB_COMMAND_GROUP else _VALUE_OPTION_TYPES
+            )
+            if kind == CommandOptionType.SUB_COMMAND_GROUP and not request.options:
                 # A group without subcommands could never be executed.
                 self.add_error((*path, "options"), errors.bad_length(1, wire.COMMAND_OPTIONS_MAX))
-            option.options = self.siblings(given.options or [], (*path, "options"), inner)
+            option.options = self.siblings(request.options or [], (*path, "options"), inner_types)
             return option
-        if given.required:
+        if request.required:
             option.required = True
         if kind in CHOICE_OPTION_TYPES:
-            self.read_choices(given, option, path)
+            self.read_choices(request, option, path)
         if kind == CommandOptionType.STRING:
-            option.min_length = UNSET if given.min_length is None else given.min_length
-            option.max_length = UNSET if given.max_length is None else given.max_length
+            option.min_length = UNSET if request.min_length is None else request.min_length
+            option.max_length = UNSET if request.max_length is None else request.max_length
             self.check_order(option.min_length, option.max_length, (*path, "max_length"))
         elif kind in CHOICE_OPTION_TYPES:
-            option.min_value = self.bound(given.min_value, kind, (*path, "min_value"))
-            option.max_value = self.bound(given.max_value, kind, (*path, "max_value"))
+            option.min_value = self.bound(request.min_value, kind, (*path, "min_value"))
+            option.max_value = self.bound(request.max_value, kind, (*path, "max_value"))
             self.check_order(option.min_value, option.max_value, (*path, "max_value"))
             self.check_choice_bounds(option, path)
-        elif kind == CommandOptionType.CHANNEL and given.channel_types:
-            option.channel_types = [int(each) for each in given.channel_types]
+        elif kind == CommandOptionType.CHANNEL and request.channel_types:
+            option.channel_types = [int(channel_type) for channel_type in request.channel_types]
             _check_unique(option.channel_types, self.form, (*path, "channel_types"))
-        elif kind == CommandOptionType.ATTACHMENT and given.file_types:
-            option.file_types = list(given.file_types)
+        elif kind == CommandOptionType.ATTACHMENT and request.file_types:
+            option.file_types = list(request.file_types)
             for index, file_type in enumerate(option.file_types):
                 if not is_file_type(file_type):
                     self.add_error((*path, "file_types", index), errors.regex())
         return option
 
-    def read_choices(self, given: wire.CommandOptionRequest, option: wire.CommandOption, path: Steps) -> None:
-        if given.autocomplete:
+    def read_choices(self, request: wire.CommandOptionRequest, option: wire.CommandOption, path: Steps) -> None:
+        """Validate the choices of an option and set them; an option has either choices or autocomplete."""
+        if request.autocomplete:
             option.autocomplete = True
-            if given.choices:
+            if request.choices:
                 self.add_error((*path, "choices"), errors.command_option_choices())
-        if not given.choices:
+        if not request.choices:
             return
         option.choices = []
-        for index, choice in enumerate(given.choices):
-            at = (*path, "choices", index)
-            value = normalize_value(choice.value, given.type)
-            check_value(value, given.type, self.form, (*at, "value"))
-            if any(choice.name == before.name for before in option.choices):
-                self.add_error((*at, "name"), errors.duplicate())
+        for index, choice in enumerate(request.choices):
+            choice_path = (*path, "choices", index)
+            value = normalize_value(choice.value, request.type)
+            check_value(value, request.type, self.form, (*choice_path, "value"))
+            if any(choice.name == earlier.name for earlier in option.choices):
+                self.add_error((*choice_path, "name"), errors.duplicate())
             option.choices.append(
                 wire.CommandChoice(
                     name=choice.name,
                     value=value,
                     name_localizations=_localizations(
-                        choice.name_localizations or None, choice.name, self.form, (*at, "name_localizations")
+                        choice.name_localizations or None, choice.name, self.form, (*choice_path, "name_localizations")
                     )
                     or UNSET,
                 )
@@ -407,16 +429,17 @@ class _Options:
     def check_choice_bounds(self, option: wire.CommandOption, path: Steps) -> None:
         """Reject choices outside the option's bounds."""
         for index, choice in enumerate(option.choices or ()):
-            at, value = (*path, "choices", index, "value"), choice.value
+            value_path, value = (*path, "choices", index, "value"), choice.value
             if isinstance(value, str):
                 continue
             number_type = "int" if option.type == CommandOptionType.INTEGER else "float"
             if option.min_value is not UNSET and value < option.min_value:
-                self.add_error(at, errors.number_min(option.min_value, number_type))
+                self.add_error(value_path, errors.number_min(option.min_value, number_type))
             elif option.max_value is not UNSET and value > option.max_value:
-                self.add_error(at, errors.number_max(option.max_value, number_type))
+                self.add_error(value_path, errors.number_max(option.max_value, number_type))
 
     def bound(self, value: int | float | None | UnsetType, kind: int, path: Steps) -> int | float | UnsetType:
+        """Validate the minimum or maximum of an option; return UNSET if there is none."""
         if value is None or value is UNSET:
             return UNSET
         value = normalize_value(value, kind)
@@ -432,14 +455,16 @@ class _Options:
 
 
 def normalize_value(value: Value, kind: int) -> Value | int:
-    """Return the stored form of an option value. JSON has one number type, so 1.0 of an INTEGER becomes 1."""
+    """Return the stored form of a value of the CommandOptionType `kind`.
+
+    JSON has one number type, so 1.0 of an INTEGER option becomes 1."""
     if kind == CommandOptionType.INTEGER and isinstance(value, float) and value.is_integer():
         return int(value)
     return value
 
 
 def check_value(value: object, kind: int, form: errors.FormErrors, path: Steps) -> None:
-    """Add a form error if an option of this type cannot have the value."""
+    """Add a form error if an option of the CommandOptionType `kind` cannot have the value."""
     if kind == CommandOptionType.STRING:
         if not isinstance(value, str):
             form.add(path, *errors.not_string(value))

@@ -1,4 +1,4 @@
-"""Permission arithmetic of commands (spec/webhooks-and-interactions.md#5.5), over plain values."""
+"""Computation of who may use a command (spec/webhooks-and-interactions.md#5.5), without access to the database."""
 
 from collections.abc import Collection, Sequence
 
@@ -7,6 +7,7 @@ from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources.commands import CommandPermission, all_channels_id
 
 Entries = Sequence[CommandPermission]
+"""Permission entries of a command or of an application in one guild."""
 
 
 def can_use(
@@ -22,13 +23,13 @@ def can_use(
 ) -> bool:
     """Return whether a member may use a command in a channel.
 
-    `channel_id` is a thread's parent and `permissions` are the member's in that channel. `required` is the command's
-    `default_member_permissions`."""
+    `channel_id` is the channel, or the parent of a thread. `permissions` are the member's permissions in that channel,
+    `required` is the command's `default_member_permissions` or None."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
     if not permissions & Permissions.USE_APPLICATION_COMMANDS:
         return False
-    if not _in_channel(command_entries, application_entries, guild_id, channel_id):
+    if not _is_allowed_in_channel(command_entries, application_entries, guild_id, channel_id):
         return False
     return can_member_use(
         guild_id=guild_id,
@@ -51,43 +52,48 @@ def can_member_use(
     command_entries: Entries = (),
     application_entries: Entries = (),
 ) -> bool:
-    """Return whether a member may use a command, regardless of the channel."""
+    """Return whether a member may use a command, regardless of the channel.
+
+    `permissions` are the member's permissions, `required` is the command's `default_member_permissions` or None."""
     if permissions & Permissions.ADMINISTRATOR:
         return True
-    decision = _decision(command_entries, guild_id, user_id, role_ids)
+    decision = _decide_for_member(command_entries, guild_id, user_id, role_ids)
     if decision is not None:
         # Permissions of the command itself override its default requirements.
         return decision
-    if _decision(application_entries, guild_id, user_id, role_ids) is False:
+    if _decide_for_member(application_entries, guild_id, user_id, role_ids) is False:
         return False
     if required is None:
         return True
-    # 0 means administrators only, which were accepted above.
+    # 0 means administrators only; the check of ADMINISTRATOR has accepted them already.
     return required != 0 and not required & ~permissions
 
 
-def _in_channel(of_command: Entries, of_application: Entries, guild_id: int, channel_id: int) -> bool:
-    everywhere = all_channels_id(guild_id)
-    for entries in (of_command, of_application):
-        for wanted in (channel_id, everywhere):
+def _is_allowed_in_channel(
+    command_entries: Entries, application_entries: Entries, guild_id: int, channel_id: int
+) -> bool:
+    """Return whether channel entries allow the channel; entries of the command override those of the application."""
+    all_channels = all_channels_id(guild_id)
+    for entries in (command_entries, application_entries):
+        for target_id in (channel_id, all_channels):
             for entry in entries:
-                if entry.type == CommandPermissionType.CHANNEL and entry.id == wanted:
+                if entry.type == CommandPermissionType.CHANNEL and entry.id == target_id:
                     return entry.permission
     return True
 
 
-def _decision(entries: Entries, guild_id: int, user_id: int, role_ids: Collection[int]) -> bool | None:
-    """Return what the entries decide for a member, or None.
+def _decide_for_member(entries: Entries, guild_id: int, user_id: int, role_ids: Collection[int]) -> bool | None:
+    """Return whether the entries allow a member, or None if no entry applies to the member.
 
     A user entry wins over role entries, an allowing role over denying ones, and any role over @everyone."""
-    everyone: bool | None = None
-    by_role: bool | None = None
+    everyone_decision: bool | None = None
+    role_decision: bool | None = None
     for entry in entries:
         if entry.type == CommandPermissionType.USER and entry.id == user_id:
             return entry.permission
         if entry.type == CommandPermissionType.ROLE:
             if entry.id == guild_id:
-                everyone = entry.permission
+                everyone_decision = entry.permission
             elif entry.id in role_ids:
-                by_role = by_role or entry.permission
-    return everyone if by_role is None else by_role
+                role_decision = role_decision or entry.permission
+    return everyone_decision if role_decision is None else role_decision

@@ -1,4 +1,4 @@
-"""Handlers for global and guild application commands, and their permissions."""
+"""HTTP handlers for global and guild application commands, and their permissions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.ids import ApplicationId, CommandId, GuildId
@@ -139,8 +139,11 @@ def list_guild_application_command_permissions(
 ) -> list[wire.CommandPermissions]:
     """List application command permissions in a guild."""
     rules.require_installed(call, application_id, guild_id)
-    permissions = store.permissions_of(call.tx, guild_id, application_id)
-    return [views.permissions(guild_id, application_id, target, entries) for target, entries in permissions.items()]
+    entries_by_target = store.permissions_of(call.tx, guild_id, application_id)
+    return [
+        views.permissions(guild_id, application_id, target_id, entries)
+        for target_id, entries in entries_by_target.items()
+    ]
 
 
 @handles(wire.GET_GUILD_APPLICATION_COMMAND_PERMISSIONS)
@@ -173,11 +176,13 @@ def set_guild_application_command_permissions(
         raise errors.NOT_AUTHORIZED_ON_APPLICATION()
     rules.require_in_guild(call, application, guild_id)
     row = rules.require_target(call, application_id, guild_id, command_id)
-    current = store.permissions_of(call.tx, guild_id, application_id)
-    rules.require_usable(call, guild_id, row, current)
+    entries_by_target = store.permissions_of(call.tx, guild_id, application_id)
+    rules.require_usable(call, guild_id, row, entries_by_target)
     entries = list(body.permissions or ())
     rules.require_targets(call, guild_id, entries)
-    return actions.set_permissions(call, application, guild_id, command_id, current.get(command_id, ()), entries)
+    return actions.set_permissions(
+        call, application, guild_id, command_id, entries_by_target.get(command_id, ()), entries
+    )
 
 
 @handles(wire.BATCH_SET_GUILD_APPLICATION_COMMAND_PERMISSIONS)

@@ -20,12 +20,12 @@ from hubbub.server.play.commands.store import GLOBAL_GUILD_ID, CommandRow
 
 
 def require_own(call: Call, application_id: int) -> ApplicationRow:
-    """Return the application that the caller's token belongs to."""
+    """Return the application `application_id`; raise an error unless the caller's token belongs to it."""
     return applications.require_own(call, application_id)
 
 
 def require_installed(call: Call, application_id: int, guild_id: int) -> ApplicationRow:
-    """Return the caller's application if it is installed in the guild."""
+    """Return the caller's application; raise an error unless it is installed in the guild."""
     row = require_own(call, application_id)
     require_in_guild(call, row, guild_id)
     return row
@@ -43,18 +43,18 @@ def require_in_guild(call: Call, row: ApplicationRow, guild_id: int) -> None:
 
 
 def find_scope(call: Call, row: ApplicationRow, guild_id: int) -> CommandScope:
-    """Return what an application supports in a scope."""
-    supported = codec.decode(row.integration_types_config, dict[str, Any])
+    """Return the scope of an application's commands in a guild, or of its global ones if `guild_id` is GLOBAL_GUILD_ID."""
+    types_config = codec.decode(row.integration_types_config, dict[str, Any])
     return CommandScope(
         is_guild=guild_id != GLOBAL_GUILD_ID,
-        supported=sorted(int(key) for key in supported),
+        supported=sorted(int(key) for key in types_config),
         has_activities=bool(row.flags & ApplicationFlags.EMBEDDED) and changes.ENTRY_POINT_COMMANDS.is_active(call.now),
         has_install_contexts=changes.USER_INSTALLS.is_active(call.now),
     )
 
 
 def require_command(call: Call, application_id: int, guild_id: int, command_id: int) -> CommandRow:
-    """Return a command of a scope; raises UNKNOWN_APPLICATION_COMMAND."""
+    """Return a command of a scope; raise UNKNOWN_APPLICATION_COMMAND if it does not exist there."""
     row = store.find(call.tx, command_id)
     if row is None or (row.application_id, row.guild_id) != (application_id, guild_id):
         raise errors.UNKNOWN_APPLICATION_COMMAND()
@@ -62,7 +62,7 @@ def require_command(call: Call, application_id: int, guild_id: int, command_id: 
 
 
 def require_capacity(call: Call, rows: Sequence[CommandRow]) -> None:
-    """Reject more commands of a type than a scope may have."""
+    """Raise MAX_APPLICATION_COMMANDS if `rows`, the commands of a scope, contain too many of a type."""
     for kind, limit in wire.COMMANDS_MAX.items():
         if kind in (CommandType.USER, CommandType.MESSAGE) and not changes.CONTEXT_MENU_LIMIT_15.is_active(call.now):
             limit = wire.OLD_CONTEXT_MENU_COMMANDS_MAX
@@ -86,7 +86,10 @@ def require_target(call: Call, application_id: ApplicationId, guild_id: GuildId,
 def require_usable(
     call: Call, guild_id: GuildId, row: CommandRow | None, entries_by_target: dict[int, list[wire.CommandPermission]]
 ) -> None:
-    """Require that the caller may use the command whose permissions they set."""
+    """Require that the caller may use the command whose permissions they set.
+
+    `row` is None for the permissions of a whole application. `entries_by_target` are the current permission entries by
+    command or application ID."""
     if row is None:
         return
     standing = access.guild(call, guild_id)
@@ -103,37 +106,37 @@ def require_usable(
 
 
 def require_targets(call: Call, guild_id: GuildId, entries: Sequence[wire.CommandPermission]) -> None:
-    """Require that each target exists, occurs once and can be managed by the caller."""
+    """Require that the target of each permission entry exists, occurs once and can be managed by the caller."""
     standing = access.guild(call, guild_id)
     form = errors.FormErrors()
-    seen: set[tuple[int, int]] = set()
-    visible = access.visible_channels(call.tx, standing)
-    allowed = True
+    seen_targets: set[tuple[int, int]] = set()
+    visible_channels = access.visible_channels(call.tx, standing)
+    is_allowed = True
     for index, entry in enumerate(entries):
-        at = ("permissions", index, "id")
-        if (entry.type, entry.id) in seen:
-            form.add(at, *errors.duplicate())
+        path = ("permissions", index, "id")
+        if (entry.type, entry.id) in seen_targets:
+            form.add(path, *errors.duplicate())
             continue
-        seen.add((entry.type, entry.id))
+        seen_targets.add((entry.type, entry.id))
         if entry.type == CommandPermissionType.CHANNEL:
-            known = entry.id == wire.all_channels_id(guild_id) or entry.id in visible
+            is_known = entry.id == wire.all_channels_id(guild_id) or entry.id in visible_channels
         elif entry.type == CommandPermissionType.ROLE:
             role = roles.find(call.tx, guild_id, entry.id)
-            known = role is not None
+            is_known = role is not None
             if role is not None and role.id != guild_id:
-                allowed = allowed and standing.outranks_role((role.position, role.id))
+                is_allowed = is_allowed and standing.outranks_role((role.position, role.id))
         else:
             target = access.find_member(call.tx, call.now, guild_id, entry.id)
-            known = target is not None
-            allowed = allowed and (target is None or _may_manage(standing, target))
-        if not known:
-            form.add(at, *errors.command_permission_target())
+            is_known = target is not None
+            is_allowed = is_allowed and (target is None or _can_manage(standing, target))
+        if not is_known:
+            form.add(path, *errors.command_permission_target())
     form.raise_if_any()
-    if not allowed:
+    if not is_allowed:
         raise errors.MISSING_PERMISSIONS()
 
 
-def _may_manage(standing: GuildAccess, target: GuildAccess) -> bool:
+def _can_manage(standing: GuildAccess, target: GuildAccess) -> bool:
     if standing.user_id == target.user_id or standing.permissions & Permissions.ADMINISTRATOR:
         return True
     return standing.outranks(target)

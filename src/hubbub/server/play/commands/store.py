@@ -24,7 +24,9 @@ GLOBAL_GUILD_ID: Final = 0
 
 
 class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """The parts of a command that are not queried. Stored as JSON: add fields with a default, never rename."""
+    """The fields of a command that have no column of their own.
+
+    Stored as JSON: add fields with a default, never rename."""
 
     description: str = ""
     name_localizations: dict[str, str] | None = None
@@ -32,9 +34,12 @@ class Definition(msgspec.Struct, kw_only=True, omit_defaults=True):
     options: list[CommandOption] = []
     default_member_permissions: Permissions | None = None
     contexts: list[int] | None = None
+    """InteractionContextTypes; None for the contexts that follow from the integration types."""
     integration_types: list[int] = []
+    """ApplicationIntegrationTypes."""
     nsfw: bool = False
     handler: int | None = None
+    """CommandHandlerType of an entry point command; None for other commands."""
 
 
 class CommandRow(NamedTuple):
@@ -43,12 +48,16 @@ class CommandRow(NamedTuple):
     id: int
     application_id: int
     guild_id: int
+    """The command's guild, or GLOBAL_GUILD_ID."""
     type: int
+    """A CommandType."""
     name: str
     version: int
+    """A snowflake that changes with the command's content."""
     position: int
-    """Position in lists."""
+    """Position in the list of the scope's commands."""
     definition: str
+    """The Definition as JSON."""
 
     @property
     def scope(self) -> GuildId | None:
@@ -57,23 +66,23 @@ class CommandRow(NamedTuple):
 
 
 COLUMNS: Final = ", ".join(CommandRow._fields)
-_definition: Final = codec.decoder(Definition)
-_permissions: Final = codec.decoder(list[CommandPermission])
+_definition_decoder: Final = codec.decoder(Definition)
+_permissions_decoder: Final = codec.decoder(list[CommandPermission])
 
 
 def definition(row: CommandRow) -> Definition:
     """Decode the definition of a command."""
-    found: Definition = _definition.decode(row.definition)
-    return found
+    decoded: Definition = _definition_decoder.decode(row.definition)
+    return decoded
 
 
 @lru_cache(maxsize=1024)
 def cached_definition(text: str) -> Definition:
-    """Return a decoded definition from a cache; callers must not change it.
+    """Return the definition encoded in `text` from a cache; callers must not change it.
 
-    Commands run far more often than they change."""
-    found: Definition = _definition.decode(text)
-    return found
+    The cache pays off because commands run far more often than they change."""
+    decoded: Definition = _definition_decoder.decode(text)
+    return decoded
 
 
 def find(tx: Tx, command_id: int) -> CommandRow | None:
@@ -84,10 +93,13 @@ def find(tx: Tx, command_id: int) -> CommandRow | None:
 PERMITTED_COLUMNS: Final = f"{', '.join(f'k.{name}' for name in CommandRow._fields)}, kp.permissions, ka.permissions"
 """Columns that `read_permitted` reads from a query with `join_permitted`."""
 PERMITTED_WIDTH: Final = len(CommandRow._fields) + 2
+"""Number of columns in PERMITTED_COLUMNS."""
 
 
 def join_permitted(guild_id: str) -> str:
-    """Return the SQL joins of a command by ID, with its permissions and its application's permissions in a guild."""
+    """Return the SQL joins of a command by ID, with its permissions and its application's permissions in a guild.
+
+    `guild_id` is an SQL expression. The joins have one parameter, the command ID."""
     return (
         "LEFT JOIN commands k ON k.id = ? "
         f"LEFT JOIN command_permissions kp ON kp.guild_id = {guild_id} AND kp.application_id = k.application_id "
@@ -97,22 +109,23 @@ def join_permitted(guild_id: str) -> str:
 
 
 class Permitted(NamedTuple):
-    """A command with the permission entries of it and of its application in a guild, by their IDs."""
+    """A command with the permission entries that apply to it in a guild."""
 
     row: CommandRow
     entries: dict[int, list[CommandPermission]]
+    """Permission entries of the command and of its application, by command or application ID."""
 
 
 def read_permitted(row: Sequence[Any]) -> Permitted | None:
-    """Read a joined command, or None if there is none."""
+    """Build a command from the columns PERMITTED_COLUMNS of a query; return None if the command does not exist."""
     if row[0] is None:
         return None
-    found = CommandRow._make(row[:-2])
+    command = CommandRow._make(row[:-2])
     entries = {}
-    for target, encoded in ((found.id, row[-2]), (found.application_id, row[-1])):
+    for target_id, encoded in ((command.id, row[-2]), (command.application_id, row[-1])):
         if encoded is not None:
-            entries[target] = _permissions.decode(encoded)
-    return Permitted(found, entries)
+            entries[target_id] = _permissions_decoder.decode(encoded)
+    return Permitted(command, entries)
 
 
 def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str) -> CommandRow | None:
@@ -128,17 +141,17 @@ def find_named(tx: Tx, application_id: int, guild_id: int, kind: int, name: str)
 
 
 def find_many(tx: Tx, command_ids: Iterable[int]) -> list[CommandRow]:
-    """List the existing commands among these IDs."""
-    wanted = list(dict.fromkeys(command_ids))
-    if not wanted:
+    """List the existing commands among these IDs, by ascending ID."""
+    unique_ids = list(dict.fromkeys(command_ids))
+    if not unique_ids:
         return []
     return tx.fetch(
-        CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id IN ({placeholders(wanted)}) ORDER BY id", *wanted
+        CommandRow, f"SELECT {COLUMNS} FROM commands WHERE id IN ({placeholders(unique_ids)}) ORDER BY id", *unique_ids
     )
 
 
 def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
-    """List the commands of a scope, in order."""
+    """List the commands of a scope by position; `guild_id` is GLOBAL_GUILD_ID for global commands."""
     return tx.fetch(
         CommandRow,
         f"SELECT {COLUMNS} FROM commands WHERE application_id = ? AND guild_id = ? ORDER BY position, id",
@@ -148,7 +161,9 @@ def list_of(tx: Tx, application_id: int, guild_id: int) -> list[CommandRow]:
 
 
 def list_available(tx: Tx, application_ids: Sequence[int], guild_id: int | None) -> list[CommandRow]:
-    """List the global commands of applications, and those of a guild if given, in order."""
+    """List the global commands of applications and, if `guild_id` is not None, their commands in a guild.
+
+    The list is ordered by application, guild and position."""
     if not application_ids:
         return []
     return tx.fetch(
@@ -186,10 +201,10 @@ def set_temporary_names(tx: Tx, ids: Sequence[int]) -> None:
 
 def delete(tx: Tx, command_ids: Iterable[int]) -> None:
     """Delete commands and their permissions."""
-    wanted = list(command_ids)
-    if wanted:
-        tx.run(f"DELETE FROM commands WHERE id IN ({placeholders(wanted)})", *wanted)
-        delete_permissions(tx, wanted)
+    ids = list(command_ids)
+    if ids:
+        tx.run(f"DELETE FROM commands WHERE id IN ({placeholders(ids)})", *ids)
+        delete_permissions(tx, ids)
 
 
 def delete_of_guild(tx: Tx, guild_id: int) -> None:
@@ -215,13 +230,13 @@ def permissions_of(tx: Tx, guild_id: int, application_id: int) -> dict[int, list
         guild_id,
         application_id,
     )
-    return {target: _permissions.decode(encoded) for target, encoded in rows}
+    return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}
 
 
 def permissions_in(tx: Tx, guild_id: int) -> dict[int, list[CommandPermission]]:
     """Return the permissions of all commands in a guild, by command or application ID."""
     rows = tx.all("SELECT target_id, permissions FROM command_permissions WHERE guild_id = ?", guild_id)
-    return {target: _permissions.decode(encoded) for target, encoded in rows}
+    return {target_id: _permissions_decoder.decode(encoded) for target_id, encoded in rows}
 
 
 def set_permissions(
@@ -242,5 +257,5 @@ def set_permissions(
 
 
 def delete_permissions(tx: Tx, target_ids: list[int]) -> None:
-    """Delete the permissions of commands."""
+    """Delete the permissions of commands in all guilds."""
     tx.run(f"DELETE FROM command_permissions WHERE target_id IN ({placeholders(target_ids)})", *target_ids)

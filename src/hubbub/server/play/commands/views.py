@@ -14,11 +14,11 @@ from hubbub.server.identity import users
 from hubbub.server.play.commands import store
 from hubbub.server.play.commands.store import CommandRow
 
-_DMS: Final = int(InteractionContextType.BOT_DM)
+_BOT_DM: Final = int(InteractionContextType.BOT_DM)
 
 
 def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
-    """Build a command with all localizations. `now` decides which dated fields are present."""
+    """Build a command with all localizations. `now`, in milliseconds, decides which dated fields are present."""
     definition = store.definition(row)
     view = wire.ApplicationCommand(
         id=CommandId(row.id),
@@ -39,36 +39,40 @@ def command(row: CommandRow, now: int) -> wire.ApplicationCommand:
     if definition.handler is not None:
         view.handler = definition.handler
     if row.scope is None:
-        view.dm_permission = definition.contexts is None or _DMS in definition.contexts
+        view.dm_permission = definition.contexts is None or _BOT_DM in definition.contexts
     else:
         view.guild_id = row.scope
     return view
 
 
 def commands(call: Call, rows: Sequence[CommandRow], *, localized: bool) -> list[wire.ApplicationCommand]:
-    """Build a list of commands: `localized` with all localizations, otherwise with the texts in the caller's locale."""
-    listed = [command(row, call.now) for row in rows]
+    """Build a list of commands.
+
+    With `localized` they have all localizations, otherwise the texts in the caller's locale."""
+    command_views = [command(row, call.now) for row in rows]
     if not localized:
         locale = locale_of(call)
-        for each in listed:
-            _localize(each, locale)
-            for option in each.options or ():
+        for command_view in command_views:
+            _localize(command_view, locale)
+            for option in command_view.options or ():
                 _localize_option(option, locale)
-    return listed
+    return command_views
 
 
 def locale_of(call: Call) -> str:
     """Return the caller's locale: from the request headers, else from their settings (spec/http.md#1.4)."""
-    given = call.headers.get("X-Discord-Locale", "")
-    if given in LOCALES:
-        return given
+    client_locale = call.headers.get("X-Discord-Locale", "")
+    if client_locale in LOCALES:
+        return client_locale
     for part in call.headers.get("Accept-Language", "").split(","):
-        wanted = part.partition(";")[0].strip()
-        if wanted in LOCALES:
-            return wanted
-        # Browsers may send a country where only the language is known, or the reverse: `de-AT`, `pt`.
-        language = wanted.partition("-")[0]
-        closest = next((each for each in sorted(LOCALES) if language and each.partition("-")[0] == language), None)
+        requested_locale = part.partition(";")[0].strip()
+        if requested_locale in LOCALES:
+            return requested_locale
+        # A browser may send a country (`de-AT`) where LOCALES has only the language, or the reverse (`pt`).
+        language = requested_locale.partition("-")[0]
+        closest = next(
+            (locale for locale in sorted(LOCALES) if language and locale.partition("-")[0] == language), None
+        )
         if closest is not None:
             return closest
     row = users.find(call.tx, call.user_id)
@@ -76,6 +80,7 @@ def locale_of(call: Call) -> str:
 
 
 def _localize(item: wire.ApplicationCommand | wire.CommandOption, locale: str) -> None:
+    """Replace all localizations of a command's or option's name and description by those in one locale."""
     item.name_localized = _localized(locale, item.name_localizations)
     item.description_localized = _localized(locale, item.description_localizations)
     item.name_localizations = UNSET
@@ -92,16 +97,19 @@ def _localize_option(option: wire.CommandOption, locale: str) -> None:
 
 
 def _localized(locale: str, translations: Mapping[str, str] | None | UnsetType) -> str | UnsetType:
+    """Return the text in a locale or its fallback; UNSET if there is no such translation."""
     if not translations:
         return UNSET
-    found = translations.get(locale) or translations.get(LOCALE_FALLBACKS.get(locale, ""))
-    return found or UNSET
+    text = translations.get(locale) or translations.get(LOCALE_FALLBACKS.get(locale, ""))
+    return text or UNSET
 
 
 def permissions(
     guild_id: int, application_id: int, target_id: int, entries: Sequence[wire.CommandPermission]
 ) -> wire.CommandPermissions:
-    """Build the permissions of a command in a guild."""
+    """Build the permissions of a command, or of all commands of an application, in a guild.
+
+    `target_id` is the command's or the application's ID."""
     return wire.CommandPermissions(
         id=Snowflake(target_id),
         application_id=ApplicationId(application_id),

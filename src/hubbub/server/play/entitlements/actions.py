@@ -25,7 +25,11 @@ def grant(
     subscription_id: int | None = None,
     is_test: bool = False,
 ) -> EntitlementRow:
-    """Grant an entitlement, purchased or for testing."""
+    """Grant an entitlement, purchased or for testing.
+
+    `user_id` is the buyer. `guild_id` is the guild that may use the SKU, or None if the buyer may. `starts_ms` and
+    `ends_ms` limit the entitlement, in milliseconds; None means no limit. `subscription_id` is the subscription that
+    pays for it, or None for a one-time purchase."""
     row = EntitlementRow(
         id=call.new_id(EntitlementId),
         application_id=sku.application_id,
@@ -44,12 +48,12 @@ def grant(
 
 
 def end(call: Call, row: EntitlementRow, at_ms: int) -> EntitlementRow:
-    """Set the end of an entitlement unless it already has one."""
+    """Set the end of an entitlement in milliseconds, unless it already has one."""
     return extend(call, row, at_ms) if row.ends_ms is None else row
 
 
 def extend(call: Call, row: EntitlementRow, ends_ms: int) -> EntitlementRow:
-    """Set the end of an entitlement."""
+    """Set the end of an entitlement in milliseconds, replacing an earlier end."""
     row = row._replace(ends_ms=ends_ms)
     store.update(call.tx, row)
     _publish(call, wire.ENTITLEMENT_UPDATE, row)
@@ -71,13 +75,14 @@ def remove(call: Call, row: EntitlementRow) -> None:
 
 
 def _publish(call: Call, event: Event[wire.Entitlement], row: EntitlementRow) -> None:
+    """Publish an entitlement to the application's bot and to the buyer, and send the webhook event if there is one."""
     view = views.entitlement(row, call.now)
     application = applications.find(call.tx, row.application_id)
     bot_id = None if application is None else application.bot_id
     # The buyer receives the event, too: the local agent passes it on to the game that waits for it (spec/rpc.md#9).
-    if recipients := [each for each in (bot_id, row.user_id) if each is not None]:
+    if recipients := [user_id for user_id in (bot_id, row.user_id) if user_id is not None]:
         call.tx.emit(event, view, Audience.of_users(*recipients))
     if event.webhook:
         # Ordered per buyer, so that the end of an entitlement is delivered before its replacement.
-        kind = WebhookEventType(event.name)
-        webhook_events.send(call, ApplicationId(row.application_id), kind, view, subject_id=row.user_id)
+        event_type = WebhookEventType(event.name)
+        webhook_events.send(call, ApplicationId(row.application_id), event_type, view, subject_id=row.user_id)

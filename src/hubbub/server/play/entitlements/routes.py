@@ -1,4 +1,4 @@
-"""Handlers for entitlements."""
+"""HTTP handlers for entitlements."""
 
 from msgspec import UNSET
 
@@ -43,7 +43,8 @@ def create_entitlement(call: Call, application_id: ApplicationId, body: wire.Cre
     row = actions.grant(
         call,
         sku,
-        # A user is required, but there is no buyer, so use the developer (decisions/0033).
+        # An entitlement requires a user, but a guild's test entitlement has no buyer, so use the developer
+        # (decisions/0033).
         application.owner_id if for_guild else body.owner_id,
         body.owner_id if for_guild else None,
         type=EntitlementType.TEST_MODE_PURCHASE,

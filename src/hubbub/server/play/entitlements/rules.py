@@ -13,7 +13,7 @@ from hubbub.server.play.skus import SkuRow
 
 
 def require_entitlement(call: Call, application_id: int, entitlement_id: int) -> EntitlementRow:
-    """Return an application's entitlement that is not deleted."""
+    """Return an application's entitlement that is not deleted; raise UNKNOWN_ENTITLEMENT otherwise."""
     row = store.find(call.tx, entitlement_id)
     if row is None or row.application_id != application_id or row.deleted:
         raise errors.UNKNOWN_ENTITLEMENT()
@@ -21,7 +21,10 @@ def require_entitlement(call: Call, application_id: int, entitlement_id: int) ->
 
 
 def require_test_sku(call: Call, application_id: int, body: wire.CreateEntitlement) -> SkuRow:
-    """Return the SKU of a test entitlement: a subscription of the application, for the type of owner it is sold to."""
+    """Return the SKU of a test entitlement.
+
+    Raise an error unless it is a subscription of the application that is sold to the requested type of owner, and the
+    owner exists and has no active entitlement to it."""
     sku = skus.find(call.tx, body.sku_id)
     if sku is None or sku.application_id != application_id:
         raise errors.UNKNOWN_SKU()

@@ -11,26 +11,35 @@ TABLES: Final = ("entitlements",)
 
 
 class EntitlementRow(NamedTuple):
-    """The access of a user or guild to a SKU."""
+    """A stored entitlement: the access of a user or guild to a SKU."""
 
     id: int
     application_id: int
     sku_id: int
     user_id: int
+    """The buyer, also if the entitlement belongs to a guild."""
     guild_id: int | None
+    """The guild that may use the SKU, or None if the buyer may."""
     type: int
+    """An EntitlementType."""
     starts_ms: int | None = None
+    """Start in milliseconds, or None if the entitlement has always been valid."""
     ends_ms: int | None = None
+    """End in milliseconds, or None if there is none."""
     consumed: int = 0
+    """1 if the buyer used up a one-time purchase, otherwise 0."""
     deleted: int = 0
+    """1 if the entitlement was refunded or deleted, otherwise 0."""
     is_test: int = 0
-    """Created by the application for testing, which may delete it."""
+    """1 if the application created the entitlement for testing and may delete it, otherwise 0."""
     subscription_id: int | None = None
+    """The subscription that pays for the entitlement, or None."""
 
 
 COLUMNS = ", ".join(EntitlementRow._fields)
 
-# Spec 7.2: the definition of an active entitlement.
+# The definition of an active entitlement (spec/webhooks-and-interactions.md#7.2). Both parameters of _RUNNING are the
+# current time in milliseconds.
 _RUNNING = "(starts_ms IS NULL OR starts_ms <= ?) AND (ends_ms IS NULL OR ends_ms > ?)"
 _ACTIVE = f"deleted = 0 AND consumed = 0 AND {_RUNNING}"
 
@@ -71,7 +80,10 @@ def page(
     exclude_deleted: bool = True,
     only_active: bool = False,
 ) -> list[EntitlementRow]:
-    """Return a page of an application's entitlements by ascending ID. With `before` alone, the last ones before it."""
+    """Return a page of an application's entitlements by ascending ID.
+
+    With `before` and without `after`, the page ends just before the ID `before`. `now` is the current time in
+    milliseconds. None for `user_id`, `guild_id` and `sku_ids` means any."""
     where, parameters = ["application_id = ?"], list[Any]([application_id])
     for column, value in (("user_id", user_id), ("guild_id", guild_id)):
         if value is not None:
@@ -93,7 +105,7 @@ def page(
 
 
 def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None, now: int) -> list[EntitlementRow]:
-    """List the active entitlements of a user and of a guild, by ascending ID."""
+    """List the active entitlements of a user and, if `guild_id` is not None, of a guild, by ascending ID."""
     sql = f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL AND {_ACTIVE}"
     parameters = [user_id, application_id, now, now]
     if guild_id is not None:
@@ -105,7 +117,7 @@ def list_active(tx: Tx, application_id: int, user_id: int, guild_id: int | None,
 def list_of_user(
     tx: Tx, application_id: int, user_id: int, now: int, *, sku_ids: Sequence[int] | None, exclude_consumed: bool
 ) -> list[EntitlementRow]:
-    """List a user's own entitlements that are running and not deleted."""
+    """List a user's own entitlements that have started, have not ended and are not deleted, by ascending ID."""
     rows = tx.fetch(
         EntitlementRow,
         f"SELECT {COLUMNS} FROM entitlements WHERE user_id = ? AND application_id = ? AND guild_id IS NULL"
@@ -121,9 +133,9 @@ def list_of_user(
 
 
 def has_active(tx: Tx, sku_id: int, user_id: int, guild_id: int | None, now: int) -> bool:
-    """Return whether a guild, or else a user, already has an active entitlement to the SKU."""
-    holder, value = (
+    """Return whether a guild, or a user if `guild_id` is None, has an active entitlement to a SKU."""
+    holder_condition, holder_id = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )
-    sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder} AND {_ACTIVE} LIMIT 1"
-    return tx.value(sql, sku_id, value, now, now) is not None
+    sql = f"SELECT 1 FROM entitlements WHERE sku_id = ? AND {holder_condition} AND {_ACTIVE} LIMIT 1"
+    return tx.value(sql, sku_id, holder_id, now, now) is not None

@@ -12,14 +12,15 @@ from hubbub.server.play.entitlements.store import EntitlementRow
 
 
 def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
-    """Build an entitlement as it is visible at `now`."""
-    row = _migrated(row, now)
+    """Build an entitlement as it is visible at `now`, a time in milliseconds."""
+    row = _after_migration(row, now)
     return wire.Entitlement(
         id=EntitlementId(row.id),
         sku_id=SkuId(row.sku_id),
         application_id=ApplicationId(row.application_id),
         user_id=UserId(row.user_id),
-        # hikari reads a guild wherever the key is present, so omit the key without one.
+        # The client library hikari reads a guild ID wherever the key is present, so an entitlement without a guild has
+        # no key.
         guild_id=UNSET if row.guild_id is None else GuildId(row.guild_id),
         type=EntitlementType(row.type),
         deleted=bool(row.deleted),
@@ -30,12 +31,12 @@ def entitlement(row: EntitlementRow, now: int) -> wire.Entitlement:
     )
 
 
-def _migrated(row: EntitlementRow, now: int) -> EntitlementRow:
+def _after_migration(row: EntitlementRow, now: int) -> EntitlementRow:
     """Return a subscription's entitlement as it appears after the migration window.
 
     spec/dated-changes.md#3: type 8 becomes PURCHASE, and an end in the future is hidden."""
-    old = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
-    if not old or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.is_active(now):
+    is_old_subscription_type = row.type == EntitlementType.APPLICATION_SUBSCRIPTION and row.subscription_id is not None
+    if not is_old_subscription_type or not changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATED.is_active(now):
         return row
     ends_ms = None if row.ends_ms is not None and row.ends_ms > now else row.ends_ms
     return row._replace(type=EntitlementType.PURCHASE, ends_ms=ends_ms)

@@ -1,4 +1,4 @@
-"""Deliver interactions to applications and apply their responses: write, publish."""
+"""Deliver interactions to applications and apply their responses: write to the database and publish events."""
 
 from typing import Any, Final
 
@@ -46,9 +46,9 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import InteractionResponse, MessageRow
 
 INVALID_RESPONSE: Final = 1
-"""Failure reason: the response was invalid."""
+"""Reason code of INTERACTION_FAILURE: the response was invalid."""
 TIMED_OUT: Final = 2
-"""Failure reason: the application did not respond in time."""
+"""Reason code of INTERACTION_FAILURE: the application did not respond in time."""
 
 _SETTABLE_FLAGS: Final = MessageFlags.SETTABLE
 _DEFERRED_FLAGS: Final = MessageFlags.LOADING
@@ -71,11 +71,11 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         asked=codec.encode(prepared.state).decode(),
     )
     store.insert(call.tx, row, token, call.now)
-    note = _note(row, prepared.state)
-    _notify_user(call, row, prepared.state, wire.INTERACTION_CREATE, note)
+    result_payload = _result_payload(row, prepared.state)
+    _notify_user(call, row, prepared.state, wire.INTERACTION_CREATE, result_payload)
     if prepared.launches_activity:
         # spec/webhooks-and-interactions.md#5.1: the platform launches the activity itself and does not contact the app.
-        _launch(call, row, prepared.state, application)
+        _launch_activity(call, row, prepared.state, application)
         return
     view = views.interaction(invocation, prepared, token)
     if not invocation.timeout_scheduled:
@@ -84,13 +84,15 @@ def deliver(invocation: Invocation, prepared: PreparedInteraction) -> None:
         endpoints.enqueue_delivery(call, row, token, view)
         return
     bot_id = int(application.bot_id or 0)
-    # Only the bot's session on the guild's shard receives it (spec/gateway.md#4.2), so the guild's audience is not
-    # consulted.
-    shard_of = channel_access.channel.guild_id if invocation.bot is not None else None
-    call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_of))
+    # Only the bot's session on the guild's shard receives the interaction (spec/gateway.md#4.2), so the guild's audience
+    # is not consulted.
+    shard_guild_id = channel_access.channel.guild_id if invocation.bot is not None else None
+    call.tx.emit(wire.INTERACTION_CREATE, view, Audience.of_users(bot_id, shard_guild_id=shard_guild_id))
 
 
-def _launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> None:
+def _launch_activity(
+    call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication
+) -> None:
     """Launch the activity of an entry point command and announce it; on failure, publish the reason to the user."""
     responder = responders.follow_up_responder(call, application, row)
     try:
@@ -101,22 +103,24 @@ def _launch(call: Call, row: InteractionRow, state: ResponseState, application: 
         store.record_response(call.tx, row.id, store.FAILED, None)
         _publish_failure(call, row, activity_launch.failure_reason(error))
         return
-    message = _respond(call, row, state, responder, activity_launch.announcement(row, application)).message
-    kind = InteractionCallbackType.LAUNCH_ACTIVITY
-    store.record_response(call.tx, row.id, kind, None if message is None else message.id)
-    _notify_user(call, row, state, wire.INTERACTION_SUCCESS, _note(row, state))
+    message = _create_response(call, row, state, responder, activity_launch.announcement(row, application)).message
+    callback_type = InteractionCallbackType.LAUNCH_ACTIVITY
+    store.record_response(call.tx, row.id, callback_type, None if message is None else message.id)
+    _notify_user(call, row, state, wire.INTERACTION_SUCCESS, _result_payload(row, state))
 
 
 def expire(call: Call, asked_before_ms: int) -> None:
-    """Publish the failure of interactions that were not answered in time."""
-    # Ids may run slightly ahead of the clock that scheduled the job.
+    """Fail the interactions that were created before `asked_before_ms` and not answered, and publish the failures."""
+    # IDs may run slightly ahead of the clock that scheduled the job.
     since_ms = asked_before_ms - 4 * timeouts.GRANULARITY_MS
     for row in store.fail_range(call.tx, Snowflake.at(since_ms), Snowflake.at(asked_before_ms)):
         _publish_failure(call, row, TIMED_OUT)
 
 
 def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> None:
-    """Fail an interaction whose HTTP endpoint returned an error, an invalid response, or none."""
+    """Fail an interaction whose HTTP endpoint returned an error, an invalid response, or none.
+
+    `problem` is the error text that the application's developers see; `reason_code` is INVALID_RESPONSE or TIMED_OUT."""
     row = store.find(call.tx, interaction_id)
     if row is not None and store.fail_one(call.tx, interaction_id, problem):
         _publish_failure(call, row, reason_code)
@@ -124,20 +128,20 @@ def fail(call: Call, interaction_id: int, problem: str, reason_code: int) -> Non
 
 def _publish_failure(call: Call, row: InteractionRow, reason_code: int) -> None:
     state = store.response_state(row)
-    failed = wire.InteractionFailed(
+    payload = wire.InteractionFailed(
         id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, reason_code=reason_code
     )
-    _notify_user(call, row, state, wire.INTERACTION_FAILURE, failed)
+    _notify_user(call, row, state, wire.INTERACTION_FAILURE, payload)
 
 
-def _note(row: InteractionRow, state: ResponseState) -> wire.InteractionResult:
+def _result_payload(row: InteractionRow, state: ResponseState) -> wire.InteractionResult:
     return wire.InteractionResult(id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce)
 
 
 def _notify_user(
     call: Call, row: InteractionRow, state: ResponseState, event: Event[Any], payload: wire.InteractionResult
 ) -> None:
-    """Publish the outcome of an interaction to the invoking user."""
+    """Publish the creation or the outcome of an interaction to the session of the invoking user."""
     call.tx.emit(event, payload, Audience.of_users(row.user_id, session_id=state.session_id or None))
 
 
@@ -148,51 +152,56 @@ class ResponseResult(msgspec.Struct):
     """The result of an initial response."""
 
     message: Message | None = None
+    """The message that the response created or updated, or None."""
     ephemeral: bool = False
+    """Whether only the invoking user can see the message."""
     activity_id: str | None = None
+    """Instance ID of the activity that was launched, or None."""
 
 
 def respond(call: Call, found: PendingInteraction, state: ResponseState, body: wire.Callback) -> ResponseResult:
-    """Apply the initial response to an interaction."""
+    """Apply the initial response `body` to the pending interaction `found`."""
     row, application = found.row, found.application
-    kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
+    callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
     result, modal = ResponseResult(), None
     original_id: int | None = None
-    note: tuple[Event[Any], wire.InteractionResult] = (wire.INTERACTION_SUCCESS, _note(row, state))
+    outcome_event: tuple[Event[Any], wire.InteractionResult] = (wire.INTERACTION_SUCCESS, _result_payload(row, state))
     if isinstance(body, wire.MessageCallback):
         with errors.prefix_error_paths("data"):
-            result = _respond(
+            result = _create_response(
                 call, row, state, responders.initial_responder(call, found), body.data or wire.CallbackMessage()
             )
     elif isinstance(body, wire.DeferredMessageCallback):
         flags = (body.data.flags or 0) & MessageFlags.EPHEMERAL if body.data else 0
         responder = responders.initial_responder(call, found)
-        result = _respond(call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS)
+        result = _create_response(call, row, state, responder, wire.CallbackMessage(flags=flags), flags=_DEFERRED_FLAGS)
     elif isinstance(body, wire.PremiumCallback):
-        result = _upsell(call, row, state, application)
+        result = _create_premium_upsell(call, row, state, application)
     elif isinstance(body, wire.UpdateCallback):
         original_id = state.message_id
         with errors.prefix_error_paths("data"):
-            result.message = _update(call, row, state, application, body.data or wire.CallbackMessage())
+            result.message = _update_component_message(
+                call, row, state, application, body.data or wire.CallbackMessage()
+            )
         result.ephemeral = state.ephemeral_message
     elif isinstance(body, wire.DeferredUpdateCallback):
         original_id = state.message_id
     elif isinstance(body, wire.AutocompleteCallback):
-        note = _autocomplete_event(row, state, body.data)
+        outcome_event = _autocomplete_event(row, state, body.data)
     elif isinstance(body, wire.ModalCallback):
         modal = _validated_modal(call, body.data)
-        note = _modal_event(row, state, application, body.data)
+        outcome_event = _modal_event(row, state, application, body.data)
     elif isinstance(body, wire.LaunchCallback):
         result.activity_id = activity_launch.launch(call, row, state, application)
     if result.message is not None:
         original_id = result.message.id
-    if not store.record_response(call.tx, row.id, kind, original_id, modal):
+    if not store.record_response(call.tx, row.id, callback_type, original_id, modal):
         raise errors.INTERACTION_ALREADY_ACKNOWLEDGED()
-    _notify_user(call, row, state, *note)
+    _notify_user(call, row, state, *outcome_event)
     return result
 
 
-def _respond(
+def _create_response(
     call: Call,
     row: InteractionRow,
     state: ResponseState,
@@ -201,7 +210,9 @@ def _respond(
     *,
     flags: int = 0,
 ) -> ResponseResult:
-    """Create a response message, or the placeholder of a deferred one."""
+    """Create a response message, or the placeholder of a deferred one.
+
+    `flags` are MessageFlags that the platform adds to those of the body."""
     channel_access, author = responder.channel_access, responder.author
     # Only the platform may set LOADING, the flag of a deferred response.
     message_flags = (body.flags or 0) & MessageFlags.EPHEMERAL | flags
@@ -212,20 +223,20 @@ def _respond(
     response = InteractionResponse(
         interaction=state.interacted,
         kind=state.kind,
-        reference=_reference(channel_access.channel, state.refers_to),
+        reference=_message_reference(channel_access.channel, state.refers_to),
         flags=message_flags,
         seen_by=(row.user_id, author.user.id) if author.is_bot_response else (row.user_id,),
         invoker=responder.invoker,
         invoker_role_ids=responder.invoker_role_ids,
     )
-    message = messages.create(call, channel_access, _create_body(body), author=author, response=response)
+    message = messages.create(call, channel_access, _create_message_body(body), author=author, response=response)
     return ResponseResult(message=message, ephemeral=bool(message_flags & MessageFlags.EPHEMERAL))
 
 
-def _upsell(
+def _create_premium_upsell(
     call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication
 ) -> ResponseResult:
-    """Respond with an ephemeral message that the feature requires a purchase."""
+    """Create the ephemeral response that says that the feature requires a purchase."""
     channel_access = responders.response_access(call, application, row)
     response = InteractionResponse(
         interaction=state.interacted,
@@ -239,7 +250,7 @@ def _upsell(
     )
 
 
-def _update(
+def _update_component_message(
     call: Call,
     row: InteractionRow,
     state: ResponseState,
@@ -258,10 +269,10 @@ def _update(
         components=body.components,
         attachments=body.attachments,
     )
-    return _edit(call, row, application, message, change)
+    return _edit_message(call, row, application, message, change)
 
 
-def _edit(
+def _edit_message(
     call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow, change: UpdateMessage
 ) -> Message:
     channel_access = responders.response_access(call, application, row)
@@ -271,7 +282,7 @@ def _edit(
     if messages.views.extra(message).poll is not None:
         raise errors.POLL_CANNOT_EDIT()
     if not change.allowed_mentions and (change.content is not UNSET or change.components is not UNSET):
-        change.allowed_mentions = _users_only()
+        change.allowed_mentions = _default_allowed_mentions()
     return messages.edit(
         call, channel_access, responders.author(call, application, row, channel_access.channel), message, change
     )
@@ -280,7 +291,7 @@ def _edit(
 def _autocomplete_event(
     row: InteractionRow, state: ResponseState, body: wire.CallbackChoices
 ) -> tuple[Event[Any], wire.InteractionResult]:
-    form = errors.FormErrors()
+    form_errors = errors.FormErrors()
     choices = body.choices or []
     value_types = {
         CommandOptionType.STRING: str,
@@ -293,10 +304,10 @@ def _autocomplete_event(
         choice.value = commands.normalize_value(choice.value, state.kind)
         if not isinstance(choice.value, value_type):  # type: ignore[arg-type]
             problem = errors.not_string(choice.value) if value_type is str else errors.not_number(choice.value)
-            form.add(path, *problem)
+            form_errors.add(path, *problem)
         elif isinstance(choice.value, str) and len(choice.value) > wire.AUTOCOMPLETE_VALUE_MAX:
-            form.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
-    form.raise_if_any()
+            form_errors.add(path, *errors.max_length(wire.AUTOCOMPLETE_VALUE_MAX))
+    form_errors.raise_if_any()
     payload = wire.AutocompleteResponse(
         id=InteractionId(row.id), nonce=UNSET if state.nonce is None else state.nonce, choices=choices
     )
@@ -304,10 +315,10 @@ def _autocomplete_event(
 
 
 def _validated_modal(call: Call, body: wire.CallbackModal) -> Modal:
-    form = errors.FormErrors()
-    emojis = messages.check_modal(body.components, form, now=call.now, path=("data",))
-    messages.require_emojis(call, emojis, form)
-    form.raise_if_any()
+    form_errors = errors.FormErrors()
+    emojis = messages.check_modal(body.components, form_errors, now=call.now, path=("data",))
+    messages.require_emojis(call, emojis, form_errors)
+    form_errors.raise_if_any()
     return Modal(custom_id=body.custom_id, components=body.components)
 
 
@@ -347,7 +358,7 @@ def create_follow_up(
     state.kind, state.refers_to = int(MessageType.DEFAULT), None
     if original is not None and not original.ephemeral:
         state.kind, state.refers_to = int(MessageType.REPLY), MessageId(original.id)
-    result = _respond(call, row, state, responders.follow_up_responder(call, application, row), body)
+    result = _create_response(call, row, state, responders.follow_up_responder(call, application, row), body)
     assert result.message is not None
     return result.message
 
@@ -367,7 +378,7 @@ def complete_deferred(
         channel_access,
         responders.author(call, application, row, channel_access.channel),
         message,
-        _create_body(body),
+        _create_message_body(body),
     )
 
 
@@ -375,7 +386,7 @@ def update_message(
     call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow, change: UpdateMessage
 ) -> Message:
     """Edit a response message."""
-    return _edit(call, row, application, message, change)
+    return _edit_message(call, row, application, message, change)
 
 
 def delete_message(call: Call, row: InteractionRow, application: InteractionApplication, message: MessageRow) -> None:
@@ -391,15 +402,15 @@ def find_original(call: Call, row: InteractionRow) -> MessageRow | None:
     """Return the message that the initial response created or updated, or None."""
     if row.original_id is None:
         return None
-    found = messages.find(call.tx, row.channel_id, row.original_id)
-    return found or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now)
+    message = messages.find(call.tx, row.channel_id, row.original_id)
+    return message or messages.find_ephemeral(call.tx, row.channel_id, row.original_id, call.now)
 
 
-def _create_body(body: wire.CallbackMessage) -> CreateMessage:
+def _create_message_body(body: wire.CallbackMessage) -> CreateMessage:
     return CreateMessage(
         content=body.content,
         embeds=body.embeds,
-        allowed_mentions=body.allowed_mentions or _users_only(),
+        allowed_mentions=body.allowed_mentions or _default_allowed_mentions(),
         components=body.components,
         attachments=body.attachments,
         flags=(body.flags or 0) & _SETTABLE_FLAGS,
@@ -408,12 +419,12 @@ def _create_body(body: wire.CallbackMessage) -> CreateMessage:
     )
 
 
-def _users_only() -> AllowedMentions:
+def _default_allowed_mentions() -> AllowedMentions:
     """Return the default allowed mentions of responses: users only (spec/http.md#3.4)."""
     return AllowedMentions(parse=[AllowedMentionType.USERS])
 
 
-def _reference(channel: ChannelRef, message_id: int | None) -> MessageReference | None:
+def _message_reference(channel: ChannelRef, message_id: int | None) -> MessageReference | None:
     if message_id is None:
         return None
     return MessageReference(

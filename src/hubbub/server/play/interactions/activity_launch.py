@@ -1,4 +1,4 @@
-"""Launch of activities in response to interactions, by the application or by the platform on its behalf."""
+"""Launch activities in response to interactions, for the application or for the platform on its behalf."""
 
 from typing import Final
 
@@ -22,8 +22,8 @@ FAILURE_REASONS: Final = {
 
 
 def launch(call: Call, row: InteractionRow, state: ResponseState, application: InteractionApplication) -> str:
-    """Add the invoking user to the app's activity in their channel and return its instance ID."""
-    activity_instances.require_launchable(call, application.id, _here(call, row))
+    """Add the invoking user to the app's activity in the channel of the interaction; return the instance ID."""
+    activity_instances.require_launchable(call, application.id, _invoker_access(call, row))
     # A user leaves the activity with the named session, or with their last session if none was named.
     is_connected = bool(state.session_id) and call.presences.has(row.user_id, state.session_id)
     session_id = activity_instances.public_session_id(state.session_id) if is_connected else ""
@@ -33,12 +33,12 @@ def launch(call: Call, row: InteractionRow, state: ResponseState, application: I
     return instance.composite_id
 
 
-def _here(call: Call, row: InteractionRow) -> ChannelAccess:
-    """Return the invoking user's current access to the channel."""
-    found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
-    if found is None:
+def _invoker_access(call: Call, row: InteractionRow) -> ChannelAccess:
+    """Return the invoking user's current access to the channel; raise UNKNOWN_CHANNEL or MISSING_ACCESS."""
+    channel_and_standing = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    if channel_and_standing is None:
         raise errors.UNKNOWN_CHANNEL()
-    channel, standing = found
+    channel, standing = channel_and_standing
     if channel.guild_id is None:
         return ChannelAccess(channel=channel, guild=None, permissions=0, allowed=0)
     if standing is None:
@@ -47,7 +47,7 @@ def _here(call: Call, row: InteractionRow) -> ChannelAccess:
 
 
 def failure_reason(error: errors.ApiError) -> int:
-    """Return the failure reason to publish for an error."""
+    """Return the LaunchFailureReason to publish for an error."""
     if isinstance(error, activity_instances.LaunchRejected):
         return error.reason
     return FAILURE_REASONS.get(error.kind, LaunchFailureReason.FAILED)

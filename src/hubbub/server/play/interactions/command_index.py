@@ -18,51 +18,56 @@ APPLICATIONS_MAX: Final = 200
 
 
 def channel_command_index(call: Call, channel_access: ChannelAccess) -> wire.CommandIndex:
-    """Return the commands that the caller may use in a channel, by the same rules as running them."""
-    installed = _installed(call, channel_access)
-    apps = {
-        each: InteractionApplication.from_row(row) for each, row in applications.find_many(call.tx, installed).items()
+    """Return the commands that the caller may use in a channel, by the rules that apply to running a command."""
+    types_by_application = _installation_types(call, channel_access)
+    applications_by_id = {
+        application_id: InteractionApplication.from_row(row)
+        for application_id, row in applications.find_many(call.tx, types_by_application).items()
     }
-    present = rules.recipients(call, channel_access.channel)
-    nsfw = rules.is_nsfw(call, channel_access.channel)
+    recipient_ids = rules.recipients(call, channel_access.channel)
+    is_nsfw = rules.is_nsfw(call, channel_access.channel)
     guild = channel_access.guild
     permissions = {} if guild is None else commands.permissions_in(call.tx, guild.guild_id)
-    usable: list[CommandRow] = []
-    for row in commands.list_available(call.tx, list(apps), channel_access.channel.guild_id):
-        application = apps[row.application_id]
-        context_type = rules.resolve_context_type(application, channel_access.channel, present)
+    usable_rows: list[CommandRow] = []
+    for row in commands.list_available(call.tx, list(applications_by_id), channel_access.channel.guild_id):
+        application = applications_by_id[row.application_id]
+        context_type = rules.resolve_context_type(application, channel_access.channel, recipient_ids)
         owners = rules.installation_owners(
-            installed[row.application_id], channel_access.channel.guild_id, call.user_id, context_type
+            types_by_application[row.application_id], channel_access.channel.guild_id, call.user_id, context_type
         )
         definition = commands.definition(row)
         if not rules.can_receive_interactions(application) or not rules.matching_owners(
-            row, definition, channel_access, context_type, owners, nsfw=nsfw
+            row, definition, channel_access, context_type, owners, nsfw=is_nsfw
         ):
             continue
         if guild is None or rules.can_use_command(call, row, definition, channel_access, guild, permissions):
-            usable.append(row)
-    application_ids = dict.fromkeys(row.application_id for row in usable)
+            usable_rows.append(row)
+    application_ids = dict.fromkeys(row.application_id for row in usable_rows)
     return wire.CommandIndex(
-        applications=[related_views.application(apps[each]) for each in application_ids],
-        application_commands=commands.commands(call, usable, localized=False),
-        version=Snowflake(max((row.version for row in usable), default=0)),
+        applications=[
+            related_views.application(applications_by_id[application_id]) for application_id in application_ids
+        ],
+        application_commands=commands.commands(call, usable_rows, localized=False),
+        version=Snowflake(max((row.version for row in usable_rows), default=0)),
     )
 
 
-def _installed(call: Call, channel_access: ChannelAccess) -> dict[int, set[int]]:
-    """Return the applications available in the channel, each with its installation types."""
-    types_by_id: dict[int, set[int]] = {}
+def _installation_types(call: Call, channel_access: ChannelAccess) -> dict[int, set[int]]:
+    """Return the installation types of the applications available in the channel, by application ID.
+
+    An application whose bot is a recipient of a private channel may have none."""
+    types_by_application: dict[int, set[int]] = {}
     guild_id = channel_access.channel.guild_id
     if guild_id is not None:
         for application_id in applications.ids_of_guild(call.tx, guild_id, APPLICATIONS_MAX):
-            types_by_id.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
+            types_by_application.setdefault(application_id, set()).add(ApplicationIntegrationType.GUILD_INSTALL)
         for row in oauth2.list_installations(call.tx, guild_id):
-            types_by_id.setdefault(row.application_id, set()).add(row.integration_type)
+            types_by_application.setdefault(row.application_id, set()).add(row.integration_type)
     else:
         for user_id in rules.recipients(call, channel_access.channel):
-            bot = applications.find_by_bot(call.tx, user_id)
-            if bot is not None:
-                types_by_id.setdefault(bot.id, set())
+            bot_application = applications.find_by_bot(call.tx, user_id)
+            if bot_application is not None:
+                types_by_application.setdefault(bot_application.id, set())
     for row in oauth2.list_installations(call.tx, call.user_id):
-        types_by_id.setdefault(row.application_id, set()).add(row.integration_type)
-    return types_by_id
+        types_by_application.setdefault(row.application_id, set()).add(row.integration_type)
+    return types_by_application

@@ -24,15 +24,17 @@ def find_component(components: Sequence[Component], custom_id: str, kind: int) -
     """Return the enabled interactive component with this custom ID and type, or None."""
     for component in messages.each_component(components):
         if component.get("custom_id") == custom_id and component["type"] == kind:
-            usable = kind in messages.INTERACTIVE_TYPES and not component.get("disabled")
-            return component if usable else None
+            is_usable = kind in messages.INTERACTIVE_TYPES and not component.get("disabled")
+            return component if is_usable else None
     return None
 
 
 def selected_values(
     component: Component, given: Sequence[str] | None, form: errors.FormErrors
 ) -> tuple[list[str] | None, list[EntityReference]]:
-    """Return the selected values and the IDs in them; (None, []) for a button."""
+    """Return the selected values and the IDs in them; (None, []) for a button.
+
+    `given` are the submitted values. Errors are added to `form`."""
     if component["type"] == ComponentType.BUTTON:
         return None, []
     return _selected_values(component, given, ("data", "values"), form)
@@ -41,9 +43,15 @@ def selected_values(
 def modal_values(
     components: Sequence[Component], given: Sequence[Component], form: errors.FormErrors
 ) -> tuple[list[Component], list[EntityReference]]:
-    """Return the modal's components with submitted values, in display order, and the IDs in them."""
-    inputs = {each["custom_id"]: each for each in _inputs(given) if isinstance(each.get("custom_id"), str)}
-    result: list[Component] = []
+    """Return the modal's components with submitted values, in display order, and the IDs in them.
+
+    `components` are the components that the user was shown, `given` the submitted ones. Errors are added to `form`."""
+    inputs = {
+        submitted["custom_id"]: submitted
+        for submitted in _flatten_submitted(given)
+        if isinstance(submitted.get("custom_id"), str)
+    }
+    filled_components: list[Component] = []
     references: list[EntityReference] = []
     for index, component in enumerate(components):
         path: FieldPath = ("data", "components", index)
@@ -59,46 +67,50 @@ def modal_values(
                 value, new_references = _filled_component(inner, inputs, (*path, "components", position), form)
                 filled["components"].append(value)
                 references += new_references
-        result.append(filled)
-    return result, references
+        filled_components.append(filled)
+    return filled_components, references
 
 
-def _inputs(given: Sequence[Any]) -> Iterator[Component]:
-    for each in given:
-        if isinstance(each, dict):
-            yield each
-            children = each.get("components")
-            yield from _inputs(children if isinstance(children, list) else ())
-            yield from _inputs((each.get("component"),))
+def _flatten_submitted(components: Sequence[Any]) -> Iterator[Component]:
+    """Iterate over submitted components and the components inside them, and skip values that are not objects."""
+    for component in components:
+        if isinstance(component, dict):
+            yield component
+            children = component.get("components")
+            yield from _flatten_submitted(children if isinstance(children, list) else ())
+            yield from _flatten_submitted((component.get("component"),))
 
 
 def _filled_component(
     component: Component, inputs: dict[str, Component], path: FieldPath, form: errors.FormErrors
 ) -> tuple[Component, list[EntityReference]]:
+    """Return a component with its submitted value, and the IDs in the value.
+
+    `inputs` are the submitted components by custom ID; `path` is the location of the component in the request."""
     kind = component["type"]
-    given = inputs.get(component["custom_id"], {})
+    submitted = inputs.get(component["custom_id"], {})
     result: Component = {"type": kind, "id": component["id"], "custom_id": component["custom_id"]}
     references: list[EntityReference] = []
     if kind == ComponentType.TEXT_INPUT:
-        result["value"] = _text_value(component, given.get("value"), (*path, "value"), form)
+        result["value"] = _text_value(component, submitted.get("value"), (*path, "value"), form)
     elif kind == ComponentType.CHECKBOX:
-        result["value"] = given.get("value", False)
+        result["value"] = submitted.get("value", False)
         if not isinstance(result["value"], bool):
             form.add((*path, "value"), *errors.not_boolean())
     elif kind == ComponentType.RADIO_GROUP:
-        result["value"] = given.get("value")
-        offered = [option["value"] for option in component["options"]]
+        result["value"] = submitted.get("value")
+        offered_values = [option["value"] for option in component["options"]]
         if result["value"] is None:
             if messages.is_required(component):
                 form.add((*path, "value"), *errors.required())
-        elif result["value"] not in offered:
-            form.add((*path, "value"), *errors.choices(offered))
+        elif result["value"] not in offered_values:
+            form.add((*path, "value"), *errors.choices(offered_values))
     else:
-        values = given.get("values")
+        values = submitted.get("values")
         if values is not None and not isinstance(values, list):
             form.add((*path, "values"), *errors.not_list())
             values = None
-        result["values"], references = _selected_values(component, values, (*path, "values"), form, modal=True)
+        result["values"], references = _selected_values(component, values, (*path, "values"), form, in_modal=True)
     return result, references
 
 
@@ -117,23 +129,28 @@ def _text_value(component: Component, value: Any, path: FieldPath, form: errors.
 
 
 def _selected_values(
-    component: Component, given: Sequence[Any] | None, path: FieldPath, form: errors.FormErrors, *, modal: bool = False
+    component: Component,
+    submitted: Sequence[Any] | None,
+    path: FieldPath,
+    form: errors.FormErrors,
+    *,
+    in_modal: bool = False,
 ) -> tuple[list[str], list[EntityReference]]:
-    values = list(given or ())
+    values = list(submitted or ())
     min_values, max_values = component["min_values"], component["max_values"]
-    if modal and not messages.is_required(component) and not values:
+    if in_modal and not messages.is_required(component) and not values:
         return [], []
     if not min_values <= len(values) <= max_values:
         form.add(path, *errors.bad_length(min_values, max_values))
         return [], []
     references: list[EntityReference] = []
     accepted: list[str] = []
-    offered = [option["value"] for option in component.get("options", ())]
+    offered_values = [option["value"] for option in component.get("options", ())]
     for index, value in enumerate(values):
         value_path = (*path, index)
         if "options" in component:
-            if value not in offered:
-                form.add(value_path, *errors.choices(offered))
+            if value not in offered_values:
+                form.add(value_path, *errors.choices(offered_values))
                 continue
         else:
             try:
@@ -142,8 +159,8 @@ def _selected_values(
                 form.add(value_path, *errors.not_snowflake(value))
                 continue
             kind = _REFERENCE_KINDS.get(component["type"], "attachment")
-            types, files = component.get("channel_types") or (), component.get("file_types") or ()
-            references.append(EntityReference(value_path, kind, int(value), types, files))
+            channel_types, file_types = component.get("channel_types") or (), component.get("file_types") or ()
+            references.append(EntityReference(value_path, kind, int(value), channel_types, file_types))
         if value in accepted:
             form.add(value_path, *errors.duplicate())
         accepted.append(value)

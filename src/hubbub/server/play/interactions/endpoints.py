@@ -18,19 +18,22 @@ from hubbub.server.play.interactions.store import InteractionApplication, Intera
 log = logging.getLogger(__name__)
 
 DELIVER: Final = "interactions.deliver"
+"""Kind of the job that delivers one interaction."""
 PROBE: Final = "interactions.probe"
+"""Kind of the job that checks whether an endpoint rejects a forged request."""
 
 PROBE_INTERVAL_MS: Final = 24 * 3_600_000
-"""Interval between checks that an endpoint rejects forged requests."""
+"""Interval in milliseconds between checks that an endpoint rejects forged requests."""
 
 
 class InteractionDelivery(msgspec.Struct, kw_only=True):
     """Job payload: an interaction to deliver.
 
-    Stored as JSON. The job ends with the last attempt, so the token is not stored any longer."""
+    Stored as JSON. The job, and with it the token, is deleted after the last attempt."""
 
     interaction_id: InteractionId
     token: str
+    """Response token of the interaction."""
     body: str
     """Request body, identical in each attempt."""
 
@@ -40,7 +43,9 @@ class EndpointTarget(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     key: bytes
+    """The application's private signing key."""
     now: int
+    """Time of the read in milliseconds, used as the time of the signature."""
     remaining_ms: int = wire.RESPONSE_TIMEOUT_MS
     """Time left for a response, in milliseconds."""
 
@@ -55,7 +60,7 @@ def has_endpoint(application: InteractionApplication) -> bool:
 
 
 def enqueue_delivery(call: Call, row: InteractionRow, token: str, payload: wire.Interaction) -> None:
-    """Enqueue the delivery of an interaction; it starts when this transaction commits."""
+    """Enqueue the delivery of an interaction; it starts when the call's transaction commits."""
     delivery = InteractionDelivery(
         interaction_id=InteractionId(row.id), token=token, body=codec.encode(payload).decode()
     )
@@ -106,9 +111,9 @@ def schedule_probe(call: Call, application_id: int) -> None:
 
 
 def remove_endpoint(call: Call, application_id: int) -> None:
-    """Remove the endpoint of an application that accepted a forged request.
+    """Remove the endpoint of an application that accepted a forged request, since it does not verify signatures.
 
-    It does not verify signatures. Interactions then go to the gateway."""
+    The application's interactions then go to the gateway."""
     row = applications.find(call.tx, application_id)
     if row is None:
         return

@@ -19,7 +19,7 @@ _FOLLOW_UP_FLAGS: Final = MessageFlags.SETTABLE & ~MessageFlags.IS_VOICE_MESSAGE
 
 
 class InteractionToken:
-    """Operations available with an interaction's token; implements `webhooks.WebhookAuthor`."""
+    """Operations on response messages with the token of one interaction; implements `webhooks.WebhookAuthor`."""
 
     def __init__(self, row: InteractionRow, application: InteractionApplication) -> None:
         self._row = row
@@ -43,29 +43,32 @@ class InteractionToken:
 
     def get(self, call: Call, message_id: MessageId) -> Message:
         """Return a response message."""
-        return related_views.message(call, self._message(call, message_id), self._application, self._row.guild_id)
+        return related_views.message(
+            call, self._require_response(call, message_id), self._application, self._row.guild_id
+        )
 
     def change(self, call: Call, message_id: MessageId, body: wire.UpdateWebhookMessage) -> Message:
         """Edit a response message."""
-        return self._change(call, self._message(call, message_id), body)
+        return self._edit_or_complete(call, self._require_response(call, message_id), body)
 
     def delete(self, call: Call, message_id: MessageId) -> None:
         """Delete a response message."""
-        actions.delete_message(call, self._row, self._application, self._message(call, message_id))
+        actions.delete_message(call, self._row, self._application, self._require_response(call, message_id))
 
     def get_original(self, call: Call) -> Message:
         """Return the original response."""
-        return related_views.message(call, self._original(call), self._application, self._row.guild_id)
+        return related_views.message(call, self._require_original(call), self._application, self._row.guild_id)
 
     def update_original(self, call: Call, body: wire.UpdateWebhookMessage) -> Message:
         """Edit the original response, or complete it if it was deferred."""
-        return self._change(call, self._original(call), body)
+        return self._edit_or_complete(call, self._require_original(call), body)
 
     def delete_original(self, call: Call) -> None:
         """Delete the original response."""
-        actions.delete_message(call, self._row, self._application, self._original(call))
+        actions.delete_message(call, self._row, self._application, self._require_original(call))
 
-    def _change(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
+    def _edit_or_complete(self, call: Call, message: MessageRow, body: wire.UpdateWebhookMessage) -> Message:
+        """Edit a response message, or replace it if it is the placeholder of a deferred response."""
         if message.flags & MessageFlags.LOADING:
             message_body = CallbackMessage(
                 content=body.content,
@@ -89,14 +92,14 @@ class InteractionToken:
         )
         return actions.update_message(call, self._row, self._application, message, change)
 
-    def _original(self, call: Call) -> MessageRow:
-        found = actions.find_original(call, self._row)
-        if found is None:
+    def _require_original(self, call: Call) -> MessageRow:
+        message = actions.find_original(call, self._row)
+        if message is None:
             raise errors.UNKNOWN_MESSAGE()
-        return found
+        return message
 
-    def _message(self, call: Call, message_id: int) -> MessageRow:
-        """Return a response to this interaction; raise UNKNOWN_MESSAGE for any other message."""
+    def _require_response(self, call: Call, message_id: int) -> MessageRow:
+        """Return a response message of the token's interaction; raise UNKNOWN_MESSAGE for any other message."""
         row = invocations.find_message(call, self._row.channel_id, message_id)
         interaction = messages.views.extra(row).interaction
         if message_id != self._row.original_id and (interaction is None or interaction.id != self._row.id):
@@ -106,12 +109,12 @@ class InteractionToken:
 
 def find(call: Call, application_id: int, token: str) -> InteractionToken | None:
     """Return the interaction that a token belongs to, or None."""
-    found = rules.find_acknowledged(call, application_id, token)
-    return None if found is None else InteractionToken(*found)
+    interaction_and_application = rules.find_acknowledged(call, application_id, token)
+    return None if interaction_and_application is None else InteractionToken(*interaction_and_application)
 
 
 def require(call: Call, application_id: int, token: str) -> InteractionToken:
-    """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK."""
+    """Return the interaction that a token belongs to; raise UNKNOWN_WEBHOOK if there is none."""
     token_owner = find(call, application_id, token)
     if token_owner is None:
         raise errors.UNKNOWN_WEBHOOK()

@@ -1,4 +1,4 @@
-"""Validate what a user submitted against what the application offered, and build the interaction."""
+"""Validate a user's input against the commands, components and modals of the application, and build interactions."""
 
 from typing import Final, NamedTuple
 
@@ -36,10 +36,13 @@ class PreparedInteraction(NamedTuple):
     """A validated interaction, ready for delivery."""
 
     type: int
+    """An InteractionType."""
     data: wire.InteractionData
     state: ResponseState
     owners: dict[str, Snowflake]
+    """IDs of the guild and the user who installed the application, by integration type."""
     message: Message | None = None
+    """The message whose component was used, or None."""
     launches_activity: bool = False
     """Whether the platform responds itself because the command launches an activity."""
 
@@ -51,17 +54,18 @@ class Invocation(NamedTuple):
     interaction_id: InteractionId
     application: InteractionApplication
     channel_access: ChannelAccess
+    """The caller's permissions in the channel."""
     context_type: InteractionContextType
     bot: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
     invoker: Author
     """The invoking user as a message author."""
     owners: dict[str, Snowflake]
-    """Owners of the application's installations that apply here, by integration type."""
+    """Owners of the application's installations that apply in the channel, by integration type."""
     has_skus: bool
     """Whether the application has SKUs."""
     timeout_scheduled: bool
-    """Whether the timeout job for this batch is already scheduled."""
+    """Whether the timeout job for interactions created at this time is already scheduled."""
     location: store.InvocationLocation
     command: Permitted | None
     """The command being run, or None."""
@@ -87,15 +91,15 @@ class Invocation(NamedTuple):
 
 
 def build_invocation(call: Call, met: InvocationAccess) -> Invocation:
-    """Build the invocation from the loaded rows."""
-    reached, channel_access, bot, application, invoker = met
-    installed = set(reached.installed)
+    """Build the invocation from the loaded rows in `met`."""
+    loaded, channel_access, bot, application, invoker = met
+    installation_types = set(loaded.installed)
     context_type = rules.resolve_context_type(
         application, channel_access.channel, rules.recipients(call, channel_access.channel)
     )
     if bot is not None:
-        installed.add(ApplicationIntegrationType.GUILD_INSTALL)
-    owners = rules.installation_owners(installed, channel_access.channel.guild_id, call.user_id, context_type)
+        installation_types.add(ApplicationIntegrationType.GUILD_INSTALL)
+    owners = rules.installation_owners(installation_types, channel_access.channel.guild_id, call.user_id, context_type)
     return Invocation(
         call,
         call.new_id(InteractionId),
@@ -105,17 +109,17 @@ def build_invocation(call: Call, met: InvocationAccess) -> Invocation:
         bot,
         invoker,
         owners,
-        reached.has_skus,
-        reached.timeout_scheduled,
-        reached.location,
-        reached.command,
+        loaded.has_skus,
+        loaded.timeout_scheduled,
+        loaded.location,
+        loaded.command,
     )
 
 
 def run_command(invocation: Invocation, body: wire.RunCommand | wire.AutocompleteCommand) -> PreparedInteraction:
     """Prepare a command invocation or an autocomplete request."""
-    call, given = invocation.call, body.data
-    typing = isinstance(body, wire.AutocompleteCommand)
+    call, submitted = invocation.call, body.data
+    is_autocomplete = isinstance(body, wire.AutocompleteCommand)
     row, definition, owners = rules.require_command(
         call,
         invocation.application,
@@ -124,21 +128,25 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
         invocation.owners,
         invocation.command,
     )
-    if given.version and given.version != row.version:
+    if submitted.version and submitted.version != row.version:
         raise errors.invalid("data", *errors.command_outdated())
     form = errors.FormErrors()
-    if typing and row.type != CommandType.CHAT_INPUT:
+    if is_autocomplete and row.type != CommandType.CHAT_INPUT:
         raise errors.invalid("type", *errors.choices([int(InteractionType.APPLICATION_COMMAND)]))
-    parsed = options.parse_options(definition.options, given.options or (), form, autocompleting=typing)
-    if typing and not form and (parsed.focused is None or not parsed.focused.autocomplete):
+    parsed = options.parse_options(definition.options, submitted.options or (), form, autocompleting=is_autocomplete)
+    if is_autocomplete and not form and (parsed.focused is None or not parsed.focused.autocomplete):
         form.add(("data", "options"), *errors.required())
     resolver = invocation.resolver()
-    references = parsed.references if not typing else [each for each in parsed.references if each.kind != "attachment"]
+    references = (
+        parsed.references
+        if not is_autocomplete
+        else [reference for reference in parsed.references if reference.kind != "attachment"]
+    )
     if references:
-        resolver.resolve(references, form, given.attachments or ())
+        resolver.resolve(references, form, submitted.attachments or ())
     form.raise_if_any()
     _set_attachment_ids(parsed.options, resolver)
-    kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if typing else InteractionType.APPLICATION_COMMAND
+    kind = InteractionType.APPLICATION_COMMAND_AUTOCOMPLETE if is_autocomplete else InteractionType.APPLICATION_COMMAND
     interacted = invocation.interaction_metadata(kind, owners)
     interacted.name = " ".join((row.name, *parsed.path))
     state = invocation.response_state(interacted, body)
@@ -154,14 +162,14 @@ def run_command(invocation: Invocation, body: wire.RunCommand | wire.Autocomplet
     if parsed.options:
         data.options = parsed.options
     if row.type in _CONTEXT_MENU_TYPES:
-        _set_target(invocation, row.type, given.target_id or None, data, interacted, state, resolver)
+        _set_target(invocation, row.type, submitted.target_id or None, data, interacted, state, resolver)
     if resolver.resolved != wire.ResolvedData():
         data.resolved = resolver.resolved
-    launches = (
+    launches_activity = (
         row.type == CommandType.PRIMARY_ENTRY_POINT
         and definition.handler == CommandHandlerType.PLATFORM_LAUNCH_ACTIVITY
     )
-    return PreparedInteraction(int(kind), data, state, owners, launches_activity=launches)
+    return PreparedInteraction(int(kind), data, state, owners, launches_activity=launches_activity)
 
 
 def _set_attachment_ids(values: list[wire.OptionValue], resolver: Resolver) -> None:
@@ -209,8 +217,8 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
     call = invocation.call
     row = find_message(call, invocation.channel_access.channel.id, body.message_id)
     application = invocation.application
-    is_own = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
-    if not is_own or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
+    is_own_message = application.id in (row.application_id, row.webhook_id) or row.author_id == application.bot_id
+    if not is_own_message or (row.ephemeral and call.user_id not in messages.views.extra(row).seen_by):
         raise errors.UNKNOWN_MESSAGE()
     component = None
     if not row.flags & MessageFlags.LOADING:
@@ -248,8 +256,8 @@ def use_component(invocation: Invocation, body: wire.UseComponent) -> PreparedIn
 def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInteraction:
     """Prepare the submission of a modal that the application showed to the caller."""
     call = invocation.call
-    opened = _require_opener(invocation, body)
-    modal = store.modal(opened)
+    opener = _require_opener(invocation, body)
+    modal = store.modal(opener)
     if modal is None or modal.custom_id != body.data.custom_id:
         raise errors.UNKNOWN_INTERACTION()
     form = errors.FormErrors()
@@ -259,8 +267,10 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
     form.raise_if_any()
     for component in messages.each_component(components):
         if component["type"] == ComponentType.FILE_UPLOAD:
-            component["values"] = [str(int(resolver.uploaded[int(each)])) for each in component["values"]]
-    opener_state = store.response_state(opened)
+            component["values"] = [
+                str(int(resolver.uploaded[int(upload_index)])) for upload_index in component["values"]
+            ]
+    opener_state = store.response_state(opener)
     owners = opener_state.interacted.owners
     kind = InteractionType.MODAL_SUBMIT
     interacted = invocation.interaction_metadata(kind, owners)
@@ -279,7 +289,7 @@ def submit_modal(invocation: Invocation, body: wire.SubmitModal) -> PreparedInte
 
 
 def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> InteractionRow:
-    """Return the interaction whose response opened the modal; raise UNKNOWN_INTERACTION."""
+    """Return the interaction whose response opened the modal; raise UNKNOWN_INTERACTION if there is none."""
     row = store.find(invocation.call.tx, body.data.id)
     if (
         row is None
@@ -292,18 +302,18 @@ def _require_opener(invocation: Invocation, body: wire.SubmitModal) -> Interacti
     return row
 
 
-def _reply_under(state: ResponseState, row: MessageRow) -> ResponseState:
+def _reply_under(state: ResponseState, message: MessageRow) -> ResponseState:
     """Make the response a reply to the message whose component was used, unless that message is ephemeral."""
-    state.message_id = MessageId(row.id)
-    state.ephemeral_message = row.ephemeral
-    if not row.ephemeral:
+    state.message_id = MessageId(message.id)
+    state.ephemeral_message = message.ephemeral
+    if not message.ephemeral:
         state.kind = int(MessageType.REPLY)
-        state.refers_to = MessageId(row.id)
+        state.refers_to = MessageId(message.id)
     return state
 
 
 def find_message(call: Call, channel_id: int, message_id: int) -> MessageRow:
-    """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE."""
+    """Return a message of a channel, including an ephemeral one; raise UNKNOWN_MESSAGE if there is none."""
     row = messages.find(call.tx, channel_id, message_id)
     if row is None:
         row = messages.find_ephemeral(call.tx, channel_id, message_id, call.now)

@@ -17,21 +17,23 @@ from hubbub.server.play.interactions import actions, endpoints, timeouts
 
 # The response deadline is three seconds; a retry within it helps an endpoint that is restarting.
 RETRY_MS: Final = 250
+"""Delay in milliseconds before the first retry; each retry doubles it."""
 PROBLEM_MAX: Final = 2_000
+"""Maximum length of a stored error text, in characters."""
 
 DEFERRED_STATUS: Final = 202
 """HTTP status of an endpoint that will respond through the callback route."""
 
 
 def expire(call: Call, job: Job) -> None:
-    """Fail the interactions whose three seconds are over."""
+    """Fail the interactions that were not answered within three seconds."""
     actions.expire(call, job.decode(timeouts.InteractionExpiry).asked_before_ms)
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:
     """Post an interaction and apply the response as its callback.
 
-    Retried only if no response arrived or the endpoint returned a 5xx status (decisions/0036)."""
+    The delivery is retried only if the endpoint was unreachable or returned a 5xx status (decisions/0036)."""
     delivery = job.decode(endpoints.InteractionDelivery)
     interaction_id = delivery.interaction_id
     target = await operation.read(lambda call: endpoints.find_pending_target(call, interaction_id))
@@ -71,15 +73,15 @@ async def _retry_or_fail(
     operation: AsyncOperation, job: Job, delivery: endpoints.InteractionDelivery, problem: str
 ) -> NoReturn:
     """Retry if there is time left, otherwise fail the interaction."""
-    after_ms = RETRY_MS << min(job.attempts, 4)
+    delay_ms = RETRY_MS << min(job.attempts, 4)
 
     def decide(call: Call) -> bool:
-        if endpoints.remaining_ms(call, delivery.interaction_id) > after_ms:
+        if endpoints.remaining_ms(call, delivery.interaction_id) > delay_ms:
             return True
         actions.fail(call, delivery.interaction_id, problem, actions.TIMED_OUT)
         return False
 
-    raise RetryLater(after_ms, problem) if await operation.write(decide) else DropJob(problem)
+    raise RetryLater(delay_ms, problem) if await operation.write(decide) else DropJob(problem)
 
 
 async def _fail(

@@ -14,6 +14,7 @@ from hubbub.protocol.resources.interactions import OptionValue
 from hubbub.server.play import commands
 
 FieldPath = tuple[str | int, ...]
+"""Location of a value in a request body: field names and list indexes."""
 
 _SUBCOMMAND_TYPES: Final = (CommandOptionType.SUB_COMMAND, CommandOptionType.SUB_COMMAND_GROUP)
 _ENTITY_KINDS: Final[dict[int, str]] = {
@@ -31,8 +32,11 @@ class EntityReference(msgspec.Struct):
     kind: str
     """`user`, `role`, `mentionable`, `channel` or `attachment`."""
     id: int
+    """The referenced ID; for an attachment, the index of the upload."""
     channel_types: Sequence[int] = ()
+    """Types that a referenced channel may have; empty for any."""
     file_types: Sequence[str] = ()
+    """File types that a referenced attachment may have; empty for any."""
 
 
 class ParsedOptions(msgspec.Struct):
@@ -43,78 +47,84 @@ class ParsedOptions(msgspec.Struct):
     path: list[str] = []
     """Names of the selected subcommand group and subcommand."""
     focused: CommandOption | None = None
+    """The option that the user is typing, in an autocomplete request; otherwise None."""
 
 
 def parse_options(
     known: Sequence[CommandOption], given: Sequence[OptionValue], form: errors.FormErrors, *, autocompleting: bool
 ) -> ParsedOptions:
-    """Validate submitted option values.
+    """Validate the submitted values `given` against the command's options `known`; errors are added to `form`.
 
-    With `typing` the request is for autocomplete: values may be incomplete."""
+    With `autocompleting` the request is for autocomplete choices, and values may be incomplete."""
     parsed = ParsedOptions()
-    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, typing=autocompleting)
+    parsed.options = _parse_siblings(known, given, ("data", "options"), parsed, form, autocompleting=autocompleting)
     return parsed
 
 
 def _parse_siblings(
-    known: Sequence[CommandOption],
-    given: Sequence[OptionValue],
+    definitions: Sequence[CommandOption],
+    submitted: Sequence[OptionValue],
     path: FieldPath,
     parsed: ParsedOptions,
     form: errors.FormErrors,
     *,
-    typing: bool,
+    autocompleting: bool,
 ) -> list[OptionValue]:
-    by_name = {option.name: option for option in known}
-    is_nested = bool(known) and known[0].type in _SUBCOMMAND_TYPES
-    if is_nested and len(given) != 1:
+    options_by_name = {option.name: option for option in definitions}
+    is_nested = bool(definitions) and definitions[0].type in _SUBCOMMAND_TYPES
+    if is_nested and len(submitted) != 1:
         form.add(path, *errors.bad_length(1, 1))
         return []
-    seen: set[str] = set()
+    seen_names: set[str] = set()
     values = []
-    for index, value in enumerate(given):
+    for index, value in enumerate(submitted):
         option_path = (*path, index)
-        option = by_name.get(value.name)
+        option = options_by_name.get(value.name)
         if option is None:
-            form.add((*option_path, "name"), *errors.choices(by_name))
-        elif value.name in seen:
+            form.add((*option_path, "name"), *errors.choices(options_by_name))
+        elif value.name in seen_names:
             form.add((*option_path, "name"), *errors.duplicate())
         elif value.type != option.type:
             form.add((*option_path, "type"), *errors.choices([option.type]))
         elif option.type in _SUBCOMMAND_TYPES:
             parsed.path.append(option.name)
-            inner = _parse_siblings(
-                option.options or (), value.options or (), (*option_path, "options"), parsed, form, typing=typing
+            inner_values = _parse_siblings(
+                option.options or (),
+                value.options or (),
+                (*option_path, "options"),
+                parsed,
+                form,
+                autocompleting=autocompleting,
             )
-            values.append(OptionValue(type=option.type, name=option.name, options=inner))
+            values.append(OptionValue(type=option.type, name=option.name, options=inner_values))
         else:
-            seen.add(value.name)
-            parsed_value = _parse_value(option, value, option_path, parsed, form, typing=typing)
+            seen_names.add(value.name)
+            parsed_value = _parse_value(option, value, option_path, parsed, form, autocompleting=autocompleting)
             if parsed_value is not None:
                 values.append(parsed_value)
-    if not is_nested and not typing:
-        for option in known:
-            if option.required and option.name not in seen:
+    if not is_nested and not autocompleting:
+        for option in definitions:
+            if option.required and option.name not in seen_names:
                 form.add((*path, option.name), *errors.required())
     return values
 
 
 def _parse_value(
     option: CommandOption,
-    given: OptionValue,
+    submitted: OptionValue,
     path: FieldPath,
     parsed: ParsedOptions,
     form: errors.FormErrors,
     *,
-    typing: bool,
+    autocompleting: bool,
 ) -> OptionValue | None:
     result = OptionValue(type=option.type, name=option.name)
-    if typing and given.focused:
+    if autocompleting and submitted.focused:
         result.focused = True
         parsed.focused = option
-    value, value_path = commands.normalize_value(given.value, option.type), (*path, "value")
+    value, value_path = commands.normalize_value(submitted.value, option.type), (*path, "value")
     if value is UNSET or value is None:
-        if not typing:
+        if not autocompleting:
             form.add(value_path, *errors.required())
             return None
         result.value = ""
@@ -132,7 +142,7 @@ def _parse_value(
         )
         return result
     # spec/webhooks-and-interactions.md#2.1: a number that is still incomplete is sent as text.
-    problem = None if typing and isinstance(value, str) else _value_error(option, value)
+    problem = None if autocompleting and isinstance(value, str) else _value_error(option, value)
     if problem is not None:
         form.add(value_path, *problem)
         return None

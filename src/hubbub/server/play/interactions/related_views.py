@@ -13,15 +13,16 @@ from hubbub.server.talk.messages import MessageRow
 def message(call: Call, row: MessageRow, app: InteractionApplication, guild_id: int | None) -> Message:
     """Return a message as the invoked app may read it.
 
-    Replied-to and forwarded parts are redacted separately, unless they concern the app."""
+    Without the message content intent, the content of replied-to and forwarded messages in guilds is removed, unless
+    they concern the app."""
     views = messages.views
     related = views.RelatedData(call)
     related.load((row,), app.bot_id or 0)
     view = views.build(Message, related, row)
     if guild_id is None or app.flags & views.CONTENT_INTENT_FLAGS:
         return view
-    concerned = (views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.parts(related, row)[1:])
-    return views.redact_parts(view, chain((True,), concerned))
+    parts_concern_app = (views.concerns_bot(part, app.bot_id or 0, app.id) for part in views.parts(related, row)[1:])
+    return views.redact_parts(view, chain((True,), parts_concern_app))
 
 
 def application(row: InteractionApplication) -> MessageApplication:

@@ -41,6 +41,7 @@ _CHANNEL_KEYS: Final = (
     "total_message_sent",
 )
 _MEMBER_OMITTED: Final = ("user", "deaf", "mute")
+"""Fields that resolved members do not have."""
 
 
 class Resolver:
@@ -58,7 +59,7 @@ class Resolver:
         """The invoking user as a message author."""
         self.resolved = ResolvedData()
         self.uploaded: dict[int, AttachmentId] = {}
-        """Attachment IDs by upload index."""
+        """IDs of the uploaded attachments, by upload index."""
 
     def resolve(
         self,
@@ -66,44 +67,47 @@ class Resolver:
         form: errors.FormErrors,
         requests: Sequence[AttachmentRequest] = (),
     ) -> None:
-        """Resolve all references, and add an error to `form` for each ID that does not exist."""
-        user_references = [each for each in references if each.kind in ("user", "mentionable")]
-        role_references = [each for each in references if each.kind in ("role", "mentionable")]
-        known_roles = self._roles([each.id for each in role_references])
-        known_users = self._users([each.id for each in user_references])
-        known = {"user": known_users, "role": known_roles, "mentionable": known_users | known_roles}
-        for each in references:
-            if each.kind in known:
-                if each.id not in known[each.kind]:
-                    form.add(each.path, *errors.not_snowflake(each.id))
-            elif each.kind == "channel":
-                self._channel(each, form)
-            elif each.kind == "attachment":
-                self._attachment(each, form, requests)
+        """Resolve all references, and add an error to `form` for each ID that does not exist.
+
+        `requests` describe the uploaded files, such as their names."""
+        user_references = [reference for reference in references if reference.kind in ("user", "mentionable")]
+        role_references = [reference for reference in references if reference.kind in ("role", "mentionable")]
+        found_role_ids = self._resolve_roles([reference.id for reference in role_references])
+        found_user_ids = self._resolve_users([reference.id for reference in user_references])
+        found_ids = {"user": found_user_ids, "role": found_role_ids, "mentionable": found_user_ids | found_role_ids}
+        for reference in references:
+            if reference.kind in found_ids:
+                if reference.id not in found_ids[reference.kind]:
+                    form.add(reference.path, *errors.not_snowflake(reference.id))
+            elif reference.kind == "channel":
+                self._resolve_channel(reference, form)
+            elif reference.kind == "attachment":
+                self._resolve_attachment(reference, form, requests)
 
     def resolve_user(self, user_id: int) -> bool:
-        """Resolve one user and report whether it exists."""
-        return user_id in self._users([user_id])
+        """Resolve one user; return whether the user exists."""
+        return user_id in self._resolve_users([user_id])
 
-    def _users(self, user_ids: list[int]) -> set[int]:
+    def _resolve_users(self, user_ids: list[int]) -> set[int]:
+        """Resolve users, and in a guild their members; return the IDs of the users that exist."""
         rows = users.find_many(self.call.tx, user_ids) if user_ids else {}
         if not rows:
             return set()
-        resolved = self.resolved.users or {}
-        resolved.update({str(int(row.id)): users.user(row) for row in rows.values()})
-        self.resolved.users = resolved
+        resolved_users = self.resolved.users or {}
+        resolved_users.update({str(int(row.id)): users.user(row) for row in rows.values()})
+        self.resolved.users = resolved_users
         if self.channel_access.guild is not None:
-            found = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
+            memberships = members.find_many(self.call.tx, self.channel_access.guild.guild_id, rows)
             resolved_members = self.resolved.members or {}
-            for user_id, membership in found.items():
+            for user_id, membership in memberships.items():
                 view = members.partial_member(membership.row, membership.roles)
-                view.permissions = Permissions(self._permissions(user_id))
+                view.permissions = Permissions(self._member_permissions(user_id))
                 resolved_members[str(int(user_id))] = _fields_without(view, _MEMBER_OMITTED)
             if resolved_members:
                 self.resolved.members = resolved_members
         return set(rows)
 
-    def _permissions(self, user_id: int) -> int:
+    def _member_permissions(self, user_id: int) -> int:
         """Return a member's permissions in the channel of the interaction."""
         if self.channel_access.guild is None:
             return 0
@@ -113,18 +117,19 @@ class Resolver:
         bits = access.permissions_in(self.call.tx, standing, self.channel_access.channel.overwrites_channel_id)
         return access.channel_standing(self.call.tx, standing, self.channel_access.channel, bits).permissions
 
-    def _roles(self, role_ids: list[int]) -> set[int]:
+    def _resolve_roles(self, role_ids: list[int]) -> set[int]:
+        """Resolve roles; return the IDs of the roles that exist."""
         if not role_ids or self.channel_access.guild is None:
             return set()
         rows = roles.find_many(self.call.tx, self.channel_access.guild.guild_id, role_ids)
         if rows:
             self.resolved.roles = {
                 **(self.resolved.roles or {}),
-                **{str(int(each)): roles.role(row, self.call.now) for each, row in rows.items()},
+                **{str(int(role_id)): roles.role(row, self.call.now) for role_id, row in rows.items()},
             }
         return set(rows)
 
-    def _channel(self, reference: EntityReference, form: errors.FormErrors) -> None:
+    def _resolve_channel(self, reference: EntityReference, form: errors.FormErrors) -> None:
         try:
             target = access.channel(self.call, reference.id)
         except errors.ApiError:
@@ -153,16 +158,16 @@ class Resolver:
             )
         return view
 
-    def _attachment(
+    def _resolve_attachment(
         self, reference: EntityReference, form: errors.FormErrors, requests: Sequence[AttachmentRequest]
     ) -> None:
-        upload = next((each for each in self.call.files if each.index == reference.id), None)
+        upload = next((candidate for candidate in self.call.files if candidate.index == reference.id), None)
         if upload is None:
             form.add(reference.path, *errors.attachment_not_found())
             return
         if upload.size > messages.file_bytes_max(self.call, self.invoker):
             raise errors.FILE_TOO_LARGE()
-        request = next((each for each in requests if each.id == reference.id), None)
+        request = next((candidate for candidate in requests if candidate.id == reference.id), None)
         stored = attachments.from_upload(
             upload, request, spoiler_flag=changes.ATTACHMENT_SPOILER.is_active(self.call.now)
         )

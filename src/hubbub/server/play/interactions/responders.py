@@ -13,7 +13,8 @@ from hubbub.server.play.interactions import rules, store
 from hubbub.server.play.interactions.store import InteractionApplication, InteractionRow, PendingInteraction
 from hubbub.server.talk import messages
 
-# Responses are always permitted. Only permissions with effects beyond the message depend on the bot or on @everyone.
+# An app may always respond. Only permissions with effects beyond the message depend on the permissions of the bot or of
+# @everyone.
 _ALWAYS_GRANTED: Final = (
     Permissions.VIEW_CHANNEL
     | Permissions.READ_MESSAGE_HISTORY
@@ -33,10 +34,10 @@ _INHERITED: Final = (
 
 def response_access(call: Call, application: InteractionApplication, row: InteractionRow) -> ChannelAccess:
     """Return an app's permissions for responses in a channel, whether or not its bot can see the channel."""
-    found = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
-    if found is None:
+    channel_and_standing = access.find_standing(call.tx, call.now, row.channel_id, application.bot_id or 0)
+    if channel_and_standing is None:
         raise errors.UNKNOWN_CHANNEL()
-    return _response_access(call, row, *found)
+    return _response_access(call, row, *channel_and_standing)
 
 
 def _response_access(
@@ -44,14 +45,14 @@ def _response_access(
 ) -> ChannelAccess:
     guild: GuildAccess | None = None
     if channel.guild_id is None:
-        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
+        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | rules.RESPONSE_PERMISSIONS
     elif member is not None:
         guild = member.guild
-        bits = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
+        permissions = _ALWAYS_GRANTED | _CONTENT_PERMISSIONS | member.permissions & _INHERITED
     else:
         guild = everyone_access(call, channel.guild_id)
         if rules.GUILD_INSTALL in store.response_state(row).interacted.owners:
-            bits = (
+            permissions = (
                 _ALWAYS_GRANTED
                 | _CONTENT_PERMISSIONS
                 | access.permissions_in(call.tx, guild, channel.overwrites_channel_id) & _INHERITED
@@ -59,14 +60,14 @@ def _response_access(
         else:
             # A user-installed app has the permissions of its user, as the interaction reported
             # (`rules.app_permissions`).
-            bits = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
-    return ChannelAccess(channel=channel, guild=guild, permissions=bits, allowed=bits)
+            permissions = _ALWAYS_GRANTED | _invoker_permissions(call, row) & (_CONTENT_PERMISSIONS | _INHERITED)
+    return ChannelAccess(channel=channel, guild=guild, permissions=permissions, allowed=permissions)
 
 
 def _invoker_permissions(call: Call, row: InteractionRow) -> int:
     """Return the invoking user's current permissions in the channel; 0 if they have no access."""
-    found = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
-    return 0 if found is None or found[1] is None else found[1].permissions
+    channel_and_standing = access.find_standing(call.tx, call.now, row.channel_id, row.user_id)
+    return 0 if channel_and_standing is None or channel_and_standing[1] is None else channel_and_standing[1].permissions
 
 
 def require_unlocked(channel_access: ChannelAccess) -> None:
@@ -91,15 +92,15 @@ def require_editable(channel_access: ChannelAccess, message: messages.MessageRow
 def everyone_access(call: Call, guild_id: int) -> GuildAccess:
     """Return the guild access of a member without roles."""
     role = roles.find(call.tx, guild_id, guild_id)
-    bits = 0 if role is None else role.permissions
+    permissions = 0 if role is None else role.permissions
     return GuildAccess(
         guild_id=GuildId(guild_id),
         user_id=UserId(0),
         owner_id=UserId(0),
         mfa_level=0,
-        roles={guild_id: bits},
+        roles={guild_id: permissions},
         ranks=((0, guild_id),),
-        permissions=Permissions.ALL if bits & Permissions.ADMINISTRATOR else bits,
+        permissions=Permissions.ALL if permissions & Permissions.ADMINISTRATOR else permissions,
         restricted=False,
     )
 
@@ -115,19 +116,23 @@ class Responder(NamedTuple):
     """An app responding to an interaction, and the user it responds to."""
 
     channel_access: ChannelAccess
+    """The app's permissions for the response."""
     author: messages.Author
+    """Author of the response: the bot, or the application if it has none."""
     invoker: messages.Author | None = None
+    """The invoking user as a message author, or None if the user was deleted."""
     invoker_role_ids: tuple[RoleId, ...] | None = None
     """The invoking user's roles, or None if not loaded."""
 
 
 def follow_up_responder(call: Call, application: InteractionApplication, row: InteractionRow) -> Responder:
+    """Return the responder of a follow-up message, from newly loaded rows."""
     channel_access = response_access(call, application, row)
     return Responder(channel_access, *_author_and_invoker(call, application, row, channel_access.channel))
 
 
 def initial_responder(call: Call, found: PendingInteraction) -> Responder:
-    """Return the responder of an initial response, from rows already loaded."""
+    """Return the responder of an initial response, from the rows that were loaded with the pending interaction."""
     application, bot, invoker = found.application, found.bot, found.invoker
     if bot is None or bot.member is None or invoker is None or invoker.member is None:
         return follow_up_responder(call, application, found.row)
@@ -156,11 +161,11 @@ def _bot_author(
         webhook_id=application.id,
         application_id=application.id,
         is_bot_response=True,
-        invoker_premium_type=_premium(invoker),
+        invoker_premium_type=_premium_type(invoker),
     )
 
 
-def _premium(invoker: messages.Author | None) -> int:
+def _premium_type(invoker: messages.Author | None) -> int:
     return 0 if invoker is None else invoker.user.premium_type
 
 
@@ -175,13 +180,13 @@ def _application_author(
         avatar=application.icon,
         bot=1,
     )
-    tier = 0 if guild is None else guild.premium_tier
+    premium_tier = 0 if guild is None else guild.premium_tier
     return messages.Author(
         user,
         None,
         0,
-        tier,
+        premium_tier,
         webhook_id=application.id,
         application_id=application.id,
-        invoker_premium_type=_premium(invoker),
+        invoker_premium_type=_premium_type(invoker),
     )

@@ -1,7 +1,8 @@
-"""HTTP handlers of interactions."""
+"""HTTP handlers for interactions."""
 
 from msgspec import UNSET
 
+from hubbub.protocol.enums import InteractionCallbackType
 from hubbub.protocol.flags import MessageFlags
 from hubbub.protocol.ids import ApplicationId, ChannelId, GuildId, InteractionId, MessageId, WebhookId
 from hubbub.protocol.resources import interactions as wire
@@ -19,7 +20,7 @@ from hubbub.server.play.interactions.store import InteractionRow
 def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> wire.CommandIndex:
     """Get the commands available in a channel.
 
-    Lists only commands that the caller may use there."""
+    The list contains only commands that the caller may use in the channel."""
     return command_index.channel_command_index(call, access.channel(call, channel_id))
 
 
@@ -27,7 +28,7 @@ def get_channel_application_command_index(call: Call, channel_id: ChannelId) -> 
 def create_interaction(call: Call, body: wire.AnyInteractionRequest) -> None:
     """Create an interaction.
 
-    Runs a command, requests autocomplete choices, uses a component or submits a modal."""
+    The interaction runs a command, requests autocomplete choices, uses a component or submits a modal."""
     invocation = invocations.build_invocation(call, rules.require_invocation_access(call, body))
     if isinstance(body, wire.UseComponent):
         prepared = invocations.use_component(invocation, body)
@@ -49,15 +50,17 @@ def create_interaction_response(
     """Create an interaction response.
 
     The application must respond within three seconds of the interaction's creation."""
-    found = rules.require_pending(call, interaction_id, interaction_token)
-    state = store.response_state(found.row)
-    kind = int(body.__struct_config__.tag)  # type: ignore[arg-type]
-    rules.require_callback_type(call, found.row, state, kind, found.application)
-    result = actions.respond(call, found, state, body)
-    return _response(found.row, kind, result) if query.with_response else Response(204)
+    pending = rules.require_pending(call, interaction_id, interaction_token)
+    state = store.response_state(pending.row)
+    callback_type = int(body.__struct_config__.tag)  # type: ignore[arg-type]
+    rules.require_callback_type(call, pending.row, state, callback_type, pending.application)
+    result = actions.respond(call, pending, state, body)
+    return _callback_response(pending.row, callback_type, result) if query.with_response else Response(204)
 
 
-def _response(row: InteractionRow, kind: int, result: actions.ResponseResult) -> wire.CallbackResponse:
+def _callback_response(
+    row: InteractionRow, callback_type: int, result: actions.ResponseResult
+) -> wire.CallbackResponse:
     response = wire.CallbackResponse(
         interaction=wire.CallbackInteraction(
             id=InteractionId(row.id), type=row.type, channel_id=ChannelId(row.channel_id)
@@ -70,12 +73,15 @@ def _response(row: InteractionRow, kind: int, result: actions.ResponseResult) ->
         response.interaction.response_message_loading = bool(result.message.flags & MessageFlags.LOADING)
         response.interaction.response_message_ephemeral = result.ephemeral
         # spec/webhooks-and-interactions.md#3: only these two response types include the message itself.
-        if kind in (4, 7):
-            response.resource = wire.CallbackResource(type=kind, message=result.message)
+        if callback_type in (
+            InteractionCallbackType.CHANNEL_MESSAGE_WITH_SOURCE,
+            InteractionCallbackType.UPDATE_MESSAGE,
+        ):
+            response.resource = wire.CallbackResource(type=callback_type, message=result.message)
     if result.activity_id is not None:
         response.interaction.activity_instance_id = result.activity_id
         response.resource = wire.CallbackResource(
-            type=kind, activity_instance=wire.CallbackActivity(id=result.activity_id)
+            type=callback_type, activity_instance=wire.CallbackActivity(id=result.activity_id)
         )
     return response
 
@@ -86,7 +92,8 @@ def list_failed_interactions(
 ) -> list[wire.FailedInteraction]:
     """List failed interactions.
 
-    Lists interactions of the last 15 minutes that the application's endpoint did not answer, oldest first."""
+    The list contains interactions of the last 15 minutes that the application's endpoint did not answer, oldest
+    first."""
     applications.require_manager(call, application_id)
     after = 0 if query.after is UNSET else query.after
     return [views.failed_interaction(row) for row in store.list_failed(call.tx, application_id, after, query.limit)]

@@ -35,13 +35,15 @@ from hubbub.server.play.interactions.store import (
 from hubbub.server.talk import messages
 
 GUILD_INSTALL: Final = str(int(ApplicationIntegrationType.GUILD_INSTALL))
+"""Key of guild installations in a map of installation owners."""
 USER_INSTALL: Final = str(int(ApplicationIntegrationType.USER_INSTALL))
+"""Key of user installations in a map of installation owners."""
 
-# spec/webhooks-and-interactions.md#2.1: permissions that responses may use where the app itself is not a member.
 RESPONSE_PERMISSIONS: Final = wire.PRIVATE_CHANNEL_PERMISSIONS | Permissions.USE_EXTERNAL_EMOJIS
+"""Permissions that responses may use where the app itself is not a member (spec/webhooks-and-interactions.md#2.1)."""
 
 _PUBLIC_RESPONSE_MEMBERS_MAX: Final = 25
-"""In guilds with more members than this, user-installed apps could respond only ephemerally before external_apps."""
+"""Number of members of a guild above which user-installed apps could respond only ephemerally before external_apps."""
 
 _MESSAGE_INTERACTIONS: Final = frozenset(
     {InteractionType.APPLICATION_COMMAND, InteractionType.MESSAGE_COMPONENT, InteractionType.MODAL_SUBMIT}
@@ -72,6 +74,7 @@ class InvocationAccess(NamedTuple):
 
     loaded: LoadedInvocation
     channel_access: ChannelAccess
+    """The invoking user's permissions in the channel."""
     bot: ChannelAccess | None
     """The bot's permissions in the channel, or None if it is not in the guild."""
     application: InteractionApplication
@@ -81,17 +84,18 @@ class InvocationAccess(NamedTuple):
 def require_invocation_access(call: Call, body: wire.InteractionRequest) -> InvocationAccess:
     """Return the caller's and the application's access to the channel.
 
-    Raise if the caller may not create interactions there, or if the application cannot receive them."""
+    Raise an error if the caller may not create interactions in the channel, or if the application cannot receive
+    them."""
     command_id = body.data.id if isinstance(body, wire.RunCommand | wire.AutocompleteCommand) else 0
     timeout_job = timeouts.job_key(timeouts.due_ms(call.now)), timeouts.EXPIRE
-    reached = store.load_invocation(
+    loaded = store.load_invocation(
         call.tx, call.user_id, body.application_id, body.channel_id, command_id=command_id, timeout_job=timeout_job
     )
-    if reached is None:
+    if loaded is None:
         raise errors.UNKNOWN_CHANNEL()
-    application, invoker = reached.application, reached.invoker
+    application, invoker = loaded.application, loaded.invoker
     bot_id = 0 if application is None else application.bot_id or 0
-    channel_access, bot = access.caller_and_other(call, reached.ref, reached.membership, bot_id)
+    channel_access, bot = access.caller_and_other(call, loaded.ref, loaded.membership, bot_id)
     _require_usable_channel(channel_access, body)
     if application is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -99,7 +103,7 @@ def require_invocation_access(call: Call, body: wire.InteractionRequest) -> Invo
         raise errors.INTERACTION_FAILED_TO_SEND()
     if invoker is None:
         raise errors.UNAUTHORIZED()
-    return InvocationAccess(reached, channel_access, bot, application, invoker)
+    return InvocationAccess(loaded, channel_access, bot, application, invoker)
 
 
 def _require_usable_channel(channel_access: ChannelAccess, body: wire.InteractionRequest) -> None:
@@ -108,7 +112,7 @@ def _require_usable_channel(channel_access: ChannelAccess, body: wire.Interactio
         raise errors.UNKNOWN_GUILD()
     if channel_access.channel.type not in messages.MESSAGE_CHANNEL_TYPES:
         raise errors.invalid(
-            "channel_id", *errors.choices(sorted(int(each) for each in messages.MESSAGE_CHANNEL_TYPES))
+            "channel_id", *errors.choices(sorted(int(channel_type) for channel_type in messages.MESSAGE_CHANNEL_TYPES))
         )
     if channel_access.guild is not None and channel_access.guild.is_read_only:
         # spec/http.md#2.2: a member who is timed out, pending or quarantined may only read.
@@ -133,14 +137,16 @@ def resolve_context_type(
 
 
 def recipients(call: Call, channel: ChannelRef) -> Collection[int]:
-    """Return the recipients of a private channel; empty for guild channels."""
+    """Return the user IDs of a private channel's recipients; empty for guild channels."""
     return () if channel.guild_id is not None else channels.recipients_of(call.tx, channel.id)
 
 
 def installation_owners(
     installed: Collection[int], guild_id: int | None, user_id: int, context_type: InteractionContextType
 ) -> dict[str, Snowflake]:
-    """Return the owners of the applicable installations, by integration type."""
+    """Return the IDs of the owners of the applicable installations, by integration type.
+
+    `installed` are the ApplicationIntegrationTypes of the application's installations."""
     owners_by_type: dict[str, Snowflake] = {}
     if context_type == InteractionContextType.BOT_DM:
         owners_by_type[GUILD_INSTALL] = Snowflake(0)
@@ -159,18 +165,19 @@ def require_command(
     owners: dict[str, Snowflake],
     permitted: commands.Permitted | None,
 ) -> tuple[CommandRow, commands.Definition, dict[str, Snowflake]]:
-    """Return a command that the caller may run here, its definition and the matching installation owners.
+    """Return a command that the caller may run in the channel, its definition and the matching installation owners.
 
-    Raise UNKNOWN_APPLICATION_COMMAND if the command does not work here, MISSING_PERMISSIONS if the caller may not use
-    it."""
+    `owners` are all applicable installation owners, `permitted` is the command with its permission entries, or None if
+    it does not exist. Raise UNKNOWN_APPLICATION_COMMAND if the command does not work in the channel,
+    MISSING_PERMISSIONS if the caller may not use it."""
     if permitted is None or permitted.row.application_id != application.id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     row, entries = permitted
     if row.scope is not None and row.scope != channel_access.channel.guild_id:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     definition = commands.cached_definition(row.definition)
-    nsfw = definition.nsfw and is_nsfw(call, channel_access.channel)
-    matching = matching_owners(row, definition, channel_access, context_type, owners, nsfw=nsfw)
+    is_nsfw_channel = definition.nsfw and is_nsfw(call, channel_access.channel)
+    matching = matching_owners(row, definition, channel_access, context_type, owners, nsfw=is_nsfw_channel)
     if not matching:
         raise errors.UNKNOWN_APPLICATION_COMMAND()
     if channel_access.guild is not None and not can_use_command(
@@ -189,9 +196,9 @@ def matching_owners(
     *,
     nsfw: bool,
 ) -> dict[str, Snowflake]:
-    """Return the installation owners that a command applies to; empty if it does not work here.
+    """Return the installation owners that a command applies to; empty if it does not work in the channel.
 
-    `nsfw`: whether the channel is age-restricted."""
+    `nsfw` is whether the channel is age-restricted."""
     if context_type not in _context_types(row, definition):
         return {}
     # Outside guilds, NSFW commands need a user installation, which counts as opting in (decisions/0030).
@@ -208,7 +215,9 @@ def can_use_command(
     guild: GuildAccess,
     entries: Mapping[int, Sequence[CommandPermission]],
 ) -> bool:
-    """Return whether the caller may use a command in a guild, given its permission overwrites there."""
+    """Return whether the caller may use a command in a guild.
+
+    `entries` are the permission entries of commands and applications in the guild, by command or application ID."""
     return commands.can_use(
         guild_id=guild.guild_id,
         user_id=call.user_id,
@@ -248,7 +257,8 @@ def app_permissions(
 ) -> Permissions | UnsetType:
     """Return the `app_permissions` of an interaction (spec/webhooks-and-interactions.md#2.1).
 
-    Before user_installs the field is set only in guilds."""
+    `bot` are the bot's permissions, or None if it is not in the guild; `everyone` are those of @everyone in the channel.
+    Before the dated change user_installs the field is set only in guilds."""
     if channel_access.guild is None:
         if not changes.USER_INSTALLS.is_active(now):
             return UNSET
@@ -271,22 +281,22 @@ def is_ephemeral_only(call: Call, channel_access: ChannelAccess, owners: dict[st
             if not channel_access.can(Permissions.USE_EXTERNAL_APPS):
                 return True
         else:
-            # spec/dated-changes.md#3: before the permission existed, the size of the guild decided.
+            # spec/dated-changes.md#3: before the permission USE_EXTERNAL_APPS existed, the guild's size decided.
             guild = guilds.find(call.tx, channel_access.guild.guild_id)
             if guild is not None and guild.member_count > _PUBLIC_RESPONSE_MEMBERS_MAX:
                 return True
     try:
         messages.require_send(call, channel_access)
     except errors.ApiError:
-        # A user who may not send messages here may not send them through an app either.
+        # A user who may not send messages in the channel may not send them through an app either.
         return True
     return False
 
 
 def is_ephemeral_only_now(call: Call, row: InteractionRow, owners: dict[str, Snowflake]) -> bool:
-    """Return whether a follow-up must be ephemeral, given the user's current permissions.
+    """Return whether a follow-up must be ephemeral, given the invoking user's current permissions.
 
-    The user may have been timed out since the interaction was created."""
+    These may have changed since the interaction was created, for example by a timeout."""
     if GUILD_INSTALL in owners:
         return False
     invoker_call = call.acting_as(Actor(user_id=UserId(row.user_id), kind="user"))
@@ -304,12 +314,16 @@ def require_pending(call: Call, interaction_id: int, token: str) -> PendingInter
     """Return an interaction that still accepts its initial response.
 
     Raise UNKNOWN_INTERACTION if the token is invalid or expired, INTERACTION_ALREADY_ACKNOWLEDGED if it was used."""
-    found = store.find_pending(call.tx, token)
-    if found is None or found.row.id != interaction_id or call.now - found.row.created_ms > wire.TOKEN_LIFETIME_MS:
+    pending = store.find_pending(call.tx, token)
+    if (
+        pending is None
+        or pending.row.id != interaction_id
+        or call.now - pending.row.created_ms > wire.TOKEN_LIFETIME_MS
+    ):
         raise errors.UNKNOWN_INTERACTION()
-    row = found.row
+    row = pending.row
     if row.callback_type is None and call.now - row.created_ms <= wire.RESPONSE_TIMEOUT_MS:
-        return found
+        return pending
     is_expired = row.callback_type in (None, store.FAILED)
     raise (errors.UNKNOWN_INTERACTION if is_expired else errors.INTERACTION_ALREADY_ACKNOWLEDGED)()
 
@@ -318,16 +332,24 @@ def find_acknowledged(
     call: Call, application_id: int, token: str
 ) -> tuple[InteractionRow, InteractionApplication] | None:
     """Return an acknowledged interaction that accepts follow-ups, with its application, or None."""
-    found = store.find_by_token(call.tx, token)
-    if found is None or found[1].id != application_id or found[0].callback_type in (None, store.FAILED):
+    interaction_and_application = store.find_by_token(call.tx, token)
+    if (
+        interaction_and_application is None
+        or interaction_and_application[1].id != application_id
+        or interaction_and_application[0].callback_type in (None, store.FAILED)
+    ):
         return None
-    return found if call.now - found[0].created_ms <= wire.TOKEN_LIFETIME_MS else None
+    return (
+        interaction_and_application
+        if call.now - interaction_and_application[0].created_ms <= wire.TOKEN_LIFETIME_MS
+        else None
+    )
 
 
 def require_callback_type(
     call: Call, row: InteractionRow, state: ResponseState, kind: int, application: InteractionApplication
 ) -> None:
-    """Raise unless the interaction can be answered with this callback type."""
+    """Raise an error unless the interaction can be answered with the InteractionCallbackType `kind`."""
 
     def fits(callback_type: int) -> bool:
         return (
@@ -345,10 +367,10 @@ def require_callback_type(
 
 
 def require_follow_up(call: Call, row: InteractionRow, state: ResponseState) -> None:
-    """Raise when a user-installed app has sent the maximum number of follow-ups (spec/webhooks-and-interactions.md#3.1)."""
+    """Raise MAX_FOLLOW_UPS if a user-installed app may send no more (spec/webhooks-and-interactions.md#3.1)."""
     if GUILD_INSTALL in state.interacted.owners or row.follow_ups < wire.USER_INSTALL_FOLLOW_UPS_MAX:
         return
-    # spec/dated-changes.md#3: there was no limit before external_apps.
+    # spec/dated-changes.md#3: there was no limit before the dated change external_apps.
     if changes.EXTERNAL_APPS.is_active(call.now):
         raise errors.MAX_FOLLOW_UPS()
 

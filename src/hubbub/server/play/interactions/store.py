@@ -1,4 +1,4 @@
-"""SQL for the interactions table; rows live as long as their tokens."""
+"""SQL for the interactions table; a row is deleted some time after its token expired."""
 
 import base64
 import hashlib
@@ -55,10 +55,13 @@ class ResponseState(msgspec.Struct, kw_only=True, omit_defaults=True):
     message_id: MessageId | None = None
     """The message whose component was used, directly or to open the modal."""
     ephemeral_message: bool = False
+    """Whether the message whose component was used is ephemeral."""
     ephemeral: bool = False
     """Whether responses must be ephemeral regardless of their flags."""
     session_id: str = ""
+    """Gateway session that created the interaction and receives its outcome; empty for all sessions of the user."""
     nonce: int | str | None = None
+    """Value that the client chose to recognize events about the interaction, or None."""
 
 
 class Modal(msgspec.Struct, kw_only=True):
@@ -76,16 +79,21 @@ class InteractionRow(NamedTuple):
     id: int
     application_id: int
     type: int
+    """An InteractionType."""
     user_id: int
+    """The invoking user."""
     channel_id: int
     guild_id: int | None
     asked: str
+    """The ResponseState as JSON."""
     callback_type: int | None = None
-    """Type of the initial response; None while pending, FAILED if it did not arrive in time."""
+    """InteractionCallbackType of the initial response; None while pending, FAILED if it did not arrive in time."""
     original_id: int | None = None
     """The message that the initial response created or updated."""
     follow_ups: int = 0
+    """Number of follow-up messages."""
     modal: str | None = None
+    """The Modal that the initial response opened, as JSON, or None."""
     problem: str | None = None
     """Error of the application's HTTP endpoint."""
 
@@ -109,14 +117,14 @@ class InteractionApplication(NamedTuple):
 
     @classmethod
     def from_row(cls, row: ApplicationRow) -> "InteractionApplication":
-        """Build it from a complete application row."""
+        """Take the columns from a complete application row."""
         return cls(row.id, row.name, row.description, row.icon, row.bot_id, row.flags, row.settings)
 
 
 COLUMNS: Final = ", ".join(InteractionRow._fields)
 _INSERTED_COUNT: Final = len(InteractionRow._fields) - len(InteractionRow._field_defaults)
 """Number of columns set on insert; the others have defaults."""
-_TOKEN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
+_TOKEN_PATTERN: Final = re.compile(rb"interaction:([0-9]{1,19}):")
 _state_decoder: Final = codec.decoder(ResponseState)
 _modal_decoder: Final = codec.decoder(Modal)
 
@@ -127,31 +135,31 @@ def new_token(interaction_id: int) -> str:
     return base64.urlsafe_b64encode(text).rstrip(b"=").decode()
 
 
-def _id_of(token: str) -> int | None:
+def _decode_interaction_id(token: str) -> int | None:
     """Return the interaction ID encoded in a token, or None if it is malformed."""
     try:
-        text = base64.urlsafe_b64decode(token + "==")
+        decoded = base64.urlsafe_b64decode(token + "==")
     except ValueError:
         return None
-    found = _TOKEN.match(text)
-    return None if found is None else int(found[1])
+    match = _TOKEN_PATTERN.match(decoded)
+    return None if match is None else int(match[1])
 
 
-def _hash(token: str) -> bytes:
+def _hash_token(token: str) -> bytes:
     """Return the hash that is stored instead of the token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).digest()
 
 
 def response_state(row: InteractionRow) -> ResponseState:
     """Decode the response state of a row."""
-    found: ResponseState = _state_decoder.decode(row.asked)
-    return found
+    state: ResponseState = _state_decoder.decode(row.asked)
+    return state
 
 
 def modal(row: InteractionRow) -> Modal | None:
     """Decode the modal of a row, or return None."""
-    found: Modal | None = None if row.modal is None else _modal_decoder.decode(row.modal)
-    return found
+    decoded_modal: Modal | None = None if row.modal is None else _modal_decoder.decode(row.modal)
+    return decoded_modal
 
 
 def find(tx: Tx, interaction_id: int) -> InteractionRow | None:
@@ -172,7 +180,7 @@ _BY_TOKEN_QUERY: Final = WideQuery(
 
 
 class InvocationLocation(NamedTuple):
-    """The channel of an invocation and its guild's settings."""
+    """The channel of an invocation and the settings of its guild, which are None outside guilds."""
 
     channel: channels.ChannelRow
     features: str | None
@@ -202,10 +210,11 @@ class LoadedInvocation(NamedTuple):
     invoker: messages.Author | None
     application: InteractionApplication | None
     installed: frozenset[int]
-    """How the application is installed: 0 in the guild, 1 by the user."""
+    """ApplicationIntegrationTypes of the application's installations in the guild and by the user."""
     has_skus: bool
+    """Whether the application has SKUs."""
     timeout_scheduled: bool
-    """Whether the timeout job for this batch is already scheduled."""
+    """Whether the timeout job for interactions created at this time is already scheduled."""
     location: InvocationLocation
     ref: ChannelRef
     membership: Membership
@@ -219,29 +228,37 @@ def load_invocation(
 
     Return None if the channel does not exist. `command_id` is the command to run, or 0. `timeout_job` is the key and the kind
     of the timeout job."""
-    row = tx.wide(_INVOCATION_QUERY, *timeout_job, user_id, application_id, command_id, channel_id)
-    if row is None:
+    columns = tx.wide(_INVOCATION_QUERY, *timeout_job, user_id, application_id, command_id, channel_id)
+    if columns is None:
         return None
-    in_guild, by_user, sells, watched, features, locale, owner_id, mfa_level, *guild = row[
-        _INSTALLS_START:_COMMAND_START
-    ]
-    invoker = None if row[0] is None else messages.read_author(row[: messages.AUTHOR_WIDTH], guild)
-    channel = channels.ChannelRow(*row[_CHANNEL_START:])
+    (
+        is_guild_installed,
+        is_user_installed,
+        sku_exists,
+        timeout_scheduled,
+        features,
+        locale,
+        owner_id,
+        mfa_level,
+        *guild_columns,
+    ) = columns[_INSTALLS_START:_COMMAND_START]
+    invoker = None if columns[0] is None else messages.read_author(columns[: messages.AUTHOR_WIDTH], guild_columns)
+    channel = channels.ChannelRow(*columns[_CHANNEL_START:])
     if channel.type != ChannelType.GUILD_TEXT:
         # Most interactions happen in text channels; the columns of other channel types are read separately.
         channel = channels.find(tx, channel_id) or channel
     return LoadedInvocation(
         invoker,
         None
-        if row[messages.AUTHOR_WIDTH] is None
-        else InteractionApplication._make(row[messages.AUTHOR_WIDTH : _INSTALLS_START]),
-        frozenset(kind for kind, is_installed in enumerate((in_guild, by_user)) if is_installed),
-        bool(sells),
-        bool(watched),
+        if columns[messages.AUTHOR_WIDTH] is None
+        else InteractionApplication._make(columns[messages.AUTHOR_WIDTH : _INSTALLS_START]),
+        frozenset(kind for kind, is_installed in enumerate((is_guild_installed, is_user_installed)) if is_installed),
+        bool(sku_exists),
+        bool(timeout_scheduled),
         InvocationLocation(channel, features, locale),
         channels.ref(channel),
         _membership(owner_id, mfa_level, invoker),
-        commands.read_permitted(row[_COMMAND_START:_CHANNEL_START]),
+        commands.read_permitted(columns[_COMMAND_START:_CHANNEL_START]),
     )
 
 
@@ -259,13 +276,13 @@ def has_skus(tx: Tx, application_id: int) -> bool:
 
 def find_by_token(tx: Tx, token: str) -> tuple[InteractionRow, InteractionApplication] | None:
     """Return the interaction of a token and its application in one query, or None."""
-    found = _find(tx, _BY_TOKEN_QUERY, token)
+    columns = _find_by_token(tx, _BY_TOKEN_QUERY, token)
     return (
         None
-        if found is None
+        if columns is None
         else (
-            InteractionRow._make(found[:_INTERACTION_WIDTH]),
-            InteractionApplication._make(found[_INTERACTION_WIDTH:]),
+            InteractionRow._make(columns[:_INTERACTION_WIDTH]),
+            InteractionApplication._make(columns[_INTERACTION_WIDTH:]),
         )
     )
 
@@ -298,42 +315,46 @@ class PendingInteraction(NamedTuple):
 
 def find_pending(tx: Tx, token: str) -> PendingInteraction | None:
     """Return the interaction of a token with its user, application and channel in one query, or None."""
-    found = _find(tx, _PENDING_QUERY, token)
-    if found is None:
+    columns = _find_by_token(tx, _PENDING_QUERY, token)
+    if columns is None:
         return None
-    guild = found[_GUILD_START + 2 : _CHANNEL_REF_START]
-    bot = None if found[_BOT_START] is None else messages.read_author(found[_BOT_START:_INVOKER_START], guild)
+    guild_columns = columns[_GUILD_START + 2 : _CHANNEL_REF_START]
+    bot = (
+        None if columns[_BOT_START] is None else messages.read_author(columns[_BOT_START:_INVOKER_START], guild_columns)
+    )
     return PendingInteraction(
-        InteractionRow._make(found[:_INTERACTION_WIDTH]),
-        InteractionApplication._make(found[_INTERACTION_WIDTH:_BOT_START]),
-        channel_ref(found[_CHANNEL_REF_START:]),
+        InteractionRow._make(columns[:_INTERACTION_WIDTH]),
+        InteractionApplication._make(columns[_INTERACTION_WIDTH:_BOT_START]),
+        channel_ref(columns[_CHANNEL_REF_START:]),
         bot,
-        _membership(found[_GUILD_START], found[_GUILD_START + 1], bot),
-        None if found[_INVOKER_START] is None else messages.read_author(found[_INVOKER_START:_GUILD_START], guild),
+        _membership(columns[_GUILD_START], columns[_GUILD_START + 1], bot),
+        None
+        if columns[_INVOKER_START] is None
+        else messages.read_author(columns[_INVOKER_START:_GUILD_START], guild_columns),
     )
 
 
-def _find(tx: Tx, query: WideQuery, token: str) -> Sequence[Any] | None:
-    """Run a query for the interaction that a token belongs to."""
-    interaction_id = _id_of(token)
+def _find_by_token(tx: Tx, query: WideQuery, token: str) -> Sequence[Any] | None:
+    """Run a query for the interaction that a token belongs to; return its columns, or None."""
+    interaction_id = _decode_interaction_id(token)
     if interaction_id is None or interaction_id > WIDE_MAX:
         return None
-    return tx.wide(query, interaction_id, _hash(token))
+    return tx.wide(query, interaction_id, _hash_token(token))
 
 
-_INSERT: Final = (
+_INSERT_SQL: Final = (
     f"INSERT INTO interactions (token_hash, {', '.join(InteractionRow._fields[:_INSERTED_COUNT])}) "
     f"VALUES ({placeholders(range(_INSERTED_COUNT + 1))})"
 )
 SWEEP_INTERVAL: Final = 16
-"""One insert in this many also deletes expired rows; a delete on every insert would cost more than it removes."""
+"""Number of inserts per insert that also deletes expired rows; a delete with every insert would be too expensive."""
 
 
 def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
-    """Insert an interaction.
+    """Insert an interaction with its response token; `now` is the current time in milliseconds.
 
-    Some inserts delete up to twice their share of expired rows, so that these do not accumulate."""
-    tx.run(_INSERT, _hash(token), *row[:_INSERTED_COUNT])
+    One insert in SWEEP_INTERVAL deletes up to twice as many expired rows, so that these do not accumulate."""
+    tx.run(_INSERT_SQL, _hash_token(token), *row[:_INSERTED_COUNT])
     # Most IDs have counter 0, so the timestamp is added to spread the sweeps.
     if (row.id + row.created_ms) % SWEEP_INTERVAL == 0:
         tx.run(
@@ -346,7 +367,9 @@ def insert(tx: Tx, row: InteractionRow, token: str, now: int) -> None:
 def record_response(
     tx: Tx, interaction_id: int, callback_type: int, original_id: int | None, modal: Modal | None = None
 ) -> bool:
-    """Record the initial response; return False if another response was first."""
+    """Record the initial response; return False if the interaction was already answered or failed.
+
+    `original_id` is the message that the response created or updated, or None."""
     return (
         tx.run(
             "UPDATE interactions SET callback_type = ?, original_id = ?, modal = ? WHERE id = ? AND callback_type IS NULL",
@@ -360,7 +383,7 @@ def record_response(
 
 
 def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
-    """Mark unanswered interactions in an ID range as failed and return them."""
+    """Mark the unanswered interactions with `since` <= ID < `before` as failed and return them."""
     rows = tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE id >= ? AND id < ? AND callback_type IS NULL ORDER BY id",
@@ -368,28 +391,32 @@ def fail_range(tx: Tx, since: int, before: int) -> list[InteractionRow]:
         before,
     )
     if rows:
-        ids = [row.id for row in rows]
-        tx.run(f"UPDATE interactions SET callback_type = ? WHERE id IN ({placeholders(ids)})", FAILED, *ids)
+        interaction_ids = [row.id for row in rows]
+        tx.run(
+            f"UPDATE interactions SET callback_type = ? WHERE id IN ({placeholders(interaction_ids)})",
+            FAILED,
+            *interaction_ids,
+        )
     return rows
 
 
 def fail_one(tx: Tx, interaction_id: int, problem: str) -> bool:
-    """Record why an interaction failed; return False if it was already answered or failed."""
-    updated = tx.run(
+    """Mark an unanswered interaction as failed and record why; return False if it was already answered or failed."""
+    updated_count = tx.run(
         "UPDATE interactions SET callback_type = ?, problem = ? WHERE id = ? AND callback_type IS NULL",
         FAILED,
         problem,
         interaction_id,
     )
-    if not updated:
+    if not updated_count:
         tx.run(
             "UPDATE interactions SET problem = ? WHERE id = ? AND callback_type = ?", problem, interaction_id, FAILED
         )
-    return updated == 1
+    return updated_count == 1
 
 
 def list_failed(tx: Tx, application_id: int, after: int, limit: int) -> list[InteractionRow]:
-    """Return interactions with an endpoint error, oldest first."""
+    """Return interactions with an endpoint error and an ID above `after`, oldest first."""
     return tx.fetch(
         InteractionRow,
         f"SELECT {COLUMNS} FROM interactions WHERE application_id = ? AND problem IS NOT NULL AND id > ?"

@@ -8,25 +8,28 @@ from hubbub.protocol.resources.interactions import RESPONSE_TIMEOUT_MS
 from hubbub.server.core.call import Call
 
 EXPIRE: Final = "interactions.expire"
+"""Kind of the job that fails unanswered interactions."""
 GRANULARITY_MS: Final = 250
-"""Granularity of the timeout that users see; applications get the exact limit."""
+"""Granularity in milliseconds of the timeout that users see; for applications the limit is exact."""
 
 
 class InteractionExpiry(msgspec.Struct):
-    """Payload of the timeout job: interactions created before this time must have been answered."""
+    """Payload of the timeout job."""
 
     asked_before_ms: int
+    """Time in milliseconds; interactions created before it fail unless they were answered."""
 
 
 def due_ms(now: int) -> int:
-    """Return when an interaction created now times out.
+    """Return when an interaction created at `now` times out, in milliseconds.
 
-    Times are rounded up so that one job serves many interactions; one job per interaction would double its cost."""
+    Times are rounded up so that one job serves many interactions; a job per interaction would double the cost of an
+    interaction."""
     return -(-(now + RESPONSE_TIMEOUT_MS + 1) // GRANULARITY_MS) * GRANULARITY_MS
 
 
 def job_key(due_ms: int) -> str:
-    """Return the job key of a timeout interval."""
+    """Return the key of the timeout job that runs at `due_ms`."""
     return f"interactions-{due_ms}"
 
 
@@ -34,5 +37,10 @@ def schedule(call: Call) -> None:
     """Schedule the timeout of interactions created now.
 
     The caller has already checked that the job does not exist (`store.load_invocation`)."""
-    due = due_ms(call.now)
-    call.tx.enqueue(EXPIRE, InteractionExpiry(asked_before_ms=due - RESPONSE_TIMEOUT_MS), due_ms=due, key=job_key(due))
+    due_at_ms = due_ms(call.now)
+    call.tx.enqueue(
+        EXPIRE,
+        InteractionExpiry(asked_before_ms=due_at_ms - RESPONSE_TIMEOUT_MS),
+        due_ms=due_at_ms,
+        key=job_key(due_at_ms),
+    )

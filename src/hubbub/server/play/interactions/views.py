@@ -23,10 +23,10 @@ from hubbub.server.talk import messages
 
 
 def interaction(invocation: Invocation, prepared: PreparedInteraction, token: str) -> wire.Interaction:
-    """Return the interaction to deliver to the application."""
+    """Build the interaction that is delivered to the application; `token` is its response token."""
     call, channel_access, invoker, bot = invocation.call, invocation.channel_access, invocation.invoker, invocation.bot
     channel = channel_access.channel
-    location = invocation.location
+    stored_location = invocation.location
     everyone_permissions = 0
     if bot is None and channel.guild_id is not None:
         everyone_permissions = access.permissions_in(
@@ -46,12 +46,12 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
         token=token,
         data=prepared.data,
         channel_id=ChannelId(channel.id),
-        channel=_guild_channel(location.channel)
+        channel=_encoded_guild_channel(stored_location.channel)
         if channel_access.guild is not None
-        else _channel(location.channel, user),
+        else _partial_channel(stored_location.channel, user),
         locale=invoker.user.locale,
         entitlements=active_entitlements,
-        entitlement_sku_ids=[Snowflake(each.sku_id) for each in active_entitlements],
+        entitlement_sku_ids=[Snowflake(entitlement.sku_id) for entitlement in active_entitlements],
         app_permissions=rules.app_permissions(
             channel_access, invocation.context_type, bot, everyone_permissions, prepared.owners, call.now
         ),
@@ -66,48 +66,52 @@ def interaction(invocation: Invocation, prepared: PreparedInteraction, token: st
     if channel_access.guild is None or invoker.member is None:
         view.user = UNSET if user is None else user
         return view
-    locale = location.locale or ""
+    locale = stored_location.locale or ""
     view.guild_id = channel_access.guild.guild_id
     view.guild = wire.InteractionGuild(
-        id=channel_access.guild.guild_id, features=list(_features(location.features or "[]")), locale=locale
+        id=channel_access.guild.guild_id,
+        features=list(_decode_features(stored_location.features or "[]")),
+        locale=locale,
     )
     view.guild_locale = locale
-    view.member = _member(
+    view.member = _encoded_member(
         invoker.member, tuple(access.role_ids(channel_access.guild)), invoker.user, channel_access.permissions
     )
     return view
 
 
-def _channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
-    """Return the partial channel; permission overwrites are omitted because they are not loaded."""
+def _partial_channel(row: channels.ChannelRow, user: User | None) -> AnyChannel:
+    """Build the partial channel; permission overwrites are omitted because they are not loaded.
+
+    `user` is the recipient of a private channel, or None."""
     view = channels.any_channel(row, recipients=() if user is None else (user,))
     if isinstance(view, Channel):
         view.permission_overwrites = UNSET
     return view
 
 
-# Members and channels recur across interactions and their payloads depend on the rows alone, so the encoded form is
-# cached.
+# Members and channels recur across interactions, and their payloads depend on the rows alone. Their JSON is cached and
+# inserted as msgspec.Raw; the casts satisfy the type checker.
 
 
 @lru_cache(maxsize=1024)
-def _guild_channel(row: channels.ChannelRow) -> AnyChannel:
-    return cast("AnyChannel", msgspec.Raw(codec.encode(_channel(row, None))))
+def _encoded_guild_channel(row: channels.ChannelRow) -> AnyChannel:
+    return cast("AnyChannel", msgspec.Raw(codec.encode(_partial_channel(row, None))))
 
 
 @lru_cache(maxsize=1024)
-def _member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
+def _encoded_member(row: members.MemberRow, roles: tuple[RoleId, ...], user: users.UserRow, permissions: int) -> Member:
     view = members.member(members.Membership(row, roles, user), permissions)
     return cast("Member", msgspec.Raw(codec.encode(view)))
 
 
 @lru_cache(maxsize=1024)
-def _features(features_json: str) -> tuple[str, ...]:
+def _decode_features(features_json: str) -> tuple[str, ...]:
     return tuple(codec.decode(features_json, list[str]))
 
 
 def failed_interaction(row: InteractionRow) -> wire.FailedInteraction:
-    """Return the failed interaction with its endpoint error."""
+    """Build a failed interaction with its endpoint error."""
     return wire.FailedInteraction(
         id=InteractionId(row.id),
         type=row.type,

@@ -19,30 +19,30 @@ from hubbub.server.play.lobbies.world_lobbies import ChannelLink, create_world_l
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
 
 
-def _ready(call: Call) -> dict[str, Any]:
-    """Return the caller's lobbies of the application that the session belongs to."""
+def _ready_fields(call: Call) -> dict[str, Any]:
+    """Return the fields of READY: the caller's lobbies of the session's application, and the members' profiles."""
     actor = call.actor
     if actor.kind != "bearer" or actor.application_id is None or Scope.LOBBIES_WRITE not in actor.scopes:
         return {}
     rows = store.list_of_user(call.tx, actor.application_id, call.user_id)
     lobbies = views.gateway_lobbies(call.tx, rows)
-    member_ids = {int(each.user_id) for lobby in lobbies for each in lobby.members}
+    member_ids = {int(member.user_id) for lobby in lobbies for member in lobby.members}
     family_id = actor.family_id or actor.application_id
     return {"lobbies": lobbies, "user_application_profiles": profiles(call.tx, family_id, member_ids)}
 
 
-def _expire(call: Call, job: Job) -> None:
+def _delete_idle(call: Call, job: Job) -> None:
     actions.expire(call, job.decode(actions.LobbyIdleTimeout))
 
 
-def _forget(call: Call, job: Job) -> None:
+def _delete_expired_messages(call: Call, job: Job) -> None:
     lobby_messages.delete_expired(call, job.decode(lobby_messages.LobbyMessageSweep))
 
 
 SLICE = Slice(
     name="lobbies",
     modules=(routes,),
-    jobs={actions.EXPIRE: _expire, lobby_messages.DELETE_EXPIRED: _forget},
+    jobs={actions.EXPIRE: _delete_idle, lobby_messages.DELETE_EXPIRED: _delete_expired_messages},
     listeners={
         OAuth2SessionStarted: actions.session_began,
         OAuth2SessionEnded: actions.session_ended,
@@ -58,7 +58,7 @@ SLICE = Slice(
         UserDeleted: actions.user_deleted,
         FamilyJoined: actions.family_joined,
     },
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = [

@@ -21,6 +21,7 @@ from hubbub.server.play.lobbies.signals import LobbyMembersLeaving
 from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow, encode_metadata
 
 EXPIRE: Final = "lobbies.expire"
+"""Kind of the job that deletes an idle lobby."""
 
 
 class LobbyIdleTimeout(msgspec.Struct):
@@ -28,14 +29,16 @@ class LobbyIdleTimeout(msgspec.Struct):
 
     lobby_id: int
     idle_ms: int
-    """Time since when the lobby was idle; the job is void if a member connected since."""
+    """Time in milliseconds since when the lobby was idle; the job is void if a member connected after that."""
 
 
 # Lobbies
 
 
 def create(call: Call, application_id: int, lobby_id: LobbyId | None = None, **fields: Any) -> LobbyRow:
-    """Create an empty lobby, idle from now on, under the given ID if any."""
+    """Create an empty lobby that is idle from now on.
+
+    `lobby_id` is a fixed ID, for a lobby of a world file; None generates one. `fields` are further fields of LobbyRow."""
     row = LobbyRow(id=lobby_id or call.new_id(LobbyId), application_id=application_id, idle_ms=call.now, **fields)
     store.insert(call.tx, row)
     _schedule_expiry(call, row)
@@ -60,13 +63,13 @@ def publish_update(call: Call, row: LobbyRow) -> None:
 
 
 def delete(call: Call, row: LobbyRow) -> None:
-    """Delete a lobby: its backend removed it, or its idle timeout expired."""
+    """Delete a lobby with its members and messages, and publish the deletion to its members."""
     if row.linked_channel_id is not None:
         channels.link_lobby(call, row.linked_channel_id, None)
     member_ids = store.member_ids(call.tx, row.id)
     call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member_ids), lobby_deleted=True))
     store.delete(call.tx, row.id)
-    jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
     publish(call, row, wire.LOBBY_DELETE, wire.LobbyDeleted(id=LobbyId(row.id), reason="deleted"), member_ids)
 
 
@@ -84,39 +87,50 @@ def publish(call: Call, row: LobbyRow, event: Event[Any], payload: Any, user_ids
 def update_members(
     call: Call, row: LobbyRow, upserted: Sequence[LobbyMemberRow] = (), removed_ids: Iterable[int] = ()
 ) -> dict[int, LobbyMemberRow]:
-    """Add or update some members of a lobby, remove others, and return the resulting members by user ID."""
-    before = {each.user_id: each for each in store.members(call.tx, row.id)}
-    leaving = [before[user_id] for user_id in removed_ids if user_id in before]
-    added = [each for each in upserted if each.user_id not in before]
-    changed = [each for each in upserted if each.user_id in before and each != before[each.user_id]]
-    after = {user_id: each for user_id, each in before.items() if all(user_id != out.user_id for out in leaving)}
-    after |= {each.user_id: each for each in (*added, *changed)}
-    if len(after) > max(wire.LOBBY_MEMBERS_MAX, len(before)):
+    """Add or update some members of a lobby and remove others; return the resulting members by user ID.
+
+    `upserted` are the memberships to insert or update, `removed_ids` the user IDs of the members to remove. Raise
+    MAX_LOBBY_MEMBERS if the lobby would have too many members."""
+    members_before = {member.user_id: member for member in store.members(call.tx, row.id)}
+    leaving_members = [members_before[user_id] for user_id in removed_ids if user_id in members_before]
+    added_members = [member for member in upserted if member.user_id not in members_before]
+    changed_members = [
+        member for member in upserted if member.user_id in members_before and member != members_before[member.user_id]
+    ]
+    members_after = {
+        user_id: member
+        for user_id, member in members_before.items()
+        if all(user_id != leaving_member.user_id for leaving_member in leaving_members)
+    }
+    members_after |= {member.user_id: member for member in (*added_members, *changed_members)}
+    if len(members_after) > max(wire.LOBBY_MEMBERS_MAX, len(members_before)):
         raise errors.MAX_LOBBY_MEMBERS()
-    if leaving:
-        call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(each.user_id for each in leaving)))
-    removals = views.member_changes(call.tx, row, leaving)
-    for each in leaving:
-        store.delete_member(call.tx, row.id, each.user_id)
-    for each in (*added, *changed):
-        store.put_member(call.tx, each)
-    staying = [user_id for user_id in before if user_id in after]
-    for each in leaving:
-        if each.user_id in removals:
-            publish(call, row, wire.LOBBY_MEMBER_REMOVE, removals[each.user_id], staying)
-    removal = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
-    publish(call, row, wire.LOBBY_DELETE, removal, (each.user_id for each in leaving))
-    payloads = views.member_changes(call.tx, row, (*added, *changed), include_profiles=bool(added))
-    for each in added:
-        publish(call, row, wire.LOBBY_MEMBER_ADD, payloads[each.user_id], staying)
-    for each in changed:
-        publish(call, row, wire.LOBBY_MEMBER_UPDATE, payloads[each.user_id], after)
-    if added or leaving:
+    if leaving_members:
+        call.notify(LobbyMembersLeaving(lobby=row, user_ids=tuple(member.user_id for member in leaving_members)))
+    removal_payloads = views.member_changes(call.tx, row, leaving_members)
+    for member in leaving_members:
+        store.delete_member(call.tx, row.id, member.user_id)
+    for member in (*added_members, *changed_members):
+        store.put_member(call.tx, member)
+    staying_ids = [user_id for user_id in members_before if user_id in members_after]
+    for member in leaving_members:
+        if member.user_id in removal_payloads:
+            publish(call, row, wire.LOBBY_MEMBER_REMOVE, removal_payloads[member.user_id], staying_ids)
+    removed_payload = wire.LobbyDeleted(id=LobbyId(row.id), reason="removed")
+    publish(call, row, wire.LOBBY_DELETE, removed_payload, (member.user_id for member in leaving_members))
+    payloads = views.member_changes(
+        call.tx, row, (*added_members, *changed_members), include_profiles=bool(added_members)
+    )
+    for member in added_members:
+        publish(call, row, wire.LOBBY_MEMBER_ADD, payloads[member.user_id], staying_ids)
+    for member in changed_members:
+        publish(call, row, wire.LOBBY_MEMBER_UPDATE, payloads[member.user_id], members_after)
+    if added_members or leaving_members:
         row = _update_idle(call, row)
-    if added:
+    if added_members:
         (payload,) = views.gateway_lobbies(call.tx, (row,), include_profiles=True)
-        publish(call, row, wire.LOBBY_CREATE, payload, (each.user_id for each in added))
-    return after
+        publish(call, row, wire.LOBBY_CREATE, payload, (member.user_id for member in added_members))
+    return members_after
 
 
 def member_row(
@@ -129,7 +143,9 @@ def member_row(
     flags: int | None | UnsetType = UNSET,
     additional_name: str | None | UnsetType = UNSET,
 ) -> LobbyMemberRow:
-    """Return a membership with the changes of a request body; absent fields are unchanged."""
+    """Return a membership with the changes of a request body; fields that are UNSET are unchanged.
+
+    `known` is the current membership, or None for a new one."""
     result = known or LobbyMemberRow(row.id, user_id, row.application_id)
     if metadata is not UNSET:
         result = result._replace(metadata=encode_metadata(metadata))
@@ -141,7 +157,7 @@ def member_row(
 
 
 def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[int], set[int]]:
-    """Return which users may be added to a lobby, and which of them are in too many lobbies.
+    """Return (IDs of the users who may be added to a lobby, IDs of those among them who are in too many lobbies).
 
     Raise UNKNOWN_USER if a user does not exist."""
     users_by_id = users.find_many(call.tx, user_ids)
@@ -156,11 +172,11 @@ def admissible(call: Call, row: LobbyRow, user_ids: Sequence[int]) -> tuple[set[
 
 
 def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
-    """Update the idle state after members joined or left."""
-    present = game_sessions.connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
-    if present and row.idle_ms is not None:
+    """Update whether a lobby is idle after members were added or removed; return the current row."""
+    connected_ids = game_sessions.connected(call.tx, row.application_id, store.member_ids(call.tx, row.id))
+    if connected_ids and row.idle_ms is not None:
         return _mark_active(call, (row,))[0]
-    if not present and row.idle_ms is None:
+    if not connected_ids and row.idle_ms is None:
         return _mark_idle(call, (row,))[0]
     return row
 
@@ -168,42 +184,42 @@ def _update_idle(call: Call, row: LobbyRow) -> LobbyRow:
 def _mark_active(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], None)
     for row in rows:
-        jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+        jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
     return [row._replace(idle_ms=None) for row in rows]
 
 
 def _mark_idle(call: Call, rows: Sequence[LobbyRow]) -> list[LobbyRow]:
     store.set_idle(call.tx, [row.id for row in rows], call.now)
-    idle = [row._replace(idle_ms=call.now) for row in rows]
-    for row in idle:
+    idle_rows = [row._replace(idle_ms=call.now) for row in rows]
+    for row in idle_rows:
         _schedule_expiry(call, row)
-    return idle
+    return idle_rows
 
 
 def _schedule_expiry(call: Call, row: LobbyRow) -> None:
     """Schedule the idle timeout of a lobby; linked lobbies have none (spec/sdk.md#12.4)."""
-    jobs.cancel(call.tx, EXPIRE, _job_key(row.id))
+    jobs.cancel(call.tx, EXPIRE, _expiry_job_key(row.id))
     if row.idle_ms is not None and row.linked_channel_id is None:
         due_ms = row.idle_ms + row.idle_timeout_seconds * 1000
-        call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_job_key(row.id))
+        call.tx.enqueue(EXPIRE, LobbyIdleTimeout(int(row.id), row.idle_ms), due_ms=due_ms, key=_expiry_job_key(row.id))
 
 
 def expire(call: Call, idle: LobbyIdleTimeout) -> None:
-    """Delete a lobby that has been idle since then, unless a member connected or a channel was linked."""
+    """Delete a lobby after its idle timeout, unless a member connected meanwhile or a channel was linked."""
     row = store.find(call.tx, idle.lobby_id)
     if row is not None and row.idle_ms == idle.idle_ms and row.linked_channel_id is None:
         delete(call, row)
 
 
-def _job_key(lobby_id: int) -> str:
+def _expiry_job_key(lobby_id: int) -> str:
     return f"{EXPIRE}:{int(lobby_id)}"
 
 
 def session_began(call: Call, signal: OAuth2SessionStarted) -> None:
     """Mark a user's lobbies as active when the user connects, and publish the connection."""
     rows = store.list_of_user(call.tx, signal.application_id, signal.user_id)
-    if idle := [row for row in rows if row.idle_ms is not None]:
-        _mark_active(call, idle)
+    if idle_rows := [row for row in rows if row.idle_ms is not None]:
+        _mark_active(call, idle_rows)
     if signal.is_first:
         _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_CONNECT)
 
@@ -218,24 +234,25 @@ def session_ended(call: Call, signal: OAuth2SessionEnded) -> None:
     if not rows:
         return
     members_by_lobby = _publish_connection(call, rows, signal.user_id, wire.LOBBY_MEMBER_DISCONNECT)
-    present = game_sessions.connected(
-        call.tx, signal.application_id, {each.user_id for members in members_by_lobby.values() for each in members}
+    connected_ids = game_sessions.connected(
+        call.tx, signal.application_id, {member.user_id for members in members_by_lobby.values() for member in members}
     )
-    empty = [row for row in rows if not any(each.user_id in present for each in members_by_lobby[row.id])]
-    if empty:
-        _mark_idle(call, empty)
+    idle_rows = [row for row in rows if not any(member.user_id in connected_ids for member in members_by_lobby[row.id])]
+    if idle_rows:
+        _mark_idle(call, idle_rows)
 
 
 def _publish_connection(
     call: Call, rows: Sequence[LobbyRow], user_id: int, event: Event[Any]
 ) -> dict[int, list[LobbyMemberRow]]:
+    """Publish a member event about a user to the other members of lobbies; return all members by lobby ID."""
     members_by_lobby = store.members_of(call.tx, [row.id for row in rows])
-    own = [each for row in rows for each in members_by_lobby[row.id] if each.user_id == user_id]
-    payloads = {int(each.lobby_id): each for each in views.connection_changes(call.tx, own)}
+    own_memberships = [member for row in rows for member in members_by_lobby[row.id] if member.user_id == user_id]
+    payloads = {int(change.lobby_id): change for change in views.connection_changes(call.tx, own_memberships)}
     for row in rows:
-        others = [each.user_id for each in members_by_lobby[row.id] if each.user_id != user_id]
-        if others and row.id in payloads:
-            publish(call, row, event, payloads[row.id], others)
+        other_ids = [member.user_id for member in members_by_lobby[row.id] if member.user_id != user_id]
+        if other_ids and row.id in payloads:
+            publish(call, row, event, payloads[row.id], other_ids)
     return members_by_lobby
 
 
@@ -254,18 +271,21 @@ def account_unmerged(call: Call, signal: identities.AccountUnmerged) -> None:
 
 
 def _replace_member(call: Call, family_id: int, old_id: int, new_id: int) -> None:
-    for each in store.memberships(call.tx, old_id, applications.family(call.tx, family_id)):
-        row = store.find(call.tx, each.lobby_id)
+    """Replace the user `old_id` by the user `new_id` in the lobbies of a family's applications."""
+    for membership in store.memberships(call.tx, old_id, applications.family(call.tx, family_id)):
+        row = store.find(call.tx, membership.lobby_id)
         if row is not None:
-            known = store.find_member(call.tx, row.id, new_id)
-            update_members(call, row, [known or each._replace(user_id=new_id)], [old_id])
+            existing = store.find_member(call.tx, row.id, new_id)
+            update_members(call, row, [existing or membership._replace(user_id=new_id)], [old_id])
 
 
 def user_changed(call: Call, signal: users.UserChanged) -> None:
     """Publish a user's new name or avatar to the members of their lobbies."""
     if signal.tag_only or signal.row.bot:
         return
-    for application_id in sorted({each.application_id for each in store.memberships(call.tx, signal.row.id)}):
+    for application_id in sorted(
+        {membership.application_id for membership in store.memberships(call.tx, signal.row.id)}
+    ):
         rows = store.list_of_user(call.tx, application_id, signal.row.id)
         _publish_connection(call, rows, signal.row.id, wire.LOBBY_MEMBER_UPDATE)
 
@@ -273,16 +293,16 @@ def user_changed(call: Call, signal: users.UserChanged) -> None:
 def profile_changed(call: Call, signal: identities.ProfileChanged) -> None:
     """Publish a user's changed application profile to the members of their lobbies."""
     user_id, family_id = signal.profile.user_id, signal.profile.application_id
-    own = store.memberships(call.tx, user_id, applications.family(call.tx, family_id))
-    members_by_lobby = store.members_of(call.tx, [each.lobby_id for each in own])
-    other_ids = {each.user_id for members in members_by_lobby.values() for each in members} - {int(user_id)}
+    memberships = store.memberships(call.tx, user_id, applications.family(call.tx, family_id))
+    members_by_lobby = store.members_of(call.tx, [membership.lobby_id for membership in memberships])
+    other_ids = {member.user_id for members in members_by_lobby.values() for member in members} - {int(user_id)}
     identities.publish_profile(call, signal.profile, other_ids)
 
 
 def user_deleted(call: Call, signal: users.UserDeleted) -> None:
     """Remove a deleted account from all lobbies."""
-    for each in store.memberships(call.tx, signal.user_id):
-        if (row := store.find(call.tx, each.lobby_id)) is not None:
+    for membership in store.memberships(call.tx, signal.user_id):
+        if (row := store.find(call.tx, membership.lobby_id)) is not None:
             update_members(call, row, removed_ids=[signal.user_id])
 
 

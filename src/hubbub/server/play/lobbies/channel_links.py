@@ -1,4 +1,4 @@
-"""Links between lobbies and guild channels, and invites to these guilds (spec/sdk.md#12.6)."""
+"""Links between lobbies and guild channels, and invites to the guilds of linked channels (spec/sdk.md#12.6)."""
 
 from hubbub.protocol import codec, errors
 from hubbub.protocol.enums import InviteTargetType, MessageType
@@ -18,7 +18,7 @@ from hubbub.server.talk import messages
 
 
 def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
-    """Link a lobby to a channel and post a system message there; their messages are then shared."""
+    """Link a lobby to a channel, so that they share their messages, and post a system message in the channel."""
     if channel.id == row.linked_channel_id:
         return row
     if row.linked_channel_id is not None:
@@ -29,7 +29,7 @@ def link(call: Call, row: LobbyRow, channel: ChannelRef) -> LobbyRow:
 
 
 def store_link(call: Call, row: LobbyRow, channel_id: int, linked_by: int) -> LobbyRow:
-    """Store the link in both the lobby and the channel."""
+    """Store the link in both the lobby and the channel; `linked_by` is the ID of the user who linked them."""
     channels.link_lobby(call, channel_id, _linked_lobby(call, row, linked_by))
     return actions.change(call, row, row._replace(linked_channel_id=channel_id))
 
@@ -55,7 +55,7 @@ def refresh(call: Call, row: LobbyRow) -> None:
 
 
 def unlink(call: Call, row: LobbyRow) -> tuple[LobbyRow, Channel | None]:
-    """Unlink a lobby from its channel; return both.
+    """Unlink a lobby from its channel; return both, with None for the channel if the lobby was not linked.
 
     If no member is connected, the idle timeout starts now."""
     if row.linked_channel_id is None:
@@ -83,8 +83,8 @@ def channel_changed(call: Call, signal: LinkedChannelChanged) -> None:
 
 def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
     """Create a single-use invite to the linked channel's guild for one lobby member, valid for an hour."""
-    ref = None if row.linked_channel_id is None else access.find_channel(call.tx, row.linked_channel_id)
-    if ref is None or ref.guild_id is None:
+    channel = None if row.linked_channel_id is None else access.find_channel(call.tx, row.linked_channel_id)
+    if channel is None or channel.guild_id is None:
         raise errors.UNKNOWN_CHANNEL()
     user = users.find(call.tx, user_id)
     if user is None or user.flags & UserFlags.PROVISIONAL_ACCOUNT:
@@ -92,8 +92,8 @@ def create_invite(call: Call, row: LobbyRow, user_id: int) -> wire.LobbyInvite:
         raise errors.MISSING_PERMISSIONS()
     template = InviteRow(
         code="",
-        guild_id=ref.guild_id,
-        channel_id=ref.id,
+        guild_id=channel.guild_id,
+        channel_id=channel.id,
         inviter_id=call.user_id,
         created_ms=call.now,
         expires_ms=call.now + wire.LOBBY_INVITE_LIFETIME_SECONDS * 1000,

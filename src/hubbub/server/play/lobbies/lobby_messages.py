@@ -1,4 +1,4 @@
-"""Messages of lobbies, synchronized with linked channels and sent to the application's webhook."""
+"""Messages of lobbies, which are synchronized with linked channels and sent as webhook events."""
 
 from typing import Any, Final
 
@@ -23,8 +23,9 @@ from hubbub.server.talk import messages
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessageDraft, MessagesDeleted
 
 DELETE_EXPIRED: Final = "lobbies.forget"
+"""Kind of the job that deletes a lobby's expired messages."""
 DELETE_EXPIRED_INTERVAL_MS: Final = 6 * 3_600_000
-"""Interval between deletions of expired messages."""
+"""Delay in milliseconds after a lobby's oldest message expires, before the job deletes the expired messages."""
 
 CHANNEL_ONLY_FIELDS: Final = (
     "embeds",
@@ -37,18 +38,21 @@ CHANNEL_ONLY_FIELDS: Final = (
 )
 """Message fields that only a channel can store."""
 LOBBY_FLAGS: Final = MessageFlags.SUPPRESS_EMBEDS | MessageFlags.SUPPRESS_NOTIFICATIONS
+"""Flags that every lobby message may have."""
 CHANNEL_ONLY_FLAGS: Final = MessageFlags.SETTABLE & ~LOBBY_FLAGS
-"""Flags that require such fields."""
+"""Flags that require a linked channel."""
 
 
 class LobbyMessageSweep(msgspec.Struct):
-    """Payload of the job that deletes expired messages."""
+    """Payload of the job that deletes a lobby's expired messages."""
 
     lobby_id: int
 
 
 def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateLobbyMessage) -> wire.LobbyMessage:
-    """Create a lobby message, and post it in the linked channel if it may be posted there."""
+    """Create a lobby message, and post it in the linked channel unless the guild's moderation blocks it.
+
+    `member` is the author's membership in the lobby."""
     content = (body.content or "").replace("\x00", "").strip()
     form = errors.FormErrors()
     rules.check_metadata(form, "metadata", body.metadata)
@@ -67,7 +71,11 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
     nonce = messages.parse_nonce(body)
     if nonce is not None and messages.is_nonce_enforced(call, body):
         duplicate = messages.find_by_nonce(
-            call, row.id, str(nonce), message_id, lambda id: store.find_message(call.tx, row.id, id)
+            call,
+            row.id,
+            str(nonce),
+            message_id,
+            lambda found_id: store.find_message(call.tx, row.id, found_id),
         )
         if duplicate is not None:
             return views.messages_with_authors(call, (duplicate,))[0]
@@ -94,10 +102,10 @@ def create(call: Call, row: LobbyRow, member: LobbyMemberRow, body: wire.CreateL
     if row.linked_channel_id is None or not _post_in_channel(call, row, message, body):
         if not content:
             raise errors.EMPTY_MESSAGE()
-        _publish(call, row, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
-    stored = store.find_message(call.tx, row.id, message.id)
-    assert stored is not None
-    return views.messages_with_authors(call, (stored,))[0]
+        _publish_lobby_message(call, row, wire.LOBBY_MESSAGE_CREATE, message, WebhookEventType.LOBBY_MESSAGE_CREATE)
+    stored_message = store.find_message(call.tx, row.id, message.id)
+    assert stored_message is not None
+    return views.messages_with_authors(call, (stored_message,))[0]
 
 
 def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: wire.CreateLobbyMessage) -> bool:
@@ -118,7 +126,7 @@ def _post_in_channel(call: Call, row: LobbyRow, message: LobbyMessageRow, body: 
             origin=messages.ApplicationOrigin(row.application_id),
         )
     except RejectedWithSideEffects as refusal:
-        # Nothing was stored, so nothing is rolled back; the moderators' alert is part of this transaction.
+        # Nothing was stored in the channel, so nothing is rolled back; the moderators' alert is part of the transaction.
         refusal.side_effects(call)
         return False
     return True
@@ -128,22 +136,24 @@ def message_created(call: Call, signal: MessageCreated) -> None:
     """Publish a linked channel's new message to the lobby's members."""
     if signal.channel.linked_lobby is None or signal.row.type not in messages.USER_MESSAGE_TYPES:
         return
-    row = _linked_lobby(call, signal.channel.linked_lobby)
+    row = _find_linked_lobby(call, signal.channel.linked_lobby)
     if row is None:
         return
-    known = store.find_message(call.tx, row.id, signal.row.id)
-    if known is None:
+    existing = store.find_message(call.tx, row.id, signal.row.id)
+    if existing is None:
         message = _copy_channel_message(row, signal.row)
         store.insert_message(call.tx, message)
     else:
-        message = known._replace(
+        message = existing._replace(
             channel_id=signal.channel.id,
             type=signal.row.type,
             content=signal.row.content,
-            flags=known.flags | signal.row.flags,
+            flags=existing.flags | signal.row.flags,
         )
         store.replace_message(call.tx, message)
-    _publish_linked(call, row, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE)
+    _publish_channel_message(
+        call, row, message, signal, wire.LOBBY_MESSAGE_CREATE, WebhookEventType.LOBBY_MESSAGE_CREATE
+    )
 
 
 def message_changed(call: Call, signal: MessageChanged) -> None:
@@ -152,35 +162,37 @@ def message_changed(call: Call, signal: MessageChanged) -> None:
     The moderation metadata is cleared because it no longer applies (spec/sdk.md#11.4)."""
     if signal.channel.linked_lobby is None:
         return
-    row = _linked_lobby(call, signal.channel.linked_lobby)
-    known = None if row is None else store.find_message(call.tx, row.id, signal.row.id)
-    if row is None or known is None:
+    row = _find_linked_lobby(call, signal.channel.linked_lobby)
+    existing = None if row is None else store.find_message(call.tx, row.id, signal.row.id)
+    if row is None or existing is None:
         return
-    edited = signal.row.edited_ms != known.edited_ms
-    after = known._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
-    if edited:
-        after = after._replace(moderation_metadata=None)
-    store.update_message(call.tx, after)
-    webhook = WebhookEventType.LOBBY_MESSAGE_UPDATE if edited else None
-    _publish_linked(call, row, after, signal, wire.LOBBY_MESSAGE_UPDATE, webhook)
+    is_edited = signal.row.edited_ms != existing.edited_ms
+    changed_message = existing._replace(content=signal.row.content, edited_ms=signal.row.edited_ms)
+    if is_edited:
+        changed_message = changed_message._replace(moderation_metadata=None)
+    store.update_message(call.tx, changed_message)
+    webhook_event_type = WebhookEventType.LOBBY_MESSAGE_UPDATE if is_edited else None
+    _publish_channel_message(call, row, changed_message, signal, wire.LOBBY_MESSAGE_UPDATE, webhook_event_type)
 
 
 def messages_deleted(call: Call, signal: MessagesDeleted) -> None:
     """Publish the deletion of a linked channel's messages to the lobby's members."""
     if signal.channel.linked_lobby is None:
         return
-    row = _linked_lobby(call, signal.channel.linked_lobby)
+    row = _find_linked_lobby(call, signal.channel.linked_lobby)
     if row is None:
         return
     member_ids = store.member_ids(call.tx, row.id)
-    for message_id in store.delete_messages(call.tx, row.id, [each.id for each in signal.rows]):
+    for message_id in store.delete_messages(call.tx, row.id, [message.id for message in signal.rows]):
         payload = wire.LobbyMessageDeleted(id=MessageId(message_id), lobby_id=LobbyId(row.id))
         actions.publish(call, row, wire.LOBBY_MESSAGE_DELETE, payload, member_ids)
         _send_webhook_event(call, row, WebhookEventType.LOBBY_MESSAGE_DELETE, payload)
 
 
 def check_message(call: Call, draft: MessageDraft) -> None:
-    """Raise unless the author has authorized the application, where the linked lobby requires it."""
+    """Raise MISSING_PERMISSIONS if the channel's linked lobby requires authors to authorize its application.
+
+    Nothing is raised if the author has authorized it, or if the application itself sends the message."""
     if draft.access.channel.linked_lobby is None:
         return
     linked = codec.decode(draft.access.channel.linked_lobby, LinkedLobby)
@@ -192,11 +204,11 @@ def check_message(call: Call, draft: MessageDraft) -> None:
 
 def moderate(call: Call, row: LobbyRow, message: LobbyMessageRow, metadata: dict[str, str]) -> None:
     """Store moderation metadata of a message and publish it to the lobby's members only (spec/sdk.md#11.4)."""
-    after = message._replace(moderation_metadata=encode_metadata(metadata))
-    if after == message:
+    changed_message = message._replace(moderation_metadata=encode_metadata(metadata))
+    if changed_message == message:
         return
-    store.update_message(call.tx, after)
-    (payload,) = views.messages_with_authors(call, (after,)) or (None,)
+    store.update_message(call.tx, changed_message)
+    (payload,) = views.messages_with_authors(call, (changed_message,)) or (None,)
     if payload is not None:
         # Send an empty map too; otherwise clients would retain their old metadata.
         payload.moderation_metadata = metadata
@@ -224,42 +236,45 @@ def _copy_channel_message(row: LobbyRow, message: messages.MessageRow) -> LobbyM
     )
 
 
-def _linked_lobby(call: Call, linked_lobby: str) -> LobbyRow | None:
+def _find_linked_lobby(call: Call, linked_lobby: str) -> LobbyRow | None:
+    """Return the lobby of a channel's `linked_lobby` column, which is a LinkedLobby as JSON, or None."""
     return store.find(call.tx, codec.decode(linked_lobby, LinkedLobby).lobby_id)
 
 
-def _publish(
-    call: Call, row: LobbyRow, event: Event[Any], message: LobbyMessageRow, webhook: WebhookEventType | None
+def _publish_lobby_message(
+    call: Call, row: LobbyRow, event: Event[Any], message: LobbyMessageRow, webhook_event_type: WebhookEventType | None
 ) -> None:
-    """Publish a message that exists only in the lobby to its members and to the application's webhook."""
+    """Publish a message that exists only in the lobby to its members and, unless the type is None, as a webhook event."""
     author = users.find(call.tx, message.author_id)
     if author is None:
         return
     payload = views.message(message, users.user(author))
     actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
-    if webhook is not None:
-        _send_webhook_event(call, row, webhook, payload)
+    if webhook_event_type is not None:
+        _send_webhook_event(call, row, webhook_event_type, payload)
 
 
-def _publish_linked(
+def _publish_channel_message(
     call: Call,
     row: LobbyRow,
     message: LobbyMessageRow,
     signal: MessageCreated | MessageChanged,
     event: Event[Any],
-    webhook: WebhookEventType | None,
+    webhook_event_type: WebhookEventType | None,
 ) -> None:
-    """Publish a linked channel's message to the lobby's members, in full as channel readers see it."""
+    """Publish a linked channel's message to the lobby's members and, unless the type is None, as a webhook event.
+
+    Members receive all fields that readers of the channel receive; the webhook event has those of a lobby message."""
     related = messages.views.RelatedData(call)
     related.load((signal.row,))
     payload = views.linked_message(message, messages.views.dispatched(related, signal.channel, signal.row))
     if event is wire.LOBBY_MESSAGE_UPDATE and message.moderation_metadata is None:
         payload.moderation_metadata = {}
     actions.publish(call, row, event, payload, store.member_ids(call.tx, row.id))
-    if webhook is not None:
-        _send_webhook_event(call, row, webhook, views.message(message, payload.author))
+    if webhook_event_type is not None:
+        _send_webhook_event(call, row, webhook_event_type, views.message(message, payload.author))
 
 
-def _send_webhook_event(call: Call, row: LobbyRow, kind: WebhookEventType, data: Any) -> None:
+def _send_webhook_event(call: Call, row: LobbyRow, event_type: WebhookEventType, data: Any) -> None:
     url = row.override_event_webhooks_url
-    webhook_events.send(call, ApplicationId(row.application_id), kind, data, subject_id=row.id, url=url)
+    webhook_events.send(call, ApplicationId(row.application_id), event_type, data, subject_id=row.id, url=url)

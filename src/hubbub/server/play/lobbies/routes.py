@@ -1,4 +1,4 @@
-"""HTTP handlers of lobbies, for backends (bot tokens) and for users (OAuth2 tokens)."""
+"""HTTP handlers for lobbies: operations of backends (bot tokens) and of users (OAuth2 tokens)."""
 
 from collections.abc import Callable
 
@@ -25,27 +25,29 @@ async def create_lobby(operation: AsyncOperation, body: wire.CreateLobby) -> wir
     """Create a lobby."""
 
     def check(call: Call) -> int:
-        _check(body)
+        _check_body(body)
         assert call.actor.application_id is not None
         return call.actor.application_id
 
     await _require_webhook_url(operation, body, check)
-    return await operation.write(lambda call: _create(call, check(call), body))
+    return await operation.write(lambda call: _create_lobby(call, check(call), body))
 
 
-def _check(body: wire.CreateLobby) -> None:
+def _check_body(body: wire.CreateLobby) -> None:
     form = FormErrors()
     rules.check_lobby(form, body)
     form.raise_if_any()
 
 
 async def _require_webhook_url(operation: AsyncOperation, body: wire.CreateLobby, check: Callable[[Call], int]) -> None:
-    """Raise unless the lobby's own webhook URL, if it has one, passes the same check as the application's."""
+    """Raise an error if the lobby's own webhook URL, if it has one, fails the check of application webhook URLs.
+
+    `check` validates the rest of the request and returns the application ID."""
     if url := body.override_event_webhooks_url:
         await applications.require_event_endpoint(operation, "override_event_webhooks_url", url, check)
 
 
-def _create(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
+def _create_lobby(call: Call, application_id: int, body: wire.CreateLobby) -> wire.Lobby:
     row = actions.create(
         call,
         application_id,
@@ -72,16 +74,16 @@ async def edit_lobby(operation: AsyncOperation, lobby_id: LobbyId, body: wire.Up
 
     def check(call: Call) -> int:
         row = rules.require(call, lobby_id)
-        _check(body)
+        _check_body(body)
         return row.application_id
 
     await _require_webhook_url(operation, body, check)
-    return await operation.write(lambda call: _edit(call, lobby_id, body))
+    return await operation.write(lambda call: _edit_lobby(call, lobby_id, body))
 
 
-def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
+def _edit_lobby(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     row = rules.require(call, lobby_id)
-    _check(body)
+    _check_body(body)
     after = row
     if body.metadata is not UNSET:
         after = after._replace(metadata=encode_metadata(body.metadata))
@@ -96,7 +98,7 @@ def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
     after = actions.change(call, row, after)
     if isinstance(body.members, list):
         memberships = _requested_members(call, after, body.members)
-        retained_ids = {each.user_id for each in memberships}
+        retained_ids = {member.user_id for member in memberships}
         removed_ids = [user_id for user_id in store.member_ids(call.tx, row.id) if user_id not in retained_ids]
         actions.update_members(call, after, memberships, removed_ids)
     return views.lobby(call, after)
@@ -106,7 +108,7 @@ def _edit(call: Call, lobby_id: LobbyId, body: wire.UpdateLobby) -> wire.Lobby:
 def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
     """Delete a lobby.
 
-    Succeeds if the lobby does not exist."""
+    The request also succeeds if the lobby does not exist."""
     if store.find(call.tx, lobby_id) is not None:
         actions.delete(call, rules.require(call, lobby_id))
 
@@ -114,22 +116,24 @@ def delete_lobby(call: Call, lobby_id: LobbyId) -> None:
 def _requested_members(
     call: Call, row: LobbyRow, requests: "list[wire.LobbyMemberRequest] | tuple[()]"
 ) -> list[LobbyMemberRow]:
-    """Return the memberships of a request body; raise if a user may not be added."""
-    known = {each.user_id: each for each in store.members(call.tx, row.id)}
-    new = [each.id for each in requests if each.id not in known]
-    if new:
-        _require_admissible(call, row, new)
+    """Return the memberships of a request body; raise an error if a user may not be added."""
+    members_by_id = {member.user_id: member for member in store.members(call.tx, row.id)}
+    new_user_ids = [request.id for request in requests if request.id not in members_by_id]
+    if new_user_ids:
+        _require_admissible(call, row, new_user_ids)
     return [
-        actions.member_row(call, row, each.id, known.get(each.id), metadata=each.metadata, flags=each.flags)
-        for each in requests
+        actions.member_row(
+            call, row, request.id, members_by_id.get(request.id), metadata=request.metadata, flags=request.flags
+        )
+        for request in requests
     ]
 
 
 def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> None:
-    allowed, full = actions.admissible(call, row, user_ids)
-    if len(allowed) < len(set(user_ids)):
+    allowed_ids, full_ids = actions.admissible(call, row, user_ids)
+    if len(allowed_ids) < len(set(user_ids)):
         raise errors.MISSING_ACCESS()
-    if full:
+    if full_ids:
         raise errors.MAX_LOBBIES()
 
 
@@ -137,25 +141,25 @@ def _require_admissible(call: Call, row: LobbyRow, user_ids: list[UserId]) -> No
 def add_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId, body: wire.AddLobbyMember) -> wire.LobbyMember:
     """Add a lobby member.
 
-    Updates the membership if the user is already a member."""
+    The request updates the membership if the user is already a member."""
     row = rules.require(call, lobby_id)
     form = FormErrors()
     rules.check_member(form, (), body)
     form.raise_if_any()
-    known = store.find_member(call.tx, row.id, user_id)
-    if known is None:
+    existing = store.find_member(call.tx, row.id, user_id)
+    if existing is None:
         _require_admissible(call, row, [user_id])
-    upserted = _updated_member(call, row, user_id, known, body)
+    upserted = _updated_member(call, row, user_id, existing, body)
     actions.update_members(call, row, [upserted])
     return views.member(upserted)
 
 
 def _updated_member(
-    call: Call, row: LobbyRow, user_id: int, known: LobbyMemberRow | None, body: wire.AddLobbyMember
+    call: Call, row: LobbyRow, user_id: int, existing: LobbyMemberRow | None, body: wire.AddLobbyMember
 ) -> LobbyMemberRow:
     additional_name = body.additional_name if changes.LOBBY_ADDITIONAL_NAME.is_active(call.now) else UNSET
     return actions.member_row(
-        call, row, user_id, known, metadata=body.metadata, flags=body.flags, additional_name=additional_name
+        call, row, user_id, existing, metadata=body.metadata, flags=body.flags, additional_name=additional_name
     )
 
 
@@ -163,7 +167,7 @@ def _updated_member(
 def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
     """Remove a lobby member.
 
-    Succeeds if the user is not a member."""
+    The request also succeeds if the user is not a member."""
     actions.update_members(call, rules.require(call, lobby_id), removed_ids=[user_id])
 
 
@@ -171,27 +175,27 @@ def delete_lobby_member(call: Call, lobby_id: LobbyId, user_id: UserId) -> None:
 def bulk_update_lobby_members(call: Call, lobby_id: LobbyId, body: wire.BulkLobbyMembers) -> list[wire.LobbyMember]:
     """Update lobby members in bulk.
 
-    Adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
+    The request adds, updates and removes members. Users who may not be added, or are in too many lobbies, are skipped."""
     row = rules.require(call, lobby_id)
     if not changes.BULK_LOBBY_MEMBERS.is_active(call.now):
         raise errors.NOT_FOUND()
     form = FormErrors()
-    for index, each in enumerate(body):
-        rules.check_member(form, (index,), each)
-        if any(each.id == other.id for other in body[:index]):
+    for index, request in enumerate(body):
+        rules.check_member(form, (index,), request)
+        if any(request.id == earlier.id for earlier in body[:index]):
             form.add((index, "id"), *errors.duplicate())
     form.raise_if_any()
-    known = {each.user_id: each for each in store.members(call.tx, row.id)}
-    removed = [each.id for each in body if each.remove_member is True]
-    remaining = [each for each in body if each.remove_member is not True]
-    allowed, full = actions.admissible(call, row, [each.id for each in remaining])
+    members_by_id = {member.user_id: member for member in store.members(call.tx, row.id)}
+    removed_ids = [request.id for request in body if request.remove_member is True]
+    remaining_requests = [request for request in body if request.remove_member is not True]
+    allowed_ids, full_ids = actions.admissible(call, row, [request.id for request in remaining_requests])
     upserted = [
-        _updated_member(call, row, each.id, known.get(each.id), each)
-        for each in remaining
-        if each.id in known or (each.id in allowed and each.id not in full)
+        _updated_member(call, row, request.id, members_by_id.get(request.id), request)
+        for request in remaining_requests
+        if request.id in members_by_id or (request.id in allowed_ids and request.id not in full_ids)
     ]
-    actions.update_members(call, row, upserted, removed)
-    return [views.member(each) for each in upserted]
+    actions.update_members(call, row, upserted, removed_ids)
+    return [views.member(member) for member in upserted]
 
 
 @handles(wire.CREATE_LINKED_LOBBY_GUILD_INVITE_FOR_USER)
@@ -209,7 +213,7 @@ def update_lobby_message_external_moderation_metadata(
 ) -> None:
     """Update the moderation metadata of a lobby message.
 
-    Replaces any earlier metadata."""
+    The new metadata replaces any earlier metadata."""
     if not changes.MODERATION_METADATA.is_active(call.now):
         raise errors.NOT_FOUND()
     row = rules.require(call, lobby_id)
@@ -226,7 +230,7 @@ def update_lobby_message_external_moderation_metadata(
 def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby:
     """Create or join a lobby.
 
-    Joins the lobby with the given secret, or creates it."""
+    The caller joins the lobby with the given secret. If there is none, the request creates it."""
     form = FormErrors()
     rules.check_metadata(form, "lobby_metadata", body.lobby_metadata)
     rules.check_metadata(form, "member_metadata", body.member_metadata)
@@ -241,12 +245,12 @@ def create_or_join_lobby(call: Call, body: wire.CreateOrJoinLobby) -> wire.Lobby
     if isinstance(body.flags, int):
         after = after._replace(flags=body.flags)
     after = actions.change(call, row, after)
-    known = store.find_member(call.tx, row.id, call.user_id)
-    if known is None:
+    existing = store.find_member(call.tx, row.id, call.user_id)
+    if existing is None:
         counts = store.count_lobbies(call.tx, row.application_id, (call.user_id,))
         if counts.get(call.user_id, 0) >= wire.LOBBIES_PER_USER_MAX:
             raise errors.MAX_LOBBIES()
-    membership = actions.member_row(call, row, call.user_id, known, metadata=body.member_metadata)
+    membership = actions.member_row(call, row, call.user_id, existing, metadata=body.member_metadata)
     actions.update_members(call, after, [membership])
     return views.lobby(call, after)
 
@@ -256,7 +260,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
     assert application_id is not None
     row = store.find_by_secret(call.tx, application_id, body.secret)
     if row is not None and (row.secret_expires_ms or 0) <= call.now:
-        # The lobby remains, but the secret creates a new one.
+        # The lobby with the expired secret remains, but the secret now creates a new lobby.
         store.clear_secret(call.tx, row.id)
         row = None
     return row or actions.create(
@@ -275,7 +279,7 @@ def _find_or_create(call: Call, body: wire.CreateOrJoinLobby) -> LobbyRow:
 def leave_lobby(call: Call, lobby_id: LobbyId) -> None:
     """Leave a lobby.
 
-    Only a lobby created with a secret can be left. From others, the backend removes members."""
+    Only a lobby created with a secret can be left. The backend removes the members of other lobbies."""
     row = rules.require(call, lobby_id)
     if not row.by_secret:
         raise errors.MISSING_PERMISSIONS()
@@ -295,7 +299,7 @@ def create_lobby_message(call: Call, lobby_id: LobbyId, body: wire.CreateLobbyMe
 def get_lobby_messages(call: Call, lobby_id: LobbyId, query: wire.ListLobbyMessages) -> list[wire.LobbyMessage]:
     """List lobby messages.
 
-    Returns the newest messages first, none older than 72 hours."""
+    The newest message is first; none is older than 72 hours."""
     row, _ = rules.require_member(call, lobby_id)
     since = Snowflake.at(call.now - wire.LOBBY_HISTORY_MS)
     return views.messages_with_authors(call, store.newest_messages(call.tx, row.id, query.limit, since))
@@ -315,7 +319,7 @@ def create_linked_lobby_guild_invite_for_self(call: Call, lobby_id: LobbyId) -> 
 def edit_lobby_channel_link(call: Call, lobby_id: LobbyId, body: wire.LinkChannel) -> wire.Lobby:
     """Link a lobby to a channel, or unlink it.
 
-    Requires the CAN_LINK_LOBBY member flag or the application's bot token."""
+    The caller needs the CAN_LINK_LOBBY member flag or the application's bot token."""
     if call.actor.is_bot:
         row = rules.require(call, lobby_id)
     else:

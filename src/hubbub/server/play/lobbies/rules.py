@@ -21,6 +21,7 @@ from hubbub.server.play.lobbies.store import LobbyMemberRow, LobbyRow
 
 SEND_PERMISSIONS = Permissions.VIEW_CHANNEL | Permissions.SEND_MESSAGES
 LINK_PERMISSIONS = Permissions.MANAGE_CHANNELS | SEND_PERMISSIONS
+"""Permissions that a user needs in a channel to link it to a lobby."""
 
 # Permissions of lobby members in the linked channel, whether or not they are in its guild (spec/sdk.md#12.6). They may send
 # messages, but never mention everyone.
@@ -44,7 +45,7 @@ def require(call: Call, lobby_id: int) -> LobbyRow:
 
 
 def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]:
-    """Return a lobby and the caller's membership in it; raise if the caller is not a member."""
+    """Return a lobby and the caller's membership in it; raise MISSING_ACCESS if the caller is not a member."""
     row = require(call, lobby_id)
     member = store.find_member(call.tx, row.id, call.user_id)
     if member is None:
@@ -53,10 +54,10 @@ def require_member(call: Call, lobby_id: int) -> tuple[LobbyRow, LobbyMemberRow]
 
 
 def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.UserRow]) -> set[int]:
-    """Return the users who authorized the application's family or have an account there.
+    """Return the IDs of the users who authorized the application's family or have a provisional account in it.
 
     Other users cannot be added to a lobby."""
-    user_ids = [int(each.id) for each in candidates if not each.bot]
+    user_ids = [int(user.id) for user in candidates if not user.bot]
     return relationships.filter_players(tx, user_ids, applications.family_id(tx, application_id))
 
 
@@ -64,28 +65,30 @@ def authorized_among(tx: Tx, application_id: int, candidates: Iterable[users.Use
 
 
 def check_metadata(form: FormErrors, path: Path, metadata: dict[str, str] | None | UnsetType) -> None:
-    """Check the total length of keys and values, a limit the schema does not express (spec/sdk.md#18)."""
+    """Add a form error if the total length of keys and values exceeds the limit (spec/sdk.md#18).
+
+    The schema of the request body does not express this limit."""
     if metadata and sum(len(key) + len(value) for key, value in metadata.items()) > wire.LOBBY_METADATA_TOTAL_MAX:
         form.add(path, *errors.max_length(wire.LOBBY_METADATA_TOTAL_MAX))
 
 
 def check_flags(form: FormErrors, path: Path, flags: int | None | UnsetType, known: int) -> None:
-    """Reject flags with unknown bits."""
+    """Add a form error if `flags` has bits that are not in `known`."""
     if isinstance(flags, int) and flags & ~known:
         form.add(path, *errors.bad_enum(flags))
 
 
 def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
-    """Validate a lobby request body."""
+    """Validate a lobby request body; errors are added to `form`."""
     check_metadata(form, "metadata", body.metadata)
     check_flags(form, "flags", body.flags, LobbyFlags.REQUIRE_APPLICATION_AUTHORIZATION)
-    seen: set[int] = set()
-    for index, each in enumerate(body.members or ()):
-        check_metadata(form, ("members", index, "metadata"), each.metadata)
-        check_flags(form, ("members", index, "flags"), each.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
-        if each.id in seen:
+    seen_ids: set[int] = set()
+    for index, member in enumerate(body.members or ()):
+        check_metadata(form, ("members", index, "metadata"), member.metadata)
+        check_flags(form, ("members", index, "flags"), member.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
+        if member.id in seen_ids:
             form.add(("members", index, "id"), *errors.duplicate())
-        seen.add(each.id)
+        seen_ids.add(member.id)
     url = body.override_event_webhooks_url
     if url:
         try:
@@ -100,7 +103,7 @@ def check_lobby(form: FormErrors, body: wire.CreateLobby) -> None:
 
 
 def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLobbyMember) -> None:
-    """Validate a lobby member request body."""
+    """Validate the request body of a lobby member, which is at `path` in the request; errors are added to `form`."""
     check_metadata(form, (*path, "metadata"), body.metadata)
     check_flags(form, (*path, "flags"), body.flags, LobbyMemberFlags.CAN_LINK_LOBBY)
 
@@ -109,7 +112,7 @@ def check_member(form: FormErrors, path: tuple[str | int, ...], body: wire.AddLo
 
 
 def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
-    """Return the channel if the caller may link it to the lobby (spec/sdk.md#12.6)."""
+    """Return a channel; raise an error unless the caller may link it to the lobby (spec/sdk.md#12.6)."""
     channel_access = access.channel(call, channel_id)
     channel_access.require(LINK_PERMISSIONS)
     check_linkable(row, channel_access.channel)
@@ -117,7 +120,7 @@ def require_linkable(call: Call, row: LobbyRow, channel_id: int) -> ChannelRef:
 
 
 def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
-    """Raise unless the lobby and the channel can be linked."""
+    """Raise an error unless the lobby and the channel can be linked."""
     form = FormErrors()
     if row.by_secret:
         # spec/sdk.md#18: lobbies created with a secret are not eligible.
@@ -130,7 +133,7 @@ def check_linkable(row: LobbyRow, channel: ChannelRef) -> None:
 
 
 def linked_channel_access(call: Call, channel: ChannelRef) -> access.ChannelAccess:
-    """Return the caller's access to the linked channel; guild permissions do not restrict it."""
+    """Return the access of the caller, a lobby member, to the linked channel; guild permissions do not restrict it."""
     guild_id = channel.guild_id
     assert guild_id is not None
     standing = access.find_member(call.tx, call.now, guild_id, call.user_id) or GuildAccess(

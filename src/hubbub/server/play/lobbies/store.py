@@ -21,15 +21,20 @@ class LobbyRow(NamedTuple):
     id: int
     application_id: int
     metadata: str | None
+    """Metadata as JSON, or None."""
     flags: int
+    """LobbyFlags."""
     idle_timeout_seconds: int
     idle_ms: int | None = None
     """Time since when no member is connected, in milliseconds; None while one is."""
     by_secret: int = 0
-    """Whether the lobby was created with a secret; its members may then join and leave freely."""
+    """1 if the lobby was created with a secret, so that users may join and leave freely; otherwise 0."""
     secret: str | None = None
+    """The secret that users join with; None if there is none or it was cleared after it expired."""
     secret_expires_ms: int | None = None
+    """Time in milliseconds when the secret expires, or None without a secret."""
     override_event_webhooks_url: str | None = None
+    """URL that receives the lobby's webhook events, or None for the application's own URL."""
     linked_channel_id: int | None = None
 
 
@@ -39,9 +44,13 @@ class LobbyMemberRow(NamedTuple):
     lobby_id: int
     user_id: int
     application_id: int
+    """The application of the lobby."""
     metadata: str | None = None
+    """Metadata as JSON, or None."""
     flags: int = 0
+    """LobbyMemberFlags."""
     additional_name: str | None = None
+    """Additional display name, such as the name of the player's character, or None."""
 
 
 class LobbyMessageRow(NamedTuple):
@@ -50,6 +59,7 @@ class LobbyMessageRow(NamedTuple):
     lobby_id: int
     id: int
     channel_id: int
+    """The linked channel that contains the message, or the lobby's own ID."""
     author_id: int
     type: int
     content: str
@@ -57,8 +67,11 @@ class LobbyMessageRow(NamedTuple):
     application_id: int | None = None
     additional_name: str | None = None
     metadata: str | None = None
+    """Metadata as JSON, or None."""
     moderation_metadata: str | None = None
+    """Moderation metadata as JSON, or None."""
     edited_ms: int | None = None
+    """Time of the last edit in milliseconds, or None."""
 
 
 _LOBBY_COLUMNS = ", ".join(LobbyRow._fields)
@@ -108,12 +121,12 @@ def update(tx: Tx, row: LobbyRow) -> None:
 
 
 def clear_secret(tx: Tx, lobby_id: int) -> None:
-    """Clear a lobby's secret, so that it admits no new members and can be reused."""
+    """Clear a lobby's secret, so that it admits no new members and another lobby can use it."""
     tx.run("UPDATE lobbies SET secret = NULL WHERE id = ?", lobby_id)
 
 
 def set_idle(tx: Tx, lobby_ids: Sequence[int], idle_ms: int | None) -> None:
-    """Set when some lobbies became idle, or None if they are active."""
+    """Set the time in milliseconds when some lobbies became idle, or None to mark them as active."""
     tx.run(f"UPDATE lobbies SET idle_ms = ? WHERE id IN ({placeholders(lobby_ids)})", idle_ms, *lobby_ids)
 
 
@@ -130,16 +143,16 @@ def list_of_application(tx: Tx, application_id: int) -> list[LobbyRow]:
 
 def list_of_channels(tx: Tx, channel_ids: Iterable[int]) -> list[LobbyRow]:
     """Return the lobbies linked to some channels."""
-    ids, found = list(channel_ids), list[LobbyRow]()
+    ids, rows = list(channel_ids), list[LobbyRow]()
     for batch in batches(ids):
-        found += tx.fetch(
+        rows += tx.fetch(
             LobbyRow, f"SELECT {_LOBBY_COLUMNS} FROM lobbies WHERE linked_channel_id IN ({placeholders(batch)})", *batch
         )
-    return found
+    return rows
 
 
 def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
-    """Return the lobbies of an application that a user is in."""
+    """Return the lobbies of an application that a user is in, by ascending ID."""
     columns = ", ".join(f"l.{name}" for name in LobbyRow._fields)
     return tx.fetch(
         LobbyRow,
@@ -154,16 +167,16 @@ def list_of_user(tx: Tx, application_id: int, user_id: int) -> list[LobbyRow]:
 
 
 def members_of(tx: Tx, lobby_ids: Iterable[int]) -> dict[int, list[LobbyMemberRow]]:
-    """Return the members of some lobbies by lobby ID, ordered by user ID."""
+    """Return the members of some lobbies by lobby ID, each list in ascending order of user IDs."""
     ids = list(lobby_ids)
-    found: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
+    members_by_lobby: dict[int, list[LobbyMemberRow]] = {lobby_id: [] for lobby_id in ids}
     for batch in batches(ids):
         for row in tx.all(
             f"SELECT {_MEMBER_COLUMNS} FROM lobby_members WHERE lobby_id IN ({placeholders(batch)}) ORDER BY user_id",
             *batch,
         ):
-            found[row[0]].append(LobbyMemberRow(*row))
-    return found
+            members_by_lobby[row[0]].append(LobbyMemberRow(*row))
+    return members_by_lobby
 
 
 def members(tx: Tx, lobby_id: int) -> list[LobbyMemberRow]:
@@ -214,7 +227,7 @@ def count_lobbies(tx: Tx, application_id: int, user_ids: Collection[int]) -> dic
 
 
 def memberships(tx: Tx, user_id: int, application_ids: Sequence[int] | None = None) -> list[LobbyMemberRow]:
-    """Return a user's memberships, of some applications or of all."""
+    """Return a user's memberships in lobbies of some applications, or of all if `application_ids` is None."""
     where, parameters = "", tuple[int, ...]()
     if application_ids is not None:
         where, parameters = f" AND application_id IN ({placeholders(application_ids)})", tuple(application_ids)
@@ -235,7 +248,7 @@ def insert_message(tx: Tx, row: LobbyMessageRow) -> None:
 
 
 def replace_message(tx: Tx, row: LobbyMessageRow) -> None:
-    """Update a message that was also posted in the linked channel."""
+    """Update a message, including its channel and type, after it was posted in the linked channel."""
     tx.run(
         "UPDATE lobby_messages SET channel_id = ?, type = ? WHERE lobby_id = ? AND id = ?",
         row.channel_id,
@@ -292,12 +305,12 @@ def delete_messages(tx: Tx, lobby_id: int, message_ids: Sequence[int]) -> list[i
 
 
 def delete_messages_until(tx: Tx, lobby_id: int, before_id: int) -> int | None:
-    """Delete messages up to an ID; return the ID of the oldest remaining one, or None."""
+    """Delete the messages of a lobby up to an ID, inclusive; return the ID of the oldest remaining one, or None."""
     tx.run("DELETE FROM lobby_messages WHERE lobby_id = ? AND id <= ?", lobby_id, before_id)
     oldest: int | None = tx.value("SELECT MIN(id) FROM lobby_messages WHERE lobby_id = ?", lobby_id)
     return oldest
 
 
 def reassign_messages(tx: Tx, source_id: int, user_id: int) -> None:
-    """Change the author of all messages of one account to another."""
+    """Change the author of all messages of the user `source_id` to the user `user_id`."""
     tx.run("UPDATE lobby_messages SET author_id = ? WHERE author_id = ?", user_id, source_id)

@@ -33,7 +33,7 @@ def lobby(call: Call, row: LobbyRow) -> wire.Lobby:
         id=LobbyId(row.id),
         application_id=ApplicationId(row.application_id),
         metadata=decode_metadata(row.metadata),
-        members=[member(each) for each in store.members(tx, row.id)],
+        members=[member(member_row) for member_row in store.members(tx, row.id)],
         flags=row.flags,
         linked_channel=_linked_channels(tx, (row,)).get(row.id, UNSET),
     )
@@ -55,13 +55,13 @@ def member(row: LobbyMemberRow) -> wire.LobbyMember:
 def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool = False) -> list[wire.GatewayLobby]:
     """Return gateway views of an application's lobbies, in a fixed number of queries.
 
-    With `include_profiles`, members include their application profiles, for recipients who do not know them yet."""
+    With `include_profiles`, members include their application profiles, for recipients who have not received them yet."""
     if not rows:
         return []
     members_by_lobby = store.members_of(tx, [row.id for row in rows])
-    member_ids = {each.user_id for members in members_by_lobby.values() for each in members}
+    member_ids = {member_row.user_id for members in members_by_lobby.values() for member_row in members}
     users_by_id = users.find_many(tx, member_ids)
-    present = game_sessions.connected(tx, rows[0].application_id, member_ids)
+    connected_ids = game_sessions.connected(tx, rows[0].application_id, member_ids)
     linked_channels = _linked_channels(tx, rows)
     voice_states_by_lobby = voice_states.calls.list_callers(tx, [row.id for row in rows])
     profiles = _profiles(tx, rows[0].application_id, member_ids) if include_profiles else {}
@@ -71,12 +71,17 @@ def gateway_lobbies(tx: Tx, rows: Sequence[LobbyRow], *, include_profiles: bool 
             application_id=ApplicationId(row.application_id),
             metadata=decode_metadata(row.metadata),
             members=[
-                _gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles)
-                for each in members_by_lobby[row.id]
-                if each.user_id in users_by_id
+                _gateway_member(
+                    member_row,
+                    users.user(users_by_id[member_row.user_id]),
+                    member_row.user_id in connected_ids,
+                    profiles,
+                )
+                for member_row in members_by_lobby[row.id]
+                if member_row.user_id in users_by_id
             ],
             flags=row.flags,
-            voice_states=[voice_state(each) for each in voice_states_by_lobby.get(row.id, ())],
+            voice_states=[voice_state(call_state) for call_state in voice_states_by_lobby.get(row.id, ())],
             # spec/voice.md#1: the region of the call, while there is one.
             region=voice_regions.REGIONS[0].id if row.id in voice_states_by_lobby else None,
             linked_channel=linked_channels.get(row.id, UNSET),
@@ -105,45 +110,49 @@ def _profiles(tx: Tx, application_id: int, user_ids: Iterable[int]) -> Profiles:
 def member_changes(
     tx: Tx, row: LobbyRow, members: Iterable[LobbyMemberRow], *, include_profiles: bool = False
 ) -> dict[int, wire.LobbyMemberChange]:
-    """Return the member event payloads of a lobby by user ID.
+    """Return the payloads of member events of a lobby, by user ID; deleted users are omitted.
 
     With `include_profiles`, members include their application profiles."""
     rows = list(members)
-    users_by_id = users.find_many(tx, [each.user_id for each in rows])
-    present = game_sessions.connected(tx, row.application_id, users_by_id)
+    users_by_id = users.find_many(tx, [member_row.user_id for member_row in rows])
+    connected_ids = game_sessions.connected(tx, row.application_id, users_by_id)
     profiles = _profiles(tx, row.application_id, users_by_id) if include_profiles else {}
     return {
-        each.user_id: wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(users_by_id[each.user_id]), each.user_id in present, profiles),
+        member_row.user_id: wire.LobbyMemberChange(
+            member=_gateway_member(
+                member_row, users.user(users_by_id[member_row.user_id]), member_row.user_id in connected_ids, profiles
+            ),
             lobby_id=LobbyId(row.id),
             application_id=ApplicationId(row.application_id),
         )
-        for each in rows
-        if each.user_id in users_by_id
+        for member_row in rows
+        if member_row.user_id in users_by_id
     }
 
 
 def connection_changes(tx: Tx, members: Sequence[LobbyMemberRow]) -> list[wire.LobbyMemberChange]:
-    """Return the connection payloads of one user, for each lobby of an application that they are in."""
+    """Return the payloads of member events about one user, one for each of the user's memberships `members`.
+
+    All memberships belong to lobbies of one application."""
     first = members[0] if members else None
     user = None if first is None else users.find(tx, first.user_id)
     if first is None or user is None:
         return []
-    present = bool(game_sessions.connected(tx, first.application_id, (first.user_id,)))
+    is_connected = bool(game_sessions.connected(tx, first.application_id, (first.user_id,)))
     return [
         wire.LobbyMemberChange(
-            member=_gateway_member(each, users.user(user), present, {}),
-            lobby_id=LobbyId(each.lobby_id),
-            application_id=ApplicationId(each.application_id),
+            member=_gateway_member(membership, users.user(user), is_connected, {}),
+            lobby_id=LobbyId(membership.lobby_id),
+            application_id=ApplicationId(membership.application_id),
         )
-        for each in members
+        for membership in members
     ]
 
 
 def messages_with_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> list[wire.LobbyMessage]:
     """Return messages with their authors; messages of deleted users are omitted."""
-    found = users.find_many(call.tx, [row.author_id for row in rows])
-    user_views = {user_id: users.user(each) for user_id, each in found.items()}
+    users_by_id = users.find_many(call.tx, [row.author_id for row in rows])
+    user_views = {user_id: users.user(user_row) for user_id, user_row in users_by_id.items()}
     webhook_authors = _webhook_authors(call, [row for row in rows if row.author_id not in user_views])
     authored = ((row, webhook_authors.get(row.id) or user_views.get(row.author_id)) for row in rows)
     return [message(row, author) for row, author in authored if author is not None]
@@ -154,10 +163,12 @@ def _webhook_authors(call: Call, rows: Sequence[LobbyMessageRow]) -> dict[int, U
     authors: dict[int, User] = {}
     for channel_id in {row.channel_id for row in rows if row.channel_id != row.lobby_id}:
         related = messages.views.RelatedData(call)
-        stored = messages.find_many(call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id])
-        for each in stored.values():
-            if each.webhook_id is not None:
-                authors[each.id] = messages.views.build(Message, related, each).author
+        stored_messages = messages.find_many(
+            call.tx, channel_id, [row.id for row in rows if row.channel_id == channel_id]
+        )
+        for message_row in stored_messages.values():
+            if message_row.webhook_id is not None:
+                authors[message_row.id] = messages.views.build(Message, related, message_row).author
     return authors
 
 
@@ -199,24 +210,25 @@ def _lobby_member(row: LobbyMessageRow) -> MessageLobbyMember | UnsetType:
     return UNSET if row.additional_name is None else MessageLobbyMember(additional_name=row.additional_name)
 
 
-def _gateway_member(row: LobbyMemberRow, user: User, connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
+def _gateway_member(row: LobbyMemberRow, user: User, is_connected: bool, profiles: Profiles) -> wire.GatewayLobbyMember:
     return wire.GatewayLobbyMember(
         user_id=UserId(row.user_id),
         user=user,
         metadata=decode_metadata(row.metadata),
         flags=row.flags,
-        connected=connected,
+        connected=is_connected,
         additional_name=UNSET if row.additional_name is None else row.additional_name,
         user_application_profiles=profiles.get(str(int(row.user_id)), UNSET),
     )
 
 
 def _linked_channels(tx: Tx, rows: Iterable[LobbyRow]) -> dict[int, Channel]:
-    lobby_ids = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
-    found = channels.find_many(tx, lobby_ids)
-    overwrites = channels.overwrites_of_many(tx, list(found))
+    """Return the linked channels of lobbies, by lobby ID."""
+    lobby_ids_by_channel = {row.linked_channel_id: row.id for row in rows if row.linked_channel_id is not None}
+    channels_by_id = channels.find_many(tx, lobby_ids_by_channel)
+    overwrites_by_channel = channels.overwrites_of_many(tx, list(channels_by_id))
     return {
-        lobby_ids[row.id]: channels.channel(row, overwrites.get(row.id, []))
-        for row in found.values()
+        lobby_ids_by_channel[row.id]: channels.channel(row, overwrites_by_channel.get(row.id, []))
+        for row in channels_by_id.values()
         if row.guild_id is not None
     }

@@ -17,6 +17,7 @@ class ChannelLink(NamedTuple):
 
     channel_id: int
     linked_by: int
+    """ID of the user who linked the channel."""
 
 
 def create_world_lobby(
@@ -28,7 +29,10 @@ def create_world_lobby(
     secret: str | None = None,
     link: ChannelLink | None = None,
 ) -> LobbyRow:
-    """Create a lobby with its members, as its backend would; with a secret, as its users would."""
+    """Create a lobby with its members.
+
+    Without `secret` the lobby is like one that a backend creates, with `secret` like one that users create. `link` is the
+    channel to link, or None."""
     form = FormErrors()
     rules.check_lobby(form, body)
     if store.find(call.tx, lobby_id) is not None:
@@ -54,8 +58,8 @@ def create_world_lobby(
         rules.check_linkable(row, channel)
         row = channel_links.store_link(call, row, channel.id, link.linked_by)
     members = [
-        actions.member_row(call, row, each.id, None, metadata=each.metadata, flags=each.flags)
-        for each in body.members or ()
+        actions.member_row(call, row, member.id, None, metadata=member.metadata, flags=member.flags)
+        for member in body.members or ()
     ]
     actions.update_members(call, row, members)
     return row

@@ -1,4 +1,4 @@
-"""Join and leave calls of lobbies: write, and publish to the lobby's members."""
+"""Add participants to lobby calls and remove them: write, and publish to the lobby's members."""
 
 from collections.abc import Sequence
 
@@ -16,21 +16,21 @@ def join_or_update(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     """Add a member to a call or update their voice state; the first participant starts the call."""
     result = voice_states.calls.put(call, row)
     if result.changed:
-        _publish_state(call, _audience(call, lobby), row)
+        _publish_state(call, _lobby_audience(call, lobby), row)
     if result.needs_ticket:
         # spec/voice.md#1: the state precedes the server event, so that clients know their session by then.
-        _send_server(call, lobby, row)
+        _send_voice_server(call, lobby, row)
     if result.changed or result.needs_ticket:
         voice_states.calls.notify_voice_server(call, row)
 
 
 def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> None:
-    """Remove participants from their calls.
+    """Remove participants from their calls. A call ends when its last participant leaves.
 
-    The last one to leave ends the call. `ended`: the lobby is being deleted."""
+    `ended` tells the voice server that the calls end because their lobby is being deleted."""
     for lobby_id in dict.fromkeys(row.call_id for row in rows):
         lobby = lobbies.find(call.tx, lobby_id)
-        audience = None if lobby is None else _audience(call, lobby)
+        audience = None if lobby is None else _lobby_audience(call, lobby)
         for row in (row for row in rows if row.call_id == lobby_id):
             voice_states.calls.remove(call, row)
             if audience is not None:
@@ -40,10 +40,12 @@ def leave(call: Call, rows: Sequence[CallStateRow], *, ended: bool = False) -> N
 
 
 def reassign_server(call: Call, row: CallStateRow) -> None:
-    """Move a participant to another voice server after theirs was lost, or make them wait for one."""
+    """Assign another voice server to a participant whose voice server was lost.
+
+    If no voice server is available, the participant waits for one."""
     lobby = lobbies.find(call.tx, row.call_id)
     if lobby is not None:
-        _send_server(call, lobby, row)
+        _send_voice_server(call, lobby, row)
         voice_states.calls.notify_voice_server(call, row)
 
 
@@ -65,18 +67,18 @@ def caller_displaced(call: Call, signal: CallerDisplaced) -> None:
         reassign_server(call, signal.row)
 
 
-def _audience(call: Call, lobby: LobbyRow) -> Audience:
+def _lobby_audience(call: Call, lobby: LobbyRow) -> Audience:
     """Return the audience of a call: the members' OAuth2 sessions of the lobby's application."""
-    participants = frozenset(lobbies.member_ids(call.tx, lobby.id))
-    return Audience(users=participants, application_id=lobby.application_id, oauth2_only=True)
+    member_ids = frozenset(lobbies.member_ids(call.tx, lobby.id))
+    return Audience(users=member_ids, application_id=lobby.application_id, oauth2_only=True)
 
 
 def _publish_state(call: Call, audience: Audience, row: CallStateRow, *, left: bool = False) -> None:
     call.tx.emit(wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(row, left=left), audience)
 
 
-def _send_server(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
+def _send_voice_server(call: Call, lobby: LobbyRow, row: CallStateRow) -> None:
     token, endpoint = voice_states.calls.issue_ticket(call, row)
-    server = wire.LobbyVoiceServer(token=token, lobby_id=LobbyId(lobby.id), endpoint=endpoint)
+    payload = wire.LobbyVoiceServer(token=token, lobby_id=LobbyId(lobby.id), endpoint=endpoint)
     audience = voice_states.calls.session_audience(row, application_id=lobby.application_id)
-    call.tx.emit(wire.LOBBY_VOICE_SERVER_UPDATE, server, audience)
+    call.tx.emit(wire.LOBBY_VOICE_SERVER_UPDATE, payload, audience)

@@ -16,6 +16,7 @@ from hubbub.server.play import lobbies
 from hubbub.server.play.lobby_calls import actions, rules
 
 JOIN: Final = "lobby_calls.join"
+"""Kind of the job that joins a call after a delay."""
 
 
 class LobbyCallRequest(msgspec.Struct, kw_only=True):
@@ -33,46 +34,46 @@ class LobbyCallRequest(msgspec.Struct, kw_only=True):
 
 @handles_command(wire.SET_LOBBY_VOICE_STATES, writes=True)
 def set_lobby_voice_states(call: Call, body: wire.SetLobbyVoiceStates) -> None:
-    """Join the listed calls, and leave this session's other calls (spec/voice.md#1)."""
-    application_id = _lobby_application(call)
+    """Join the listed calls, and leave the session's other calls (spec/voice.md#1)."""
+    application_id = _find_lobby_application_id(call)
     if application_id is None:
         return
     session_id = voice.session_id(call.session_id)
-    # A new request replaces one that is still waiting.
+    # A new request replaces a delayed join that is still waiting.
     for lobby_id in voice_states.calls.list_failed_servers(call.tx, call.user_id):
-        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, call.user_id))
-    requested = {int(each.lobby_id): each for each in body}
-    joined = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
-    actions.leave(call, [row for row in joined if row.call_id not in requested])
+        jobs.cancel(call.tx, JOIN, _join_job_key(lobby_id, call.user_id))
+    requested = {int(requested_state.lobby_id): requested_state for requested_state in body}
+    own_calls = voice_states.calls.list_of_user(call, CallKind.LOBBY, call.user_id, session_id)
+    actions.leave(call, [row for row in own_calls if row.call_id not in requested])
     own_lobbies = {row.id: row for row in lobbies.list_of_user(call.tx, application_id, call.user_id)}
     participants = voice_states.calls.list_callers(call.tx, list(requested))
-    for lobby_id, each in requested.items():
+    for lobby_id, requested_state in requested.items():
         request = LobbyCallRequest(
             lobby_id=LobbyId(lobby_id),
             application_id=application_id,
             user_id=call.user_id,
             session_id=session_id,
-            self_mute=each.self_mute,
-            self_deaf=each.self_deaf,
-            self_video=each.self_video,
+            self_mute=requested_state.self_mute,
+            self_deaf=requested_state.self_deaf,
+            self_video=requested_state.self_video,
         )
         lobby = own_lobbies.get(lobby_id)
         if lobby is None or not rules.can_join(call.user_id, participants.get(lobby_id, ())):
-            _reject(call, request)
-        elif waits_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
-            call.tx.enqueue(JOIN, request, due_ms=call.now + waits_ms, key=_job_key(lobby_id, call.user_id))
+            _reject_join(call, request)
+        elif delay_ms := voice_states.calls.join_delay_ms(call, lobby_id, call.user_id):
+            call.tx.enqueue(JOIN, request, due_ms=call.now + delay_ms, key=_join_job_key(lobby_id, call.user_id))
         else:
             actions.join_or_update(call, lobby, _call_state(call, request))
 
 
-def _lobby_application(call: Call) -> ApplicationId | None:
-    """Return the calling application if it may use lobbies, or None."""
+def _find_lobby_application_id(call: Call) -> ApplicationId | None:
+    """Return the ID of the calling application if it may use lobbies, or None."""
     actor = call.actor
     return actor.application_id if actor.kind == "bearer" and Scope.LOBBIES_WRITE in actor.scopes else None
 
 
-def _reject(call: Call, request: LobbyCallRequest) -> None:
-    """Notify only the requesting session that it did not join, so that the client need not wait."""
+def _reject_join(call: Call, request: LobbyCallRequest) -> None:
+    """Report to the requesting session alone that it did not join, so that the client need not wait."""
     call.replies.append((wire.LOBBY_VOICE_STATE_UPDATE, lobbies.voice_state(_call_state(call, request), left=True)))
 
 
@@ -90,7 +91,7 @@ def _call_state(call: Call, request: LobbyCallRequest) -> voice_states.CallState
 
 
 def join_delayed(call: Call, job: jobs.Job) -> None:
-    """Join a call after a delay, imposed because the voice server rejected the user before."""
+    """Join a call after the delay that refused voice connections impose (spec/voice.md#1)."""
     request = job.decode(LobbyCallRequest)
     own_lobbies = lobbies.list_of_user(call.tx, request.application_id, request.user_id)
     lobby = next((row for row in own_lobbies if row.id == request.lobby_id), None)
@@ -101,8 +102,8 @@ def join_delayed(call: Call, job: jobs.Job) -> None:
 
 @handles_command(wire.PING_LOBBY_VOICE_SERVER, writes=True)
 def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None:
-    """Check the voice server of a call that this session is in, and assign another one if it is lost."""
-    if _lobby_application(call) is None:
+    """Check the voice server of a call that the session is in, and assign another one if it is lost."""
+    if _find_lobby_application_id(call) is None:
         return
     session_id = voice.session_id(call.session_id)
     row = voice_states.calls.find_caller(call.tx, body.lobby_id, call.user_id)
@@ -113,8 +114,8 @@ def ping_lobby_voice_server(call: Call, body: wire.PingLobbyVoiceServer) -> None
 def cancel_delayed_joins(call: Call, signal: PendingJoinsCanceled) -> None:
     """Cancel the delayed joins of a user."""
     for lobby_id in signal.server_ids:
-        jobs.cancel(call.tx, JOIN, _job_key(lobby_id, signal.user_id))
+        jobs.cancel(call.tx, JOIN, _join_job_key(lobby_id, signal.user_id))
 
 
-def _job_key(lobby_id: int, user_id: int) -> str:
+def _join_job_key(lobby_id: int, user_id: int) -> str:
     return f"{JOIN}:{int(lobby_id)}:{int(user_id)}"

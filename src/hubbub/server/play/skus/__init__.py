@@ -12,8 +12,8 @@ from hubbub.server.play.skus.views import store_application, store_sku
 
 
 def find_active(call: Call, application_id: int, sku_ids: Iterable[int]) -> set[int]:
-    """Return those of the SKUs that an application may offer with a premium button."""
-    return {each for each in sku_ids if is_active(call.tx, application_id, each)}
+    """Return the IDs among `sku_ids` that an application may offer with a premium button."""
+    return {sku_id for sku_id in sku_ids if is_active(call.tx, application_id, sku_id)}
 
 
 SLICE = Slice(name="skus", modules=(routes,))

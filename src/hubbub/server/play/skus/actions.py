@@ -16,7 +16,9 @@ def create(
     sku_id: SkuId | None = None,
     group_id: SkuId | None = None,
 ) -> SkuRow:
-    """Create a SKU; a subscription gets a SUBSCRIPTION_GROUP as well."""
+    """Create a SKU; a subscription gets a SUBSCRIPTION_GROUP as well.
+
+    `sku_id` and `group_id` are fixed IDs, for SKUs of a world file; None generates new ones."""
     rules.require_creation(store.list_of_application(call.tx, application_id), body)
     row = SkuRow(
         id=sku_id or call.new_id(SkuId),
@@ -41,7 +43,7 @@ def create(
 
 
 def change(call: Call, row: SkuRow) -> None:
-    """Update a SKU.
+    """Store a changed SKU.
 
-    Subscribers keep a SKU that is no longer sold until their period ends."""
+    If the SKU is no longer sold, subscribers keep it until their period ends."""
     store.update(call.tx, row)

@@ -18,7 +18,7 @@ from hubbub.server.play.skus.store import SkuRow
 def list_skus(call: Call, application_id: ApplicationId) -> list[wire.Sku]:
     """List the SKUs of an application.
 
-    Includes the groups of its subscriptions."""
+    The list includes the groups of its subscriptions."""
     applications.require_manager(call, application_id)
     return [views.sku(row) for row in store.list_of_application(call.tx, application_id)]
 
@@ -34,8 +34,8 @@ def create_sku(call: Call, application_id: ApplicationId, body: wire.CreateSku) 
 def update_sku(call: Call, application_id: ApplicationId, sku_id: SkuId, body: wire.UpdateSku) -> wire.StoreSku:
     """Update a SKU.
 
-    Also publishes or unpublishes it."""
-    row = _get(call, application_id, sku_id)
+    The field `published` publishes or unpublishes it."""
+    row = _require_editable_sku(call, application_id, sku_id)
     if body.name is not UNSET:
         row = row._replace(name=body.name)
     if body.description is not UNSET:
@@ -57,14 +57,14 @@ def delete_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> None
     """Delete a SKU.
 
     It is no longer sold, but stays in the list of the application's SKUs."""
-    actions.change(call, _get(call, application_id, sku_id)._replace(state=store.DELETED))
+    actions.change(call, _require_editable_sku(call, application_id, sku_id)._replace(state=store.DELETED))
 
 
 @handles(wire.LIST_STORE_SKUS)
 def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.StoreSku]:
     """List the SKUs that an application manages in its store.
 
-    Includes unpublished SKUs; groups and deleted SKUs are left out."""
+    The list includes unpublished SKUs, but no groups and no deleted SKUs."""
     applications.require_manager(call, application_id)
     return [views.store_sku(row) for row in store.list_of_application(call.tx, application_id) if rules.is_managed(row)]
 
@@ -73,8 +73,8 @@ def list_store_skus(call: Call, application_id: ApplicationId) -> list[wire.Stor
 def get_store(call: Call, application_id: ApplicationId) -> wire.Store:
     """Get the store of an application.
 
-    Contains the listed SKUs that are on sale."""
-    application = _application(call, application_id)
+    The store contains the listed SKUs that are on sale."""
+    application = _require_application(call, application_id)
     rows = store.list_of_application(call.tx, application_id)
     return views.store_view(application, [row for row in rows if rules.is_on_sale(row) and row.listed])
 
@@ -84,21 +84,22 @@ def get_store_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> w
     """Get a SKU that is on sale.
 
     The SKU need not be listed in the store."""
-    _application(call, application_id)
+    _require_application(call, application_id)
     row = store.find(call.tx, sku_id)
     if row is None or row.application_id != application_id or not rules.is_on_sale(row):
         raise errors.UNKNOWN_SKU()
     return views.store_sku(row)
 
 
-def _application(call: Call, application_id: ApplicationId) -> ApplicationRow:
+def _require_application(call: Call, application_id: ApplicationId) -> ApplicationRow:
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
     return row
 
 
-def _get(call: Call, application_id: ApplicationId, sku_id: SkuId) -> SkuRow:
+def _require_editable_sku(call: Call, application_id: ApplicationId, sku_id: SkuId) -> SkuRow:
+    """Return a SKU that the caller manages; raise INVALID_SKU for a group or a deleted SKU."""
     applications.require_manager(call, application_id)
     row = store.find(call.tx, sku_id)
     if row is None or row.application_id != application_id:

@@ -9,10 +9,11 @@ from hubbub.server.play.skus import store
 from hubbub.server.play.skus.store import SkuRow
 
 SUBSCRIPTION_FLAGS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
+"""Flags that say to whom a subscription is sold."""
 
 
 def is_on_sale(row: SkuRow) -> bool:
-    """Return whether a SKU can be bought now."""
+    """Return whether a SKU is published and not a group, so that it can be bought."""
     return row.state == store.PUBLISHED and row.type != SkuType.SUBSCRIPTION_GROUP
 
 
@@ -22,19 +23,21 @@ def is_managed(row: SkuRow) -> bool:
 
 
 def is_active(tx: Tx, application_id: int, sku_id: int) -> bool:
-    """Return whether an application may offer this SKU with a premium button: its own and on sale."""
+    """Return whether an application may offer a SKU with a premium button: its own SKU, and on sale."""
     row = store.find(tx, sku_id)
     return row is not None and row.application_id == application_id and is_on_sale(row)
 
 
 def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
-    """Raise an error if an application may not create this SKU (spec/webhooks-and-interactions.md#7.1).
+    """Raise an error if an application may not create the SKU of `body` (spec/webhooks-and-interactions.md#7.1).
 
-    The number of SKUs is limited, and subscriptions are offered either to users or to guilds, not both."""
+    `present` are the application's existing SKUs. The number of SKUs is limited, and subscriptions are offered either
+    to users or to guilds, not both."""
     if body.type is SkuType.SUBSCRIPTION_GROUP:
-        raise errors.invalid("type", *errors.choices((2, 3, 5)))
-    own = [row for row in present if is_managed(row)]
-    if len(own) >= wire.SKUS_MAX:
+        allowed_types = (int(SkuType.DURABLE), int(SkuType.CONSUMABLE), int(SkuType.SUBSCRIPTION))
+        raise errors.invalid("type", *errors.choices(allowed_types))
+    managed_skus = [row for row in present if is_managed(row)]
+    if len(managed_skus) >= wire.SKUS_MAX:
         raise errors.invalid("type", "SKU_LIMIT_REACHED", f"An application can have at most {wire.SKUS_MAX} SKUs.")
     if body.type != SkuType.SUBSCRIPTION:
         if body.flags:
@@ -42,7 +45,7 @@ def require_creation(present: list[SkuRow], body: wire.CreateSku) -> None:
         return
     if body.flags not in (SkuFlags.GUILD_SUBSCRIPTION, SkuFlags.USER_SUBSCRIPTION):
         raise errors.invalid("flags", "SKU_FLAGS_INVALID", "A subscription must be for either guilds or users.")
-    if any(row.is_subscription and row.flags & SUBSCRIPTION_FLAGS != body.flags for row in own):
+    if any(row.is_subscription and row.flags & SUBSCRIPTION_FLAGS != body.flags for row in managed_skus):
         raise errors.invalid(
             "flags", "SKU_FLAGS_MIXED", "An application can offer subscriptions to users or to guilds, not both."
         )

@@ -12,6 +12,7 @@ TABLES: Final = ("skus",)
 """Tables that only this slice writes."""
 
 
+# Values of `SkuRow.state`.
 UNPUBLISHED: Final = 0
 PUBLISHED: Final = 1
 DELETED: Final = 2
@@ -23,15 +24,20 @@ class SkuRow(NamedTuple):
     id: SkuId
     application_id: ApplicationId
     type: int
+    """A SkuType."""
     name: str
     description: str | None
     flags: int
+    """SkuFlags without AVAILABLE, which follows from the state."""
     price: int
+    """Price in the smallest unit of the currency, per month for subscriptions."""
     currency: str
     state: int
+    """UNPUBLISHED, PUBLISHED or DELETED."""
     listed: int
+    """1 if the store shows the SKU while it is on sale, otherwise 0."""
     group_id: int | None = None
-    """The SUBSCRIPTION_GROUP of a subscription, or None."""
+    """ID of the SUBSCRIPTION_GROUP of a subscription; None for other SKUs."""
 
     @property
     def for_guilds(self) -> bool:
@@ -50,22 +56,23 @@ COLUMNS = ", ".join(SkuRow._fields)
 def find(tx: Tx, sku_id: int) -> SkuRow | None:
     """Return a SKU, or None."""
     row = tx.one(f"SELECT {COLUMNS} FROM skus WHERE id = ?", sku_id)
-    return None if row is None else _row(row)
+    return None if row is None else _sku_row(row)
 
 
 def find_many(tx: Tx, sku_ids: Iterable[int]) -> dict[int, SkuRow]:
-    """Return those of the SKUs that exist, by ID."""
-    wanted = list(dict.fromkeys(sku_ids))
-    if not wanted:
+    """Return the existing SKUs among these IDs, by ID."""
+    unique_ids = list(dict.fromkeys(sku_ids))
+    if not unique_ids:
         return {}
-    rows = tx.all(f"SELECT {COLUMNS} FROM skus WHERE id IN ({placeholders(wanted)})", *wanted)
-    return {row.id: row for row in map(_row, rows)}
+    rows = tx.all(f"SELECT {COLUMNS} FROM skus WHERE id IN ({placeholders(unique_ids)})", *unique_ids)
+    return {row.id: row for row in map(_sku_row, rows)}
 
 
 def list_of_application(tx: Tx, application_id: int) -> list[SkuRow]:
     """Return all SKUs of an application by ascending ID, including groups and deleted SKUs."""
     return [
-        _row(row) for row in tx.all(f"SELECT {COLUMNS} FROM skus WHERE application_id = ? ORDER BY id", application_id)
+        _sku_row(row)
+        for row in tx.all(f"SELECT {COLUMNS} FROM skus WHERE application_id = ? ORDER BY id", application_id)
     ]
 
 
@@ -90,6 +97,7 @@ def update(tx: Tx, row: SkuRow) -> None:
         tx.run("UPDATE skus SET name = ?, state = ? WHERE id = ?", row.name, row.state, row.group_id)
 
 
-def _row(row: tuple[object, ...]) -> SkuRow:
-    found = SkuRow(*row)  # type: ignore[arg-type]
-    return found._replace(id=SkuId(found.id), application_id=ApplicationId(found.application_id))
+def _sku_row(columns: tuple[object, ...]) -> SkuRow:
+    """Build a row from the columns of a query, with typed IDs."""
+    sku = SkuRow(*columns)  # type: ignore[arg-type]
+    return sku._replace(id=SkuId(sku.id), application_id=ApplicationId(sku.application_id))

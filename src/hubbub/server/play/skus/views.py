@@ -17,13 +17,13 @@ _STATES: dict[int, Any] = {store.UNPUBLISHED: "unpublished", store.PUBLISHED: "p
 
 def sku(row: SkuRow) -> wire.Sku:
     """Return a SKU as the application's own list shows it."""
-    return wire.Sku(**_common(row))
+    return wire.Sku(**_common_fields(row))
 
 
 def store_sku(row: SkuRow) -> wire.StoreSku:
     """Return a SKU with its price and state."""
     return wire.StoreSku(
-        **_common(row),
+        **_common_fields(row),
         description=row.description,
         price=row.price,
         currency=row.currency,
@@ -42,7 +42,8 @@ def store_view(application: ApplicationRow, rows: list[SkuRow]) -> wire.Store:
     return wire.Store(application=store_application(application), skus=[store_sku(row) for row in rows])
 
 
-def _common(row: SkuRow) -> dict[str, Any]:
+def _common_fields(row: SkuRow) -> dict[str, Any]:
+    """Return the fields that `wire.Sku` and `wire.StoreSku` have in common."""
     return {
         "id": SkuId(row.id),
         "type": SkuType(row.type),

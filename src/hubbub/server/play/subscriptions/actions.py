@@ -1,4 +1,4 @@
-"""The lifecycle of subscriptions: each step stores and publishes in the order of the spec (7.3)."""
+"""The lifecycle of subscriptions: each step stores and publishes in order (spec/webhooks-and-interactions.md#7.3)."""
 
 from typing import Final
 
@@ -21,6 +21,7 @@ from hubbub.server.play.subscriptions.periods import anchor_day, next_month
 from hubbub.server.play.subscriptions.store import SubscriptionRow
 
 RENEW: Final = "subscriptions.renew"
+"""Kind of the job that renews or ends a subscription."""
 
 
 class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -30,13 +31,14 @@ class Renewal(msgspec.Struct, frozen=True, omit_defaults=True):
 
     subscription_id: SubscriptionId
     period_end_ms: int
+    """End of the period to renew, in milliseconds; the job is void if the subscription has another one by then."""
     since_ms: int = 0
     """Time of the first payment attempt in milliseconds; 0 before it."""
 
 
 def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> SubscriptionRow:
     """Create a subscription. It is inactive until its entitlement is granted."""
-    day = anchor_day(call.now)
+    renewal_day = anchor_day(call.now)
     row = SubscriptionRow(
         id=call.new_id(SubscriptionId),
         application_id=sku.application_id,
@@ -46,38 +48,38 @@ def create(call: Call, sku: SkuRow, user_id: int, guild_id: int | None) -> Subsc
         renewal_sku_id=sku.id,
         entitlement_id=None,
         period_start_ms=call.now,
-        period_end_ms=next_month(call.now, day),
-        anchor_day=day,
+        period_end_ms=next_month(call.now, renewal_day),
+        anchor_day=renewal_day,
         status=SubscriptionStatus.INACTIVE,
     )
     store.insert(call.tx, row)
     _publish(call, wire.SUBSCRIPTION_CREATE, row)
-    granted = _grant(call, row, sku)
-    row = row._replace(entitlement_id=granted.id, status=SubscriptionStatus.ACTIVE)
-    _update(call, row)
+    entitlement = _grant_entitlement(call, row, sku)
+    row = row._replace(entitlement_id=entitlement.id, status=SubscriptionStatus.ACTIVE)
+    _update_and_publish(call, row)
     schedule_renewal(call, row, row.period_end_ms)
     return row
 
 
 def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
-    """Renew a subscription after the next month was paid.
+    """Renew a subscription after the next month was paid; `sku` is the SKU that was paid.
 
-    Only a change of the SKU changes the entitlement as well."""
+    A changed SKU ends the current entitlement and grants another one."""
     start_ms = row.period_end_ms
     row = row._replace(period_start_ms=start_ms, period_end_ms=next_month(start_ms, row.anchor_day))
-    owned = _find_entitlement(call, row)
-    if sku.id != row.sku_id or owned is None:
-        if owned is not None:
-            entitlements.end(call, owned, start_ms)
-        row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant(call, row, sku).id)
-    elif owned.type == EntitlementType.APPLICATION_SUBSCRIPTION:
-        # spec/dated-changes.md, 2024-10-01: since then each renewal grants a new entitlement without an end; before, it
-        # moved the end.
+    entitlement = _find_entitlement(call, row)
+    if sku.id != row.sku_id or entitlement is None:
+        if entitlement is not None:
+            entitlements.end(call, entitlement, start_ms)
+        row = row._replace(sku_id=sku.id, renewal_sku_id=sku.id, entitlement_id=_grant_entitlement(call, row, sku).id)
+    elif entitlement.type == EntitlementType.APPLICATION_SUBSCRIPTION:
+        # spec/dated-changes.md, 2024-10-01: since that date a renewal grants a new entitlement without an end; before,
+        # it moved the end of the existing one.
         if changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now):
-            row = row._replace(entitlement_id=_grant(call, row, sku).id)
+            row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
         else:
-            entitlements.extend(call, owned, row.period_end_ms)
-    _update(call, row)
+            entitlements.extend(call, entitlement, row.period_end_ms)
+    _update_and_publish(call, row)
     schedule_renewal(call, row, row.period_end_ms)
     return row
 
@@ -85,24 +87,24 @@ def renew(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 def cancel(call: Call, row: SubscriptionRow) -> SubscriptionRow:
     """Cancel a subscription at the end of its period."""
     row = row._replace(status=SubscriptionStatus.ENDING, canceled_ms=call.now)
-    _update(call, row)
+    _update_and_publish(call, row)
     return row
 
 
 def resume(call: Call, row: SubscriptionRow) -> SubscriptionRow:
     """Undo the cancellation of a subscription."""
     row = row._replace(status=SubscriptionStatus.ACTIVE, canceled_ms=None)
-    _update(call, row)
+    _update_and_publish(call, row)
     return row
 
 
 def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
     """End a subscription after its last period."""
-    owned = _find_entitlement(call, row)
-    if owned is not None:
-        entitlements.end(call, owned, row.period_end_ms)
+    entitlement = _find_entitlement(call, row)
+    if entitlement is not None:
+        entitlements.end(call, entitlement, row.period_end_ms)
     row = row._replace(status=SubscriptionStatus.INACTIVE)
-    _update(call, row)
+    _update_and_publish(call, row)
     _cancel_renewal(call, row)
     return row
 
@@ -110,21 +112,21 @@ def end(call: Call, row: SubscriptionRow) -> SubscriptionRow:
 def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     """Replace the SKU by a more expensive one and start a new period now."""
     _cancel_renewal(call, row)
-    owned = _find_entitlement(call, row)
-    if owned is not None:
-        entitlements.end(call, owned, call.now)
-    day = anchor_day(call.now)
+    entitlement = _find_entitlement(call, row)
+    if entitlement is not None:
+        entitlements.end(call, entitlement, call.now)
+    renewal_day = anchor_day(call.now)
     row = row._replace(
         sku_id=sku.id,
         renewal_sku_id=sku.id,
         period_start_ms=call.now,
-        period_end_ms=next_month(call.now, day),
-        anchor_day=day,
+        period_end_ms=next_month(call.now, renewal_day),
+        anchor_day=renewal_day,
         status=SubscriptionStatus.ACTIVE,
         canceled_ms=None,
     )
-    row = row._replace(entitlement_id=_grant(call, row, sku).id)
-    _update(call, row)
+    row = row._replace(entitlement_id=_grant_entitlement(call, row, sku).id)
+    _update_and_publish(call, row)
     schedule_renewal(call, row, row.period_end_ms)
     return row
 
@@ -132,19 +134,19 @@ def upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
 def change_at_renewal(call: Call, row: SubscriptionRow, sku: SkuRow) -> SubscriptionRow:
     """Replace the SKU at the next renewal, by a cheaper one or back to the current one."""
     row = row._replace(renewal_sku_id=sku.id, status=SubscriptionStatus.ACTIVE, canceled_ms=None)
-    _update(call, row)
+    _update_and_publish(call, row)
     return row
 
 
 def refund(call: Call, owned: EntitlementRow) -> None:
-    """Refund an entitlement and delete it.
+    """Refund the last payment of an entitlement and delete it; `owned` is the entitlement.
 
-    Of a subscription, the last payment is refunded and the subscription ends."""
+    If the entitlement belongs to a subscription, the subscription ends."""
     ledger.refund_entitlement(call, owned.id)
     entitlements.remove(call, owned)
     row = None if owned.subscription_id is None else store.find(call.tx, owned.subscription_id)
     if row is not None and row.entitlement_id == owned.id and row.status != SubscriptionStatus.INACTIVE:
-        _update(call, row._replace(status=SubscriptionStatus.INACTIVE))
+        _update_and_publish(call, row._replace(status=SubscriptionStatus.INACTIVE))
         _cancel_renewal(call, row)
 
 
@@ -152,39 +154,42 @@ def delete(call: Call, row: SubscriptionRow) -> None:
     """Delete the subscription of a deleted user.
 
     A guild keeps a paid entitlement until the period ends."""
-    owned = _find_entitlement(call, row)
-    if owned is not None and row.status != SubscriptionStatus.INACTIVE:
-        until_ms = row.period_end_ms
-        entitlements.end(call, owned, until_ms if row.guild_id is not None else min(until_ms, call.now))
+    entitlement = _find_entitlement(call, row)
+    if entitlement is not None and row.status != SubscriptionStatus.INACTIVE:
+        paid_until_ms = row.period_end_ms
+        entitlements.end(call, entitlement, paid_until_ms if row.guild_id is not None else min(paid_until_ms, call.now))
     store.delete(call.tx, row.id)
     _cancel_renewal(call, row)
     _publish(call, wire.SUBSCRIPTION_DELETE, row)
 
 
 def schedule_renewal(call: Call, row: SubscriptionRow, due_ms: int, *, since_ms: int = 0) -> None:
-    """Schedule the renewal or the end of a subscription, replacing an earlier schedule."""
-    jobs.cancel(call.tx, RENEW, _key(row))
+    """Schedule the renewal or the end of a subscription, replacing an earlier schedule.
+
+    `due_ms` is when the job runs, `since_ms` the time of the first payment attempt or 0; both in milliseconds."""
+    jobs.cancel(call.tx, RENEW, _renewal_job_key(row))
     renewal = Renewal(SubscriptionId(row.id), row.period_end_ms, since_ms=since_ms)
-    call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_key(row))
+    call.tx.enqueue(RENEW, renewal, due_ms=due_ms, key=_renewal_job_key(row))
 
 
 def payment_key(row: SubscriptionRow) -> str:
-    """Return the key of the payment for the next period."""
+    """Return the idempotency key of the payment for the next period."""
     return f"{RENEW}/{row.id}/{row.period_end_ms}"
 
 
 def _cancel_renewal(call: Call, row: SubscriptionRow) -> None:
     """Cancel a scheduled or ongoing renewal and release its payment."""
-    jobs.cancel(call.tx, RENEW, _key(row))
+    jobs.cancel(call.tx, RENEW, _renewal_job_key(row))
     ledger.abandon(call, payment_key(row))
 
 
-def _key(row: SubscriptionRow) -> str:
+def _renewal_job_key(row: SubscriptionRow) -> str:
     return f"{RENEW}/{row.id}"
 
 
-def _grant(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
-    # spec/dated-changes.md, 2024-10-01: before, subscriptions gave type 8 with the period's end.
+def _grant_entitlement(call: Call, row: SubscriptionRow, sku: SkuRow) -> EntitlementRow:
+    # spec/dated-changes.md, 2024-10-01: before that date, subscriptions granted type APPLICATION_SUBSCRIPTION with the
+    # period's end.
     is_migrated = changes.SUBSCRIPTION_ENTITLEMENTS_MIGRATING.is_active(call.now)
     return entitlements.grant(
         call,
@@ -202,7 +207,7 @@ def _find_entitlement(call: Call, row: SubscriptionRow) -> EntitlementRow | None
     return None if row.entitlement_id is None else entitlements.find(call.tx, row.entitlement_id)
 
 
-def _update(call: Call, row: SubscriptionRow) -> None:
+def _update_and_publish(call: Call, row: SubscriptionRow) -> None:
     store.update(call.tx, row)
     _publish(call, wire.SUBSCRIPTION_UPDATE, row)
 

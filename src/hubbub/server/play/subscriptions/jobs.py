@@ -20,33 +20,34 @@ log = logging.getLogger(__name__)
 # spec/webhooks-and-interactions.md#7.3: a subscription stays active while its payment is retried. The number of
 # retries is our choice (decisions/0033).
 RETRY_MS: Final = 24 * 3_600_000
-"""Delay after a declined payment, in milliseconds. A provider that does not respond is asked sooner."""
+"""Delay after a declined payment, in milliseconds. A charge with an unknown outcome is retried sooner."""
 GRACE_MS: Final = 3 * RETRY_MS
+"""Time in milliseconds after the first payment attempt, after which an unpaid subscription ends."""
 
 
 async def renew(operation: AsyncOperation, job: Job) -> None:
     """Charge the next period of a subscription whose period is over, or end the subscription."""
     renewal = job.decode(Renewal)
-    charge = await operation.write(lambda call: _begin(call, renewal))
+    charge = await operation.write(lambda call: _prepare_charge(call, renewal))
     if charge is None:
         return
     try:
         await ledger.submit(operation, charge)
     except PaymentDeclined as declined:
         log.info("Renewal of subscription %d was declined: %s", renewal.subscription_id, declined)
-        await operation.write(lambda call: _declined(call, renewal, charge))
+        await operation.write(lambda call: _handle_declined(call, renewal, charge))
     except PaymentUncertain as error:
         log.warning(
             "Payment of subscription %d has an unknown outcome; retrying", renewal.subscription_id, exc_info=error
         )
-        await operation.write(lambda call: _uncertain(call, renewal))
+        await operation.write(lambda call: _handle_uncertain(call, renewal))
     else:
-        await operation.write(lambda call: _paid(call, renewal, charge))
+        await operation.write(lambda call: _complete_renewal(call, renewal, charge))
 
 
-def _begin(call: Call, renewal: Renewal) -> Charge | None:
+def _prepare_charge(call: Call, renewal: Renewal) -> Charge | None:
     """Return the charge for the next period, or end the subscription and return None."""
-    row = _due(call, renewal)
+    row = _find_due(call, renewal)
     if row is None:
         return None
     sku = _find_renewal_sku(call, row)
@@ -56,7 +57,7 @@ def _begin(call: Call, renewal: Renewal) -> Charge | None:
     return ledger.request_charge(call, actions.payment_key(row), sku, row.user_id, row.guild_id, row.id)
 
 
-def _due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
+def _find_due(call: Call, renewal: Renewal) -> SubscriptionRow | None:
     """Return the subscription unless it was renewed, upgraded or ended since the job was scheduled."""
     row = store.find(call.tx, renewal.subscription_id)
     if row is None or row.status == SubscriptionStatus.INACTIVE or row.period_end_ms != renewal.period_end_ms:
@@ -73,8 +74,9 @@ def _find_renewal_sku(call: Call, row: SubscriptionRow) -> SkuRow | None:
     return sku if sku is not None and skus.is_on_sale(sku) else None
 
 
-def _paid(call: Call, renewal: Renewal, charge: Charge) -> None:
-    row = _due(call, renewal)
+def _complete_renewal(call: Call, renewal: Renewal, charge: Charge) -> None:
+    """Renew the subscription after a successful charge, or refund the charge if the renewal is no longer due."""
+    row = _find_due(call, renewal)
     sku = skus.find(call.tx, charge.sku_id)
     if row is None or sku is None:
         ledger.refund_unused(call, charge)
@@ -82,22 +84,24 @@ def _paid(call: Call, renewal: Renewal, charge: Charge) -> None:
     ledger.mark_taken(call, charge, actions.renew(call, row, sku).entitlement_id)
 
 
-def _declined(call: Call, renewal: Renewal, charge: Charge) -> None:
-    row = _due(call, renewal)
+def _handle_declined(call: Call, renewal: Renewal, charge: Charge) -> None:
+    row = _find_due(call, renewal)
     if row is not None:
         ledger.delete_declined(call, charge.key)
         _retry_or_end(call, row, renewal.since_ms or call.now, call.now + RETRY_MS)
 
 
-def _uncertain(call: Call, renewal: Renewal) -> None:
-    row = _due(call, renewal)
+def _handle_uncertain(call: Call, renewal: Renewal) -> None:
+    row = _find_due(call, renewal)
     if row is not None:
         since_ms = renewal.since_ms or call.now
         _retry_or_end(call, row, since_ms, ledger.next_attempt_ms(call.now, since_ms))
 
 
 def _retry_or_end(call: Call, row: SubscriptionRow, since_ms: int, retry_ms: int) -> None:
-    """Schedule another attempt within the grace period, or end the unpaid subscription after it."""
+    """Schedule another attempt at `retry_ms` within the grace period, or end the unpaid subscription after it.
+
+    `since_ms` is the time of the first payment attempt; both times are in milliseconds."""
     deadline_ms = since_ms + GRACE_MS
     if call.now >= deadline_ms:
         actions.end(call, row)

@@ -1,8 +1,8 @@
 """The ledger of payments: charges and refunds.
 
-A payment is stored before its provider is asked. If the outcome of a charge is unknown, the identical charge is
-submitted again (same idempotency key). A charge that leads to no entitlement is refunded; the refund is retried until
-the provider responds."""
+A payment is stored before its charge is submitted to the payment provider. If the outcome of a charge is unknown, the
+identical charge is submitted again, with the same idempotency key. A charge that leads to no entitlement is refunded;
+the refund is retried until the provider responds."""
 
 import asyncio
 import logging
@@ -23,9 +23,12 @@ from hubbub.server.play.subscriptions.store import PaymentRow
 log = logging.getLogger(__name__)
 
 REFUND: Final = "payments.give_back"
+"""Kind of the job that refunds a payment."""
 
 RETRY_MIN_MS: Final = 60_000
+"""Shortest delay in milliseconds before a payment provider that did not respond is asked again."""
 RETRY_MAX_MS: Final = 3_600_000
+"""Longest delay in milliseconds before a payment provider that did not respond is asked again."""
 
 
 class RefundJob(msgspec.Struct, frozen=True):
@@ -34,20 +37,24 @@ class RefundJob(msgspec.Struct, frozen=True):
     Stored as JSON in jobs: add fields with a default, never rename."""
 
     key: str
+    """Idempotency key of the payment."""
     since_ms: int
+    """Time when the refund was scheduled first, in milliseconds."""
 
 
 def next_attempt_ms(now: int, since_ms: int) -> int:
-    """Return when to ask an unresponsive provider again. The delay grows from a minute to an hour."""
+    """Return when to ask an unresponsive provider again, in milliseconds. The delay grows from a minute to an hour.
+
+    `since_ms` is the time of the first attempt."""
     return now + min(max(now - since_ms, RETRY_MIN_MS), RETRY_MAX_MS)
 
 
 def request_charge(
     call: Call, key: str, sku: SkuRow, user_id: int, guild_id: int | None, subscription_id: int | None
 ) -> Charge:
-    """Return the charge to submit.
+    """Return the charge to submit, and store its payment.
 
-    If an earlier attempt has an unknown outcome, it is the same charge again, with its original amount."""
+    If an earlier attempt with this key has an unknown outcome, return the earlier charge with its original amount."""
     row = store.find_payment(call.tx, key)
     if row is None:
         row = PaymentRow(
@@ -80,9 +87,9 @@ def charge(row: PaymentRow) -> Charge:
 
 
 async def submit(operation: AsyncOperation, requested: Charge) -> None:
-    """Submit a charge.
+    """Submit a charge to the payment provider.
 
-    Raises PaymentDeclined or PaymentUncertain."""
+    Raise PaymentDeclined, or PaymentUncertain if the outcome is unknown."""
     try:
         # Wall-clock seconds: the provider is a remote system and does not follow the server's clock.
         async with asyncio.timeout(TIMEOUT_SECONDS):
@@ -126,9 +133,9 @@ def refund_entitlement(call: Call, entitlement_id: int) -> None:
 
 
 def schedule_refund(call: Call, requested: Charge) -> None:
-    """Schedule a refund; an earlier refund is repeated, since the charge may have succeeded after it."""
+    """Schedule a refund, even after an earlier refund, since the charge may have succeeded in between."""
     store.update_payment(call.tx, _find_or_insert(call, requested)._replace(state=store.RETURNING))
-    _enqueue(call, RefundJob(requested.key, call.now), call.now)
+    _enqueue_refund(call, RefundJob(requested.key, call.now), call.now)
 
 
 def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
@@ -139,37 +146,41 @@ def _find_or_insert(call: Call, requested: Charge) -> PaymentRow:
     return row
 
 
-def _enqueue(call: Call, returning: RefundJob, due_ms: int) -> None:
-    key = f"{REFUND}/{returning.key}"
-    jobs.cancel(call.tx, REFUND, key)
-    call.tx.enqueue(REFUND, returning, due_ms=due_ms, key=key)
+def _enqueue_refund(call: Call, refund_job: RefundJob, due_ms: int) -> None:
+    job_key = f"{REFUND}/{refund_job.key}"
+    jobs.cancel(call.tx, REFUND, job_key)
+    call.tx.enqueue(REFUND, refund_job, due_ms=due_ms, key=job_key)
 
 
 async def run_refund(operation: AsyncOperation, job: Job) -> None:
     """Refund a payment and reschedule the job until the provider responds."""
-    returning = job.decode(RefundJob)
-    requested = await operation.read(lambda call: _find_returning(call, returning.key))
-    if requested is None:
+    refund_job = job.decode(RefundJob)
+    charge_to_refund = await operation.read(lambda call: _find_pending_refund(call, refund_job.key))
+    if charge_to_refund is None:
         return
     try:
         async with asyncio.timeout(TIMEOUT_SECONDS):
-            await operation.payments.refund(requested)
+            await operation.payments.refund(charge_to_refund)
     except PaymentDeclined as error:
-        log.error("Refund of payment %s was refused: %s", returning.key, error)
-        await operation.write(lambda call: _end(call, returning.key, store.REFUND_REFUSED))
+        log.error("Refund of payment %s was refused: %s", refund_job.key, error)
+        await operation.write(lambda call: _end_refund(call, refund_job.key, store.REFUND_REFUSED))
     except Exception as error:
-        log.warning("Refund of payment %s failed; retrying", returning.key, exc_info=error)
-        await operation.write(lambda call: _enqueue(call, returning, next_attempt_ms(call.now, returning.since_ms)))
+        log.warning("Refund of payment %s failed; retrying", refund_job.key, exc_info=error)
+        await operation.write(
+            lambda call: _enqueue_refund(call, refund_job, next_attempt_ms(call.now, refund_job.since_ms))
+        )
     else:
-        await operation.write(lambda call: _end(call, returning.key, store.RETURNED))
+        await operation.write(lambda call: _end_refund(call, refund_job.key, store.RETURNED))
 
 
-def _find_returning(call: Call, key: str) -> Charge | None:
+def _find_pending_refund(call: Call, key: str) -> Charge | None:
+    """Return the charge to refund, or None if the payment is not being refunded."""
     row = store.find_payment(call.tx, key)
     return charge(row) if row is not None and row.state == store.RETURNING else None
 
 
-def _end(call: Call, key: str, state: int) -> None:
+def _end_refund(call: Call, key: str, state: int) -> None:
+    """Record the outcome of a refund: RETURNED or REFUND_REFUSED."""
     row = store.find_payment(call.tx, key)
     if row is not None and row.state == store.RETURNING:
         store.update_payment(call.tx, row._replace(state=state))

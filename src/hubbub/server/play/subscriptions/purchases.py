@@ -20,6 +20,7 @@ from hubbub.server.play.subscriptions.store import PurchaseRow, SubscriptionRow
 log = logging.getLogger(__name__)
 
 SETTLE: Final = "purchases.settle"
+"""Kind of the job that completes an interrupted purchase."""
 SETTLE_AFTER_MS: Final = 60_000
 """Delay in milliseconds before a job completes a purchase that the buyer's request did not."""
 ABANDON_AFTER_MS: Final = 24 * 3_600_000
@@ -27,18 +28,20 @@ ABANDON_AFTER_MS: Final = 24 * 3_600_000
 
 
 def create(call: Call, sku: SkuRow, guild_id: GuildId | None) -> PurchaseRow:
-    """Store a pending purchase of a SKU that the caller may buy and does not have yet."""
+    """Store a pending purchase of a SKU that the caller may buy and does not have yet.
+
+    `guild_id` is the guild to buy the SKU for, or None to buy it for the caller."""
     _require_target(call, sku, guild_id)
-    if _has_already(call, sku, guild_id):
+    if _has_or_is_buying(call, sku, guild_id):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
-    return _store(call, sku, guild_id, None)
+    return _insert_pending(call, sku, guild_id, None)
 
 
 def create_upgrade(call: Call, row: SubscriptionRow, sku: SkuRow) -> PurchaseRow:
     """Store a pending upgrade of a subscription to a more expensive SKU."""
-    if any(each.subscription_id == row.id for each in _list_pending(call, sku)):
+    if any(purchase.subscription_id == row.id for purchase in _list_pending(call, sku)):
         raise errors.ENTITLEMENT_ALREADY_GRANTED()
-    return _store(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)
+    return _insert_pending(call, sku, None if row.guild_id is None else GuildId(row.guild_id), row.id)
 
 
 def require_on_sale(call: Call, sku_id: SkuId) -> SkuRow:
@@ -60,14 +63,14 @@ def _require_target(call: Call, sku: SkuRow, guild_id: GuildId | None) -> None:
         raise errors.invalid("guild_id", "SKU_NOT_FOR_GUILDS", "This SKU is not sold to guilds.")
 
 
-def _has_already(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
-    pending = [each for each in _list_pending(call, sku) if each.guild_id == guild_id]
+def _has_or_is_buying(call: Call, sku: SkuRow, guild_id: GuildId | None) -> bool:
+    pending_purchases = [purchase for purchase in _list_pending(call, sku) if purchase.guild_id == guild_id]
     if sku.is_subscription:
-        pending_sku = skus.find(call.tx, pending[0].sku_id) if pending else None
+        pending_sku = skus.find(call.tx, pending_purchases[0].sku_id) if pending_purchases else None
         is_subscribing = pending_sku is not None and pending_sku.is_subscription
         return is_subscribing or store.is_subscribed(call.tx, sku.application_id, call.user_id, guild_id)
     # spec/webhooks-and-interactions.md#7.1: a consumable can be bought again once it is consumed.
-    is_buying = any(each.sku_id == sku.id for each in pending)
+    is_buying = any(purchase.sku_id == sku.id for purchase in pending_purchases)
     return is_buying or entitlements.has_active(call.tx, sku.id, call.user_id, None, call.now)
 
 
@@ -75,7 +78,7 @@ def _list_pending(call: Call, sku: SkuRow) -> list[PurchaseRow]:
     return store.list_pending_purchases(call.tx, sku.application_id, call.user_id)
 
 
-def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
+def _insert_pending(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: int | None) -> PurchaseRow:
     row = PurchaseRow(
         id=call.new_id(Snowflake),
         application_id=sku.application_id,
@@ -92,21 +95,21 @@ def _store(call: Call, sku: SkuRow, guild_id: GuildId | None, subscription_id: i
 
 
 async def settle(operation: AsyncOperation, purchase_id: int) -> PurchaseRow | None:
-    """Charge a purchase and grant it; return None if the payment was declined.
+    """Charge a purchase and grant it; return None if the payment was declined or the purchase abandoned.
 
-    Calling this again has no further effect."""
-    charge = await operation.read(lambda call: _charge(call, purchase_id))
+    Settling a completed purchase again has no further effect."""
+    charge = await operation.read(lambda call: _find_charge(call, purchase_id))
     if charge is not None:
         try:
             await ledger.submit(operation, charge)
         except PaymentDeclined as declined:
             log.info("Purchase %d was declined: %s", purchase_id, declined)
-            return await operation.write(lambda call: _decline(call, purchase_id))
-    return await operation.write(lambda call: _complete(call, purchase_id, charge))
+            return await operation.write(lambda call: _record_declined(call, purchase_id))
+    return await operation.write(lambda call: _grant_purchase(call, purchase_id, charge))
 
 
 def postpone(call: Call, purchase_id: int) -> None:
-    """Retry a purchase whose provider does not respond later, or abandon it after a day.
+    """Schedule another attempt for a purchase whose payment provider did not respond, or abandon it after a day.
 
     If an abandoned charge succeeded, it is refunded."""
     row = store.find_purchase(call.tx, purchase_id)
@@ -123,53 +126,57 @@ def postpone(call: Call, purchase_id: int) -> None:
 def abandon(call: Call, row: PurchaseRow) -> None:
     """Abandon a purchase whose payment has an unknown outcome."""
     ledger.abandon(call, _payment_key(row.id))
-    _end(call, row._replace(state=store.DECLINED))
+    _update_and_cancel_job(call, row._replace(state=store.DECLINED))
 
 
-def _charge(call: Call, purchase_id: int) -> Charge | None:
+def _find_charge(call: Call, purchase_id: int) -> Charge | None:
+    """Return the charge of a pending purchase, or None if there is nothing to charge."""
     row = store.find_purchase(call.tx, purchase_id)
     payment = store.find_payment(call.tx, _payment_key(purchase_id))
     return None if row is None or payment is None or row.state != store.PENDING else ledger.charge(payment)
 
 
-def _decline(call: Call, purchase_id: int) -> None:
+def _record_declined(call: Call, purchase_id: int) -> None:
     row = store.find_purchase(call.tx, purchase_id)
     if row is not None and row.state == store.PENDING:
         ledger.delete_declined(call, _payment_key(purchase_id))
-        _end(call, row._replace(state=store.DECLINED))
+        _update_and_cancel_job(call, row._replace(state=store.DECLINED))
 
 
-def _complete(call: Call, purchase_id: int, paid: Charge | None) -> PurchaseRow | None:
+def _grant_purchase(call: Call, purchase_id: int, charge: Charge | None) -> PurchaseRow | None:
+    """Grant a purchase after its charge succeeded; return it, or None if it was declined or abandoned.
+
+    `charge` is None if there was nothing to charge, because the purchase was not pending or has no payment."""
     row = store.find_purchase(call.tx, purchase_id)
     if row is None or row.state == store.DECLINED:
-        if paid is not None:
+        if charge is not None:
             # The purchase was abandoned while the provider charged it.
-            ledger.schedule_refund(call, paid)
+            ledger.schedule_refund(call, charge)
         return None
     if row.state == store.DONE:
         return row
-    if paid is None:
+    if charge is None:
         abandon(call, row)
         return None
     sku = skus.find(call.tx, row.sku_id)
     assert sku is not None
-    current = None if row.subscription_id is None else store.find(call.tx, row.subscription_id)
+    current_subscription = None if row.subscription_id is None else store.find(call.tx, row.subscription_id)
     if sku.is_subscription:
-        if current is None or current.status == SubscriptionStatus.INACTIVE:
-            # This includes an upgrade of a subscription that ended meanwhile: a paid purchase is granted.
+        if current_subscription is None or current_subscription.status == SubscriptionStatus.INACTIVE:
+            # An upgrade of a subscription that ended meanwhile also creates a subscription: a paid purchase is granted.
             subscription = actions.create(call, sku, row.user_id, row.guild_id)
         else:
-            subscription = actions.upgrade(call, current, sku)
+            subscription = actions.upgrade(call, current_subscription, sku)
         row = row._replace(subscription_id=subscription.id, entitlement_id=subscription.entitlement_id)
     else:
         row = row._replace(entitlement_id=entitlements.grant(call, sku, row.user_id).id)
-    ledger.mark_taken(call, paid, row.entitlement_id)
+    ledger.mark_taken(call, charge, row.entitlement_id)
     row = row._replace(state=store.DONE)
-    _end(call, row)
+    _update_and_cancel_job(call, row)
     return row
 
 
-def _end(call: Call, row: PurchaseRow) -> None:
+def _update_and_cancel_job(call: Call, row: PurchaseRow) -> None:
     store.update_purchase(call.tx, row)
     jobs.cancel(call.tx, SETTLE, _job_key(row))
 
@@ -186,5 +193,5 @@ def on_user_deleted(call: Call, signal: UserDeleted) -> None:
     """Abandon the pending purchases of a deleted user and delete their subscriptions."""
     for purchase in store.list_pending_of_user(call.tx, signal.user_id):
         abandon(call, purchase)
-    for row in store.list_of_user(call.tx, signal.user_id):
-        actions.delete(call, row)
+    for subscription in store.list_of_user(call.tx, signal.user_id):
+        actions.delete(call, subscription)

@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 def get_sku_subscriptions(call: Call, sku_id: SkuId, query: wire.GetSubscriptions) -> list[wire.Subscription]:
     """List a user's subscriptions to a SKU.
 
-    Ordered by ascending ID. Requires a token of the SKU's application."""
+    The list is in ascending order of IDs. The token must belong to the SKU's application."""
     rules.require_sku(call, sku_id)
     if call.actor.kind == "bearer":
         user_id = call.user_id
@@ -57,20 +57,21 @@ def get_sku_subscription(call: Call, sku_id: SkuId, subscription_id: Subscriptio
 async def create_purchase(operation: AsyncOperation, body: wire.CreatePurchase) -> wire.Purchase:
     """Create a purchase.
 
-    Charges the caller and grants the entitlement or the subscription."""
-    pending = await operation.write(lambda call: _begin(operation, call, body))
-    done = await _settle(operation, pending)
-    return await operation.read(lambda call: _purchase_view(call, done))
+    The caller is charged and gets the entitlement or the subscription."""
+    pending = await operation.write(lambda call: _create_pending_purchase(operation, call, body))
+    completed = await _charge_and_grant(operation, pending)
+    return await operation.read(lambda call: _purchase_view(call, completed))
 
 
-def _begin(operation: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
+def _create_pending_purchase(operation: AsyncOperation, call: Call, body: wire.CreatePurchase) -> PurchaseRow:
     sku = purchases.require_on_sale(call, body.sku_id)
     if not operation.payments.enabled:
         raise errors.MONETIZATION_NOT_ENABLED()
     return purchases.create(call, sku, body.guild_id)
 
 
-async def _settle(operation: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
+async def _charge_and_grant(operation: AsyncOperation, pending: PurchaseRow) -> PurchaseRow:
+    """Charge a pending purchase and return it after it was granted; raise an API error if the payment failed."""
     try:
         completed = await purchases.settle(operation, pending.id)
     except PaymentUncertain as error:
@@ -78,18 +79,18 @@ async def _settle(operation: AsyncOperation, pending: PurchaseRow) -> PurchaseRo
         log.exception("The payment provider failed", exc_info=error)
         raise errors.UNAVAILABLE() from None
     if completed is None:
-        # spec/http.md#1.9 has one code for a failed payment, and the platform's message for it is about gifts.
+        # spec/http.md#1.9 has one error code for a failed payment, and its default message is about gifts.
         raise errors.PAYMENT_SOURCE_REQUIRED(message="The payment was declined. Nothing was bought.")
     return completed
 
 
-def _purchase_view(call: Call, done: PurchaseRow) -> wire.Purchase:
-    entitlement = None if done.entitlement_id is None else entitlements.find(call.tx, done.entitlement_id)
-    assert entitlement is not None
-    view = wire.Purchase(entitlement=entitlements.entitlement(entitlement, call.now))
-    row = None if done.subscription_id is None else store.find(call.tx, done.subscription_id)
-    if row is not None:
-        view.subscription = views.subscription(row, call.now)
+def _purchase_view(call: Call, purchase: PurchaseRow) -> wire.Purchase:
+    entitlement_row = None if purchase.entitlement_id is None else entitlements.find(call.tx, purchase.entitlement_id)
+    assert entitlement_row is not None
+    view = wire.Purchase(entitlement=entitlements.entitlement(entitlement_row, call.now))
+    subscription = None if purchase.subscription_id is None else store.find(call.tx, purchase.subscription_id)
+    if subscription is not None:
+        view.subscription = views.subscription(subscription, call.now)
     return view
 
 
@@ -97,11 +98,13 @@ def _purchase_view(call: Call, done: PurchaseRow) -> wire.Purchase:
 def list_my_subscriptions(call: Call) -> list[wire.MySubscription]:
     """List the current user's subscriptions.
 
-    Includes subscriptions that have ended, with their SKUs and applications."""
+    The list includes subscriptions that have ended. Each has its SKUs and its application."""
     rows = store.list_of_user(call.tx, call.user_id)
-    sold = skus.find_many(call.tx, [each for row in rows for each in (row.sku_id, row.renewal_sku_id)])
-    sellers = applications.find_many(call.tx, [row.application_id for row in rows])
-    return [views.my_subscription(row, call.now, sold, sellers.get(row.application_id)) for row in rows]
+    skus_by_id = skus.find_many(call.tx, [sku_id for row in rows for sku_id in (row.sku_id, row.renewal_sku_id)])
+    applications_by_id = applications.find_many(call.tx, [row.application_id for row in rows])
+    return [
+        views.my_subscription(row, call.now, skus_by_id, applications_by_id.get(row.application_id)) for row in rows
+    ]
 
 
 @handles(wire.CHANGE_MY_SUBSCRIPTION)
@@ -111,25 +114,28 @@ async def change_my_subscription(
     """Change the SKU of a subscription.
 
     An upgrade is charged and takes effect at once; a downgrade takes effect at the next renewal."""
-    changed = await operation.write(lambda call: _change(operation, call, subscription_id, body))
-    if isinstance(changed, PurchaseRow):
-        done = await _settle(operation, changed)
-        assert done.subscription_id is not None
+    result = await operation.write(lambda call: _change_sku(operation, call, subscription_id, body))
+    if isinstance(result, PurchaseRow):
+        completed = await _charge_and_grant(operation, result)
+        assert completed.subscription_id is not None
         # If the subscription ended meanwhile, the purchase started another one.
-        subscription_id = SubscriptionId(done.subscription_id)
-    return await operation.read(lambda call: _view(call, rules.require_own(call, subscription_id)))
+        subscription_id = SubscriptionId(completed.subscription_id)
+    return await operation.read(lambda call: _subscription_view(call, rules.require_own(call, subscription_id)))
 
 
-def _change(
+def _change_sku(
     operation: AsyncOperation, call: Call, subscription_id: SubscriptionId, body: wire.ChangeSubscription
 ) -> SubscriptionRow | PurchaseRow:
+    """Change the SKU at the next renewal and return the subscription, or return the pending purchase of an upgrade."""
     row = rules.require_own(call, subscription_id)
     rules.require_not_ended(row)
     sku = purchases.require_on_sale(call, body.sku_id)
     rules.require_replacement(row, sku)
-    current = skus.find(call.tx, row.sku_id)
+    current_sku = skus.find(call.tx, row.sku_id)
     # Prices in different currencies cannot be compared, so the change waits for the next renewal.
-    if sku.id != row.sku_id and (current is None or (sku.currency == current.currency and sku.price >= current.price)):
+    if sku.id != row.sku_id and (
+        current_sku is None or (sku.currency == current_sku.currency and sku.price >= current_sku.price)
+    ):
         if not operation.payments.enabled:
             raise errors.MONETIZATION_NOT_ENABLED()
         return purchases.create_upgrade(call, row, sku)
@@ -142,20 +148,20 @@ def _change(
 def cancel_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.Subscription:
     """Cancel a subscription.
 
-    It stays active until its period ends."""
+    The subscription stays active until its period ends."""
     row = rules.require_own(call, subscription_id)
     rules.require_not_ended(row)
-    return _view(call, actions.cancel(call, row) if row.status == SubscriptionStatus.ACTIVE else row)
+    return _subscription_view(call, actions.cancel(call, row) if row.status == SubscriptionStatus.ACTIVE else row)
 
 
 @handles(wire.RESUME_MY_SUBSCRIPTION)
 def resume_my_subscription(call: Call, subscription_id: SubscriptionId) -> wire.Subscription:
     """Resume a canceled subscription.
 
-    Possible until its period ends."""
+    A subscription can be resumed until its period ends."""
     row = rules.require_own(call, subscription_id)
     rules.require_not_ended(row)
-    return _view(call, actions.resume(call, row) if row.status == SubscriptionStatus.ENDING else row)
+    return _subscription_view(call, actions.resume(call, row) if row.status == SubscriptionStatus.ENDING else row)
 
 
 @handles(wire.REFUND_ENTITLEMENT)
@@ -167,5 +173,5 @@ def refund_entitlement(call: Call, application_id: ApplicationId, entitlement_id
     actions.refund(call, entitlements.require_entitlement(call, application_id, entitlement_id))
 
 
-def _view(call: Call, row: SubscriptionRow) -> wire.Subscription:
+def _subscription_view(call: Call, row: SubscriptionRow) -> wire.Subscription:
     return views.subscription(row, call.now)

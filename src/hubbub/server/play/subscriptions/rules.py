@@ -1,4 +1,4 @@
-"""Permission checks for subscriptions."""
+"""Checks for reading, changing and replacing subscriptions."""
 
 from hubbub.protocol import errors
 from hubbub.protocol.enums import SubscriptionStatus
@@ -33,13 +33,13 @@ def require_not_ended(row: SubscriptionRow) -> None:
 
 
 def require_replacement(row: SubscriptionRow, sku: SkuRow) -> None:
-    """Raise an error unless the SKU is a subscription of the same application and kind."""
+    """Raise an error unless the SKU is a subscription of the same application for the same type of owner."""
     if sku.application_id != row.application_id or not sku.is_subscription or sku.for_guilds != bool(row.guild_id):
         raise errors.INVALID_SKU()
 
 
 def require_deletable(call: Call, application_id: int) -> None:
-    """Raise an error while an application has subscribers."""
+    """Raise an error if an application has active subscriptions, so that it cannot be deleted."""
     if store.has_subscribers(call.tx, application_id):
         raise errors.invalid(
             "application_id", "APPLICATION_HAS_SUBSCRIPTIONS", "This application still has active subscriptions."

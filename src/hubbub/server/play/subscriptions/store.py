@@ -14,15 +14,23 @@ TABLES: Final = (
 """Tables that only this slice writes."""
 
 
+# Values of `PurchaseRow.state`.
 PENDING: Final = 0
 DONE: Final = 1
 DECLINED: Final = 2
+"""The payment was declined, or the purchase was abandoned."""
 
+# Values of `PaymentRow.state`.
 REQUESTED: Final = 0
+"""The charge may have been submitted; its outcome is unknown."""
 TAKEN: Final = 1
+"""The charge succeeded."""
 RETURNING: Final = 2
+"""A refund is scheduled."""
 RETURNED: Final = 3
+"""The refund succeeded."""
 REFUND_REFUSED: Final = 4
+"""The payment provider refused the refund."""
 
 
 class SubscriptionRow(NamedTuple):
@@ -36,11 +44,15 @@ class SubscriptionRow(NamedTuple):
     renewal_sku_id: int
     """The SKU from the next renewal on, if the subscription renews."""
     entitlement_id: int | None
+    """The current entitlement; None only while the subscription is being created."""
     period_start_ms: int
     period_end_ms: int
     anchor_day: int
+    """Day of the month on which the subscription renews, 1 to 31."""
     status: int
+    """A SubscriptionStatus."""
     canceled_ms: int | None = None
+    """Time of the cancellation in milliseconds, or None."""
 
 
 class PurchaseRow(NamedTuple):
@@ -54,22 +66,28 @@ class PurchaseRow(NamedTuple):
     subscription_id: int | None
     """The subscription to upgrade; after completion, the subscription that was started or upgraded."""
     state: int
+    """PENDING, DONE or DECLINED."""
     entitlement_id: int | None = None
+    """The entitlement that was granted, or None before."""
 
 
 class PaymentRow(NamedTuple):
     """A stored payment: the parameters of its charge, which are the same on each attempt."""
 
     key: str
+    """Idempotency key, the same on each attempt."""
     user_id: int
     application_id: int
     sku_id: int
     guild_id: int | None
     subscription_id: int | None
     amount: int
+    """Amount in the smallest unit of the currency."""
     currency: str
     asked_ms: int
+    """Time when the payment was stored, in milliseconds."""
     state: int = REQUESTED
+    """REQUESTED, TAKEN, RETURNING, RETURNED or REFUND_REFUSED."""
     entitlement_id: int | None = None
     """The entitlement that was paid for, once the charge succeeded."""
 
@@ -91,8 +109,8 @@ def insert(tx: Tx, row: SubscriptionRow) -> None:
 
 def update(tx: Tx, row: SubscriptionRow) -> None:
     """Update a subscription."""
-    names = ", ".join(f"{name} = ?" for name in SubscriptionRow._fields[1:])
-    tx.run(f"UPDATE subscriptions SET {names} WHERE id = ?", *row[1:], row.id)
+    assignments = ", ".join(f"{name} = ?" for name in SubscriptionRow._fields[1:])
+    tx.run(f"UPDATE subscriptions SET {assignments} WHERE id = ?", *row[1:], row.id)
 
 
 def delete(tx: Tx, subscription_id: int) -> None:
@@ -108,19 +126,21 @@ def list_of_user(tx: Tx, user_id: int) -> list[SubscriptionRow]:
 def list_page(
     tx: Tx, sku_id: int, user_id: int, *, before: int | None, after: int | None, limit: int
 ) -> list[SubscriptionRow]:
-    """Return a user's subscriptions to a SKU by ascending ID; with `before` only, the last ones below it."""
+    """Return a page of a user's subscriptions to a SKU by ascending ID.
+
+    With `before` and without `after`, the page ends just before the ID `before`."""
     select, where = f"SELECT {COLUMNS} FROM subscriptions", ["sku_id = ?", "user_id = ?"]
     parameters = [sku_id, user_id]
     return fetch_page(tx, SubscriptionRow, select, where, parameters, before=before, after=after, limit=limit)
 
 
 def is_subscribed(tx: Tx, application_id: int, user_id: int, guild_id: int | None) -> bool:
-    """Return whether a guild, or else a user, has a subscription of an application that has not ended."""
-    holder, value = (
+    """Return whether a guild, or a user if `guild_id` is None, has a subscription of an application that has not ended."""
+    holder_condition, holder_id = (
         ("guild_id = ?", guild_id) if guild_id is not None else ("guild_id IS NULL AND user_id = ?", user_id)
     )
-    sql = f"SELECT 1 FROM subscriptions WHERE {holder} AND application_id = ? AND status <> ? LIMIT 1"
-    return tx.value(sql, value, application_id, SubscriptionStatus.INACTIVE) is not None
+    sql = f"SELECT 1 FROM subscriptions WHERE {holder_condition} AND application_id = ? AND status <> ? LIMIT 1"
+    return tx.value(sql, holder_id, application_id, SubscriptionStatus.INACTIVE) is not None
 
 
 def has_subscribers(tx: Tx, application_id: int) -> bool:
@@ -159,7 +179,7 @@ def list_pending_purchases(tx: Tx, application_id: int, user_id: int) -> list[Pu
 
 
 def list_pending_of_user(tx: Tx, user_id: int) -> list[PurchaseRow]:
-    """Return a user's pending purchases."""
+    """Return a user's pending purchases from all applications, oldest first."""
     return tx.fetch(
         PurchaseRow,
         f"SELECT {_PURCHASE_COLUMNS} FROM purchases WHERE user_id = ? AND state = {PENDING} ORDER BY id",

@@ -17,25 +17,27 @@ from hubbub.server.play.subscriptions.store import SubscriptionRow
 def my_subscription(
     row: SubscriptionRow, now: int, skus_by_id: Mapping[int, SkuRow], seller: ApplicationRow | None
 ) -> wire.MySubscription:
-    """Return a subscription with its SKUs and application, as its buyer sees it."""
-    renews = row.status == SubscriptionStatus.ACTIVE
+    """Return a subscription with its SKUs and application, as its buyer sees it.
+
+    `skus_by_id` must contain its current and its next SKU; `seller` is None if the application was deleted."""
+    is_renewing = row.status == SubscriptionStatus.ACTIVE
     return wire.MySubscription(
         **structs.asdict(subscription(row, now)),
         application=None if seller is None else skus.store_application(seller),
         sku=skus.store_sku(skus_by_id[row.sku_id]),
-        renewal_sku=skus.store_sku(skus_by_id[row.renewal_sku_id]) if renews else None,
+        renewal_sku=skus.store_sku(skus_by_id[row.renewal_sku_id]) if is_renewing else None,
         guild_id=None if row.guild_id is None else GuildId(row.guild_id),
     )
 
 
 def subscription(row: SubscriptionRow, now: int) -> wire.Subscription:
-    """Return a subscription as its application sees it."""
-    renews = row.status == SubscriptionStatus.ACTIVE
+    """Return a subscription as its application sees it; `now`, in milliseconds, decides which dated fields it has."""
+    is_renewing = row.status == SubscriptionStatus.ACTIVE
     view = wire.Subscription(
         id=SubscriptionId(row.id),
         user_id=UserId(row.user_id),
         sku_ids=[SkuId(row.sku_id)],
-        renewal_sku_ids=[SkuId(row.renewal_sku_id)] if renews else None,
+        renewal_sku_ids=[SkuId(row.renewal_sku_id)] if is_renewing else None,
         entitlement_ids=[] if row.entitlement_id is None else [EntitlementId(row.entitlement_id)],
         current_period_start=codec.timestamp(row.period_start_ms),
         current_period_end=codec.timestamp(row.period_end_ms),

@@ -1,4 +1,4 @@
-"""Messages between players, sent through games, with the invites and moderation metadata attached to them."""
+"""Messages between players that games send, with the invites and moderation metadata attached to them."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from hubbub.server.play.user_messages import actions, routes, views
 from hubbub.server.talk.messages import MessageChanged, MessageCreated, MessagesDeleted
 
 
-def _forget(call: Call, _: Job) -> None:
+def _sweep(call: Call, _: Job) -> None:
     actions.sweep(call)
 
 
-def _ready(call: Call) -> dict[str, Any]:
+def _ready_fields(call: Call) -> dict[str, Any]:
     """Return the pending invites of a player in the calling game for READY (spec/sdk.md#5.4)."""
     actor = call.actor
     if actor.kind != "bearer" or actor.family_id is None or Scope.ACTIVITIES_READ not in actor.scopes:
@@ -26,14 +26,14 @@ def _ready(call: Call) -> dict[str, Any]:
 SLICE = Slice(
     name="user_messages",
     modules=(routes,),
-    jobs={actions.SWEEP: _forget},
+    jobs={actions.SWEEP: _sweep},
     listeners={
         MessageCreated: actions.on_message_created,
         MessageChanged: actions.on_message_changed,
         MessagesDeleted: actions.on_messages_deleted,
         UserDeleted: actions.on_user_deleted,
     },
-    ready=_ready,
+    ready=_ready_fields,
 )
 
 __all__ = ["SLICE"]

@@ -35,6 +35,7 @@ from hubbub.server.talk.messages import (
 )
 
 SWEEP: Final = "user_messages.forget"
+"""Kind of the job that deletes expired ephemeral messages and invites."""
 EPHEMERAL_TTL_MS: Final = 6 * 3_600_000
 """Time in milliseconds for which an ephemeral message is recorded, so that it can be edited and moderated."""
 
@@ -44,13 +45,13 @@ class SweepJob(msgspec.Struct):
 
 
 def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMessage:
-    """Send a message or an activity invite to another player."""
-    me = rules.require_player_self(call)
+    """Send a message or an activity invite to the player `other`."""
+    sender = rules.require_player_self(call)
     application = rules.require_activity(call, other.id, body) if body.activity else None
     if application is None and not (body.content or "").strip():
         raise errors.EMPTY_MESSAGE()
     assert call.actor.application_id is not None
-    game = ApplicationOrigin(application_id=call.actor.application_id, metadata=body.metadata or {})
+    origin = ApplicationOrigin(application_id=call.actor.application_id, metadata=body.metadata or {})
     content = body.content or ""
     if application is not None:
         activity = body.activity
@@ -58,59 +59,62 @@ def send(call: Call, other: UserRow, body: wire.SendUserMessage) -> wire.UserMes
         if Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
             # spec/sdk.md#10.5: with the presence scopes alone the text is dropped and the invite is still sent.
             content = ""
-        party = _party(call, body, application, other)
-        game = game._replace(
-            activity=MessageActivity(type=int(activity.type), party_id=party, session_id=activity.session_id),
+        party_id = _party_id(call, body, application, other)
+        origin = origin._replace(
+            activity=MessageActivity(type=int(activity.type), party_id=party_id, session_id=activity.session_id),
             application=views.application(application),
         )
-    if rules.is_stored_message(call, me, other):
-        return _send_stored(call, me, other, content, game, body)
-    if game.activity is None:
+    if rules.is_stored_message(call, sender, other):
+        return _send_stored(call, sender, other, content, origin, body)
+    if origin.activity is None:
         rules.require_visible_in_game(call, other.id)
-    return _send_ephemeral(call, me, other, content, game, body)
+    return _send_ephemeral(call, sender, other, content, origin, body)
 
 
-def _party(call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow) -> str:
+def _party_id(call: Call, body: wire.SendUserMessage, application: applications.ApplicationRow, other: UserRow) -> str:
+    """Return the ID of the party to join: the recipient's for a join request, otherwise the sender's; may be empty."""
     activity = body.activity
     assert activity
     if activity.type == ActivityActionType.JOIN_REQUEST:
         presence = call.presences.find(other.id, family_id=application.family_id) or call.presences.find(other.id)
         activities = [] if presence is None else presence.activities
-        matching = [each for each in activities if int(each.get("application_id", 0)) == application.id]
-        return rules.party_of(matching[0]) if matching else ""
+        matching_activities = [
+            candidate for candidate in activities if int(candidate.get("application_id", 0)) == application.id
+        ]
+        return rules.party_of(matching_activities[0]) if matching_activities else ""
     return rules.party_of(call.presences.find_activity(call.user_id, activity.session_id, application.id) or {})
 
 
-# Stored: an ordinary direct message that a game sent
+# Stored messages: ordinary direct messages that a game sent
 
 
 def _send_stored(
-    call: Call, me: UserRow, other: UserRow, content: str, game: ApplicationOrigin, body: wire.SendUserMessage
+    call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
-    channel = direct_messages.open_direct(call, other)
+    channel = direct_messages.open_direct(call, recipient)
     channel_access = core_access.channel(call, channel.id)
     author = messages.require_send(call, channel_access)
-    draft = message_wire.CreateMessage(content=content)
-    view = messages.create(call, channel_access, draft, author=author, origin=game)
+    message_body = message_wire.CreateMessage(content=content)
+    view = messages.create(call, channel_access, message_body, author=author, origin=origin)
     row = messages.get(call.tx, channel_access.channel.id, view.id)
-    if game.activity is not None and body.activity:
-        _invite(call, me, other, row, channel_access.channel.id, body.activity.session_id, game)
-    return views.stored_message(view, row, channel, other.id, {})
+    if origin.activity is not None and body.activity:
+        _create_invite(call, sender, recipient, row, channel_access.channel.id, body.activity.session_id, origin)
+    return views.stored_message(view, row, channel, recipient.id, {})
 
 
 def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.UserMessage:
-    """Edit a message of the caller."""
-    found = _find(call, other.id, message_id)
-    if isinstance(found, EphemeralRow):
-        if found.author_id != call.user_id:
+    """Edit a message of the caller to the player `other`."""
+    target = _find_message(call, other.id, message_id)
+    if isinstance(target, EphemeralRow):
+        if target.author_id != call.user_id:
             raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
-        me = rules.require_player_self(call)
+        sender = rules.require_player_self(call)
         rules.require_unblocked(call, other.id)
-        message = _ephemeral_message(found, content)
+        message = _ephemeral_message(target, content)
         if not message.content:
             raise errors.EMPTY_MESSAGE()
-        return _publish_ephemeral(call, message_wire.MESSAGE_UPDATE, message, me, other, edited=True)
-    channel_access, row = found
+        return _publish_ephemeral(call, message_wire.MESSAGE_UPDATE, message, sender, other, edited=True)
+    channel_access, row = target
     if row.author_id != call.user_id:
         raise errors.CANNOT_EDIT_OTHERS_MESSAGE()
     author = messages.require_send(call, channel_access)
@@ -120,30 +124,35 @@ def edit(call: Call, other: UserRow, message_id: int, content: str) -> wire.User
 
 
 def delete(call: Call, other: UserRow, message_id: int) -> None:
-    """Delete a message of the caller."""
-    found = _find(call, other.id, message_id)
-    if isinstance(found, EphemeralRow):
-        if found.author_id != call.user_id:
+    """Delete a message of the caller to the player `other`."""
+    target = _find_message(call, other.id, message_id)
+    if isinstance(target, EphemeralRow):
+        if target.author_id != call.user_id:
             raise errors.MISSING_PERMISSIONS()
-        store.delete_ephemeral(call.tx, found.id)
-        store.delete_moderation(call.tx, [found.id])
-        store.delete_invites(call.tx, [found.id])
-        for one, another in ((call.user_id, other.id), (other.id, call.user_id)):
-            payload = message_wire.MessageDeleted(id=MessageId(found.id), channel_id=ChannelId(another))
-            call.tx.emit(message_wire.MESSAGE_DELETE, payload, _players(found.family_id, one))
+        store.delete_ephemeral(call.tx, target.id)
+        store.delete_moderation(call.tx, [target.id])
+        store.delete_invites(call.tx, [target.id])
+        for user_id, partner_id in ((call.user_id, other.id), (other.id, call.user_id)):
+            payload = message_wire.MessageDeleted(id=MessageId(target.id), channel_id=ChannelId(partner_id))
+            call.tx.emit(message_wire.MESSAGE_DELETE, payload, _game_audience(target.family_id, user_id))
         # The content was not stored, so the event contains everything except the content.
-        me = rules.require_player_self(call)
-        message = views.ephemeral_message(call, _ephemeral_message(found, ""), me, recipient_id=other.id)
-        kind = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
-        _send_webhook_events(call, (call.user_id, other.id), kind, message, family_id=found.family_id)
+        author = rules.require_player_self(call)
+        message = views.ephemeral_message(call, _ephemeral_message(target, ""), author, recipient_id=other.id)
+        event_type = WebhookEventType.GAME_DIRECT_MESSAGE_DELETE
+        _send_webhook_events(call, (call.user_id, other.id), event_type, message, family_id=target.family_id)
         return
-    channel_access, row = found
+    channel_access, row = target
     if row.author_id != call.user_id:
         raise errors.MISSING_PERMISSIONS()
     messages.delete(call, channel_access, row)
 
 
-def _find(call: Call, other_id: int, message_id: int) -> "EphemeralRow | tuple[core_access.ChannelAccess, MessageRow]":
+def _find_message(
+    call: Call, other_id: int, message_id: int
+) -> "EphemeralRow | tuple[core_access.ChannelAccess, MessageRow]":
+    """Return a message between the caller and another player: an ephemeral row, or the channel access and the row.
+
+    Raise UNKNOWN_MESSAGE if there is none."""
     ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
     if ephemeral is not None and {ephemeral.author_id, ephemeral.recipient_id} == {int(call.user_id), int(other_id)}:
         return ephemeral
@@ -161,32 +170,33 @@ def _channel_row(call: Call, channel_id: int) -> channels.ChannelRow:
     return row
 
 
-# Ephemeral: relayed between provisional accounts, and between players who are not friends
+# Ephemeral messages: relayed between provisional accounts, and between players who are not friends
 
 
 def _send_ephemeral(
-    call: Call, me: UserRow, other: UserRow, content: str, game: ApplicationOrigin, body: wire.SendUserMessage
+    call: Call, sender: UserRow, recipient: UserRow, content: str, origin: ApplicationOrigin, body: wire.SendUserMessage
 ) -> wire.UserMessage:
     row = EphemeralRow(
         id=call.new_id(MessageId),
-        author_id=me.id,
-        recipient_id=other.id,
-        application_id=game.application_id,
+        author_id=sender.id,
+        recipient_id=recipient.id,
+        application_id=origin.application_id,
         family_id=rules.family_of(call),
         expires_ms=call.now + EPHEMERAL_TTL_MS,
     )
     store.insert_ephemeral(call.tx, row)
     _schedule_sweep(call, row.expires_ms)
-    message = _ephemeral_message(row, content, game)
-    if game.activity is not None and body.activity:
-        _invite(call, me, other, message, me.id, body.activity.session_id, game)
-    return _publish_ephemeral(call, message_wire.MESSAGE_CREATE, message, me, other)
+    message = _ephemeral_message(row, content, origin)
+    if origin.activity is not None and body.activity:
+        _create_invite(call, sender, recipient, message, sender.id, body.activity.session_id, origin)
+    return _publish_ephemeral(call, message_wire.MESSAGE_CREATE, message, sender, recipient)
 
 
-def _ephemeral_message(row: EphemeralRow, content: str, game: ApplicationOrigin | None = None) -> MessageRow:
+def _ephemeral_message(row: EphemeralRow, content: str, origin: ApplicationOrigin | None = None) -> MessageRow:
+    """Build the message row of an ephemeral message, which is not stored; `origin` is None if it is unknown by now."""
     extra = messages.Extra()
-    if game is not None:
-        extra.metadata, extra.activity, extra.application = game.metadata, game.activity, game.application
+    if origin is not None:
+        extra.metadata, extra.activity, extra.application = origin.metadata, origin.activity, origin.application
     return MessageRow(
         channel_id=row.recipient_id,
         id=row.id,
@@ -200,25 +210,26 @@ def _ephemeral_message(row: EphemeralRow, content: str, game: ApplicationOrigin 
 
 
 def _publish_ephemeral(
-    call: Call, event: Event[Any], message: MessageRow, me: UserRow, other: UserRow, *, edited: bool = False
+    call: Call, event: Event[Any], message: MessageRow, author: UserRow, recipient: UserRow, *, edited: bool = False
 ) -> wire.UserMessage:
-    """Publish an ephemeral message to both players' games and to the webhooks of applications."""
+    """Publish an ephemeral message to both players' games and as a webhook event; return it as its author sees it."""
     if edited:
         message = message._replace(edited_ms=call.now)
         store.delete_moderation(call.tx, [message.id])
     family_id = rules.family_of(call)
     moderation: dict[str, str] | None = {} if edited else None
-    for_author = views.ephemeral_message(call, message, other, recipient_id=other.id, moderation=moderation)
-    for_recipient = views.ephemeral_message(call, message, me, recipient_id=other.id, moderation=moderation)
-    call.tx.emit(event, for_author, _players(family_id, me.id))
-    call.tx.emit(event, for_recipient, _players(family_id, other.id))
-    kind = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
-    _send_webhook_events(call, (me.id, other.id), kind, for_recipient, family_id=family_id)
-    names = wire.UserMessage.__struct_fields__
-    return wire.UserMessage(**{name: getattr(for_author, name) for name in names})
+    for_author = views.ephemeral_message(call, message, recipient, recipient_id=recipient.id, moderation=moderation)
+    for_recipient = views.ephemeral_message(call, message, author, recipient_id=recipient.id, moderation=moderation)
+    call.tx.emit(event, for_author, _game_audience(family_id, author.id))
+    call.tx.emit(event, for_recipient, _game_audience(family_id, recipient.id))
+    event_type = WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE if edited else WebhookEventType.GAME_DIRECT_MESSAGE_CREATE
+    _send_webhook_events(call, (author.id, recipient.id), event_type, for_recipient, family_id=family_id)
+    field_names = wire.UserMessage.__struct_fields__
+    return wire.UserMessage(**{field_name: getattr(for_author, field_name) for field_name in field_names})
 
 
-def _players(family_id: int, *user_ids: int) -> Audience:
+def _game_audience(family_id: int, *user_ids: int) -> Audience:
+    """Return the audience of users' sessions in the games of a family."""
     return Audience(users=frozenset(user_ids), family_id=family_id, oauth2_only=True)
 
 
@@ -236,31 +247,37 @@ def sweep(call: Call) -> None:
 # Invites
 
 
-def _invite(
-    call: Call, me: UserRow, other: UserRow, row: MessageRow, channel_id: int, session_id: str, game: ApplicationOrigin
+def _create_invite(
+    call: Call,
+    sender: UserRow,
+    recipient: UserRow,
+    row: MessageRow,
+    channel_id: int,
+    session_id: str,
+    origin: ApplicationOrigin,
 ) -> None:
-    """Store an invite while it is valid, and publish it to the recipient's sessions that do not receive messages."""
-    assert game.activity is not None
-    assert game.application is not None
+    """Store an invite until it expires, and publish it to the recipient's sessions that do not receive messages."""
+    assert origin.activity is not None
+    assert origin.application is not None
     invite = GameInviteRow(
         message_id=row.id,
         channel_id=channel_id,
-        type=game.activity.type,
-        sender_id=me.id,
-        recipient_id=other.id,
-        application_id=game.application.id,
+        type=origin.activity.type,
+        sender_id=sender.id,
+        recipient_id=recipient.id,
+        application_id=origin.application.id,
         session_id=session_id,
-        party_id=game.activity.party_id or "",
+        party_id=origin.activity.party_id or "",
         expires_ms=call.now + wire.INVITE_LIFETIME_MS,
     )
     store.insert_invite(call.tx, invite)
     if invite.type == ActivityActionType.JOIN:
-        store.answer_requests(call.tx, other.id, me.id, invite.application_id, call.now)
+        store.answer_requests(call.tx, recipient.id, sender.id, invite.application_id, call.now)
     _schedule_sweep(call, invite.expires_ms)
-    payload = views.invite(row, me, channel_id, session_id, game.application)
+    payload = views.invite(row, sender, channel_id, session_id, origin.application)
     family_id = rules.family_of(call)
     audience = Audience(
-        users=frozenset((int(other.id),)),
+        users=frozenset((int(recipient.id),)),
         family_id=family_id,
         oauth2_only=True,
         without_scope=Scope.DM_CHANNELS_MESSAGES_READ,
@@ -269,9 +286,10 @@ def _invite(
 
 
 def accept(call: Call, sender_id: int, session_id: str, application_id: int, query: wire.GetActivityJoinSecret) -> str:
-    """Return the join secret of an activity and publish the acceptance to the caller's other sessions in the game.
+    """Return the join secret of the activity in a session of the user `sender_id`.
 
-    Without a valid invite, the sender's activity must allow the caller to join directly."""
+    If `query` names an invite, accept it and publish the acceptance to the caller's other sessions in the game. Without a
+    valid invite, the sender's activity must allow the caller to join directly."""
     application = applications.find(call.tx, application_id)
     if application is None or (call.actor.family_id is not None and application.family_id != call.actor.family_id):
         raise errors.INVALID_ACTIVITY_ACTION()
@@ -280,69 +298,71 @@ def accept(call: Call, sender_id: int, session_id: str, application_id: int, que
         raise errors.MISSING_ACCESS()
     activity = call.presences.find_activity(sender_id, session_id, application_id)
     secret = call.presences.join_secret(sender_id, session_id, application_id)
-    invited = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now)
-    if invited is None:
+    invite = None if not query.message_id else store.find_invite(call.tx, query.message_id, call.now)
+    if invite is None:
         family_id = application.family_id
         if activity is None or secret is None or not rules.can_join_directly(call, sender_id, activity, family_id):
             raise errors.MISSING_ACCESS()
         return secret
-    if invited.recipient_id != call.user_id or invited.type != ActivityActionType.JOIN:
+    if invite.recipient_id != call.user_id or invite.type != ActivityActionType.JOIN:
         raise errors.MISSING_ACCESS()
-    matches = (invited.sender_id, invited.session_id, invited.application_id) == (sender_id, session_id, application_id)
-    if query.channel_id and query.channel_id != invited.channel_id:
+    matches = (invite.sender_id, invite.session_id, invite.application_id) == (sender_id, session_id, application_id)
+    if query.channel_id and query.channel_id != invite.channel_id:
         matches = False
-    if not matches or activity is None or secret is None or rules.party_of(activity) != invited.party_id:
+    if not matches or activity is None or secret is None or rules.party_of(activity) != invite.party_id:
         raise errors.INVALID_ACTIVITY_ACTION()
-    store.answer_invite(call.tx, invited.message_id, call.now)
-    _publish_accepted(call, invited, application)
+    store.answer_invite(call.tx, invite.message_id, call.now)
+    _publish_accepted(call, invite, application)
     return secret
 
 
-def _publish_accepted(call: Call, invited: GameInviteRow, application: applications.ApplicationRow) -> None:
-    sender = users.find(call.tx, invited.sender_id)
+def _publish_accepted(call: Call, invite: GameInviteRow, application: applications.ApplicationRow) -> None:
+    sender = users.find(call.tx, invite.sender_id)
     if sender is None:
         return
-    payload = views.stored_invite(invited, sender, application)
-    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, _players(application.family_id, call.user_id))
+    payload = views.stored_invite(invite, sender, application)
+    call.tx.emit(wire.ACTIVITY_INVITE_CREATE, payload, _game_audience(application.family_id, call.user_id))
 
 
 # Moderation
 
 
 def moderate(call: Call, one: int, other: int, message_id: int, metadata: dict[str, str]) -> None:
-    """Store the moderation metadata of a message between two players and publish it to their games (spec/sdk.md#11.4)."""
+    """Store the moderation metadata of a message between two players and publish it to their games (spec/sdk.md#11.4).
+
+    `one` and `other` are the players' user IDs, in any order."""
     family_id = call.actor.family_id
     assert family_id is not None
     ephemeral = store.find_ephemeral(call.tx, message_id, call.now)
     if ephemeral is not None:
         if ephemeral.family_id != family_id or {ephemeral.author_id, ephemeral.recipient_id} != {int(one), int(other)}:
             raise errors.UNKNOWN_MESSAGE()
-        found_users = users.find_many(call.tx, (one, other))
+        users_by_id = users.find_many(call.tx, (one, other))
         store.put_moderation(call.tx, family_id, message_id, metadata)
         # The content is not stored; clients have it and only need the new metadata.
         for user_id, partner_id in ((one, other), (other, one)):
             update = views.ephemeral_message(
                 call,
                 _ephemeral_message(ephemeral, ""),
-                found_users[partner_id],
+                users_by_id[partner_id],
                 recipient_id=ephemeral.recipient_id,
                 moderation=metadata,
             )
             payload = {"id": update.id, "channel_id": update.channel_id, "moderation_metadata": metadata}
-            call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _players(family_id, user_id))
+            call.tx.emit(message_wire.MESSAGE_UPDATE, payload, _game_audience(family_id, user_id))
         return
     channel_id = direct_messages.find_channel(call.tx, one, other)
-    ref = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
-    if ref is None:
+    channel = None if channel_id is None else core_access.find_channel(call.tx, channel_id)
+    if channel is None:
         raise errors.UNKNOWN_CHANNEL()
-    row = messages.find(call.tx, ref.id, message_id)
+    row = messages.find(call.tx, channel.id, message_id)
     if row is None:
         raise errors.UNKNOWN_MESSAGE()
     if row.application_id is None or applications.family_id(call.tx, row.application_id) != family_id:
         raise errors.MISSING_ACCESS()
     store.put_moderation(call.tx, family_id, message_id, metadata)
-    message = views.dispatched(call, ref, row, metadata)
-    call.tx.emit(message_wire.MESSAGE_UPDATE, message, _players(family_id, one, other))
+    message = views.dispatched(call, channel, row, metadata)
+    call.tx.emit(message_wire.MESSAGE_UPDATE, message, _game_audience(family_id, one, other))
 
 
 # Direct messages from any client
@@ -358,13 +378,13 @@ def on_message_changed(call: Call, signal: MessageChanged) -> None:
     """Clear the moderation metadata of an edited direct message and send webhook events."""
     if signal.channel.type != ChannelType.DM or signal.row.edited_ms != call.now:
         return
-    families = store.list_moderating_families(call.tx, signal.row.id)
-    if families:
+    family_ids = store.list_moderating_families(call.tx, signal.row.id)
+    if family_ids:
         store.delete_moderation(call.tx, [signal.row.id])
-        participants = [user_id for user_id, _ in messages.recipients(call.tx, signal.channel.id)]
+        participant_ids = [user_id for user_id, _ in messages.recipients(call.tx, signal.channel.id)]
         cleared = views.dispatched(call, signal.channel, signal.row, {})
-        for family_id in families:
-            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _players(family_id, *participants))
+        for family_id in family_ids:
+            call.tx.emit(message_wire.MESSAGE_UPDATE, cleared, _game_audience(family_id, *participant_ids))
     _send_message_events(call, signal.channel, signal.row, WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE)
 
 
@@ -378,31 +398,33 @@ def on_messages_deleted(call: Call, signal: MessagesDeleted) -> None:
         _send_message_events(call, signal.channel, row, WebhookEventType.GAME_DIRECT_MESSAGE_DELETE)
 
 
-def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, kind: WebhookEventType) -> None:
-    participants = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
-    if not game_sessions.list_reading_applications(call.tx, participants):
+def _send_message_events(call: Call, channel: ChannelRef, row: MessageRow, event_type: WebhookEventType) -> None:
+    participant_ids = [user_id for user_id, _ in messages.recipients(call.tx, channel.id)]
+    if not game_sessions.list_reading_applications(call.tx, participant_ids):
         return
     related = messages.views.RelatedData(call)
     related.load((row,))
     view = messages.views.dispatched(related, channel, row)
-    found_users = users.find_many(call.tx, participants)
+    users_by_id = users.find_many(call.tx, participant_ids)
     payload = wire.DispatchedUserMessage(
         **{name: getattr(view, name) for name in view.__struct_fields__},
-        channel=channels.private(_channel_row(call, channel.id), [users.user(each) for each in found_users.values()]),
-        recipient_id=next((UserId(each) for each in found_users if each != row.author_id), UNSET),
+        channel=channels.private(
+            _channel_row(call, channel.id), [users.user(user_row) for user_row in users_by_id.values()]
+        ),
+        recipient_id=next((UserId(user_id) for user_id in users_by_id if user_id != row.author_id), UNSET),
         metadata=messages.views.extra(row).metadata or UNSET,
     )
-    _send_webhook_events(call, participants, kind, payload)
+    _send_webhook_events(call, participant_ids, event_type, payload)
 
 
 def _send_webhook_events(
-    call: Call, participants: Sequence[int], kind: WebhookEventType, data: Any, *, family_id: int | None = None
+    call: Call, participant_ids: Sequence[int], event_type: WebhookEventType, data: Any, *, family_id: int | None = None
 ) -> None:
     """Send an event to every game in which a participant is active and has granted access to messages (spec/sdk.md#11.5).
 
-    With `family_id`, which ephemeral messages have, only to games of that family."""
-    for application_id in game_sessions.list_reading_applications(call.tx, participants, family_id):
-        webhook_events.send(call, ApplicationId(application_id), kind, data, subject_id=min(participants))
+    For an ephemeral message, `family_id` restricts the event to the games of that family; None means all games."""
+    for application_id in game_sessions.list_reading_applications(call.tx, participant_ids, family_id):
+        webhook_events.send(call, ApplicationId(application_id), event_type, data, subject_id=min(participant_ids))
 
 
 def on_user_deleted(call: Call, signal: users.UserDeleted) -> None:

@@ -20,8 +20,8 @@ from hubbub.server.talk import direct_messages, messages
 def send_user_message(call: Call, user_id: UserId, body: wire.SendUserMessage) -> wire.UserMessage:
     """Send a message to another player.
 
-    May contain an invite to join the sender's activity, or a request to join the recipient's. Without an activity the
-    `dm_channels.messages.write` scope is required."""
+    The message may contain an invite to join the sender's activity, or a request to join the recipient's. Without an
+    activity the `dm_channels.messages.write` scope is required."""
     if call.actor.kind == "user":
         call = rules.act_as_game(call, body)
     if not body.activity and Scope.DM_CHANNELS_MESSAGES_WRITE not in call.actor.scopes:
@@ -47,7 +47,7 @@ def delete_user_message(call: Call, user_id: UserId, message_id: MessageId) -> N
 def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages) -> list[wire.UserMessage]:
     """List the messages between two players.
 
-    Newest first, at most 72 hours old."""
+    The newest message is first; none is older than 72 hours."""
     other = rules.require_player(call, user_id)
     family_id = rules.family_of(call)
     channel_id = direct_messages.find_channel(call.tx, call.user_id, other.id)
@@ -55,17 +55,17 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
         raise errors.UNKNOWN_CHANNEL()
     since = Snowflake.at(call.now - wire.USER_HISTORY_MS)
     rows = [row for row in messages.list_newest(call.tx, channel_id, query.limit) if row.id > since]
-    row = channels.find(call.tx, channel_id)
-    assert row is not None
-    channel = channels.private(row, [users.user(other)])
-    moderation = store.find_moderation(call.tx, family_id, [each.id for each in rows])
+    channel_row = channels.find(call.tx, channel_id)
+    assert channel_row is not None
+    channel = channels.private(channel_row, [users.user(other)])
+    moderation = store.find_moderation(call.tx, family_id, [row.id for row in rows])
     related = messages.views.RelatedData(call)
     related.load(rows, call.user_id)
     return [
         views.stored_message(
-            messages.views.build(Message, related, each), each, channel, other.id, moderation.get(each.id, {})
+            messages.views.build(Message, related, row), row, channel, other.id, moderation.get(row.id, {})
         )
-        for each in rows
+        for row in rows
     ]
 
 
@@ -73,7 +73,7 @@ def list_user_messages(call: Call, user_id: UserId, query: wire.ListUserMessages
 def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
     """List the players who have exchanged messages with the current user.
 
-    Ordered by the most recent message."""
+    The player with the most recent message is first."""
     return [
         wire.UserMessageSummary(user_id=channel.recipients[0].id, last_message_id=channel.last_message_id)
         for channel in direct_messages.private_channels(call)
@@ -85,7 +85,7 @@ def list_user_message_summaries(call: Call) -> list[wire.UserMessageSummary]:
 def get_user_dm(call: Call, user_id: UserId) -> PrivateChannel:
     """Get the direct message channel with a user.
 
-    Fails if there is none."""
+    The request fails if the channel does not exist."""
     channel_id = direct_messages.find_channel(call.tx, call.user_id, user_id)
     row = None if channel_id is None else channels.find(call.tx, channel_id)
     if row is None:
@@ -99,7 +99,7 @@ def update_user_message_external_moderation_metadata(
 ) -> None:
     """Set the moderation metadata of a message between two players.
 
-    Replaces the metadata that the application set before."""
+    The new metadata replaces the metadata that the application set before."""
     if not changes.MODERATION_METADATA.is_active(call.now):
         raise errors.NOT_FOUND()
     actions.moderate(call, user_id_1, user_id_2, message_id, body)
@@ -111,7 +111,7 @@ def get_activity_join_secret(
 ) -> wire.JoinSecret:
     """Get the join secret of an activity.
 
-    Accepts an invite; the secret is the current one of the host's session."""
+    The request accepts an invite. The secret is the current one of the host's session."""
     return wire.JoinSecret(secret=actions.accept(call, user_id, session_id, application_id, query))
 
 
@@ -122,8 +122,8 @@ def get_activity_join_secret(
 def get_disclosures(call: Call, application_id: ApplicationId) -> wire.Disclosures:
     """Get the disclosures of an application.
 
-    Includes those that the current user has acknowledged."""
-    return _disclosures(call, _require_own(call, application_id))
+    The response also lists the disclosures that the current user has acknowledged."""
+    return _disclosures_view(call, _require_accessible(call, application_id))
 
 
 @handles(wire.ACKNOWLEDGE_DISCLOSURES)
@@ -131,16 +131,17 @@ def acknowledge_disclosures(
     call: Call, application_id: ApplicationId, body: wire.AcknowledgeDisclosures
 ) -> wire.Disclosures:
     """Acknowledge disclosures of an application."""
-    row = _require_own(call, application_id)
-    known = _notices(row)
-    for index, each in enumerate(body.disclosures):
-        if each not in known:
-            raise errors.invalid(("disclosures", index), *errors.bad_enum(each))
+    row = _require_accessible(call, application_id)
+    disclosure_types = _disclosure_types(row)
+    for index, disclosure in enumerate(body.disclosures):
+        if disclosure not in disclosure_types:
+            raise errors.invalid(("disclosures", index), *errors.bad_enum(disclosure))
     store.acknowledge(call.tx, call.user_id, row.id, body.disclosures)
-    return _disclosures(call, row)
+    return _disclosures_view(call, row)
 
 
-def _require_own(call: Call, application_id: int) -> applications.ApplicationRow:
+def _require_accessible(call: Call, application_id: int) -> applications.ApplicationRow:
+    """Return an application; raise MISSING_ACCESS if the caller's token belongs to another one."""
     row = applications.find(call.tx, application_id)
     if row is None:
         raise errors.UNKNOWN_APPLICATION()
@@ -149,14 +150,21 @@ def _require_own(call: Call, application_id: int) -> applications.ApplicationRow
     return row
 
 
-def _notices(row: applications.ApplicationRow) -> list[int]:
-    social = ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
-    return [wire.DISCLOSURE_MESSAGE_DATA_VISIBLE] if row.flags & social else []
+def _disclosure_types(row: applications.ApplicationRow) -> list[int]:
+    """Return the types of the disclosures that an application has to show to its users."""
+    social_flags = ApplicationFlags.SOCIAL_LAYER_INTEGRATION | ApplicationFlags.SOCIAL_LAYER_INTEGRATION_LIMITED
+    return [wire.DISCLOSURE_MESSAGE_DATA_VISIBLE] if row.flags & social_flags else []
 
 
-def _disclosures(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
-    notices = _notices(row)
-    acknowledged = [each for each in store.list_acknowledged(call.tx, call.user_id, row.id) if each in notices]
+def _disclosures_view(call: Call, row: applications.ApplicationRow) -> wire.Disclosures:
+    disclosure_types = _disclosure_types(row)
+    acknowledged = [
+        disclosure
+        for disclosure in store.list_acknowledged(call.tx, call.user_id, row.id)
+        if disclosure in disclosure_types
+    ]
     return wire.Disclosures(
-        disclosures=notices, acked_disclosures=acknowledged, all_acked=set(acknowledged) == set(notices)
+        disclosures=disclosure_types,
+        acked_disclosures=acknowledged,
+        all_acked=set(acknowledged) == set(disclosure_types),
     )

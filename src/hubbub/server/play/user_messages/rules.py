@@ -15,9 +15,9 @@ from hubbub.server.talk import direct_messages
 
 
 def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
-    """Return the call as the user's game would make it.
+    """Return the call with the actor that the user's game would have; used if the user's own client sends an invite.
 
-    The user's own client may only send invites to an activity of the user."""
+    Raise an error unless `body` is an invite with an activity and its application."""
     form = errors.FormErrors()
     for name in ("application_id", "activity"):
         if not getattr(body, name):
@@ -38,27 +38,27 @@ def act_as_game(call: Call, body: wire.SendUserMessage) -> Call:
 
 
 def family_of(call: Call) -> ApplicationId:
-    """Return the family of the calling game."""
+    """Return the ID of the application family of the calling game."""
     assert call.actor.family_id is not None
     return call.actor.family_id
 
 
 def require_player(call: Call, user_id: int) -> UserRow:
-    """Return the recipient, or raise an error for the caller themselves and for bots."""
-    found = users.find(call.tx, user_id)
-    if found is None:
+    """Return the recipient of a message; raise an error for an unknown user, the caller and bots."""
+    row = users.find(call.tx, user_id)
+    if row is None:
         raise errors.UNKNOWN_USER()
-    if found.id == call.user_id or found.bot:
+    if row.id == call.user_id or row.bot:
         raise errors.INVALID_RECIPIENTS()
-    return found
+    return row
 
 
 def require_player_self(call: Call) -> UserRow:
-    """Return the calling player."""
-    found = users.find(call.tx, call.user_id)
-    if found is None:
+    """Return the row of the calling player."""
+    row = users.find(call.tx, call.user_id)
+    if row is None:
         raise errors.UNKNOWN_USER()
-    return found
+    return row
 
 
 def is_provisional(row: UserRow) -> bool:
@@ -67,7 +67,7 @@ def is_provisional(row: UserRow) -> bool:
 
 
 def require_unblocked(call: Call, other_id: int) -> None:
-    """Raise an error if either user blocks the other. Edits are rejected as well."""
+    """Raise CANNOT_MESSAGE_USER if the caller or the other user blocks the other one."""
     if relationships.is_blocked_between(call.tx, call.user_id, other_id):
         raise errors.CANNOT_MESSAGE_USER()
 
@@ -78,10 +78,12 @@ def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
     A message that is not stored is relayed between the games only."""
     tx, family_id = call.tx, family_of(call)
     require_unblocked(call, other.id)
-    both_play = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(tx, other.id, family_id)
+    are_both_playing = game_sessions.is_playing(tx, me.id, family_id) and game_sessions.is_playing(
+        tx, other.id, family_id
+    )
     if is_provisional(me) and identities.is_restricted(call, me.id):
         # spec/sdk.md#11.3: messages of a banned player stay within the game.
-        if not both_play:
+        if not are_both_playing:
             raise errors.CANNOT_MESSAGE_USER()
         return False
     if relationships.are_friends(tx, me.id, other.id, family_id=family_id):
@@ -89,20 +91,20 @@ def is_stored_message(call: Call, me: UserRow, other: UserRow) -> bool:
         if is_provisional(me) and not game_sessions.is_playing(tx, me.id, family_id):
             raise errors.CANNOT_MESSAGE_USER()
         if not relationships.are_friends(tx, me.id, other.id) and not _accepts_game_friends(call, other.id):
-            if not both_play:
+            if not are_both_playing:
                 raise errors.CANNOT_MESSAGE_USER()
             return False
         return not (is_provisional(me) and is_provisional(other))
     has_channel = direct_messages.find_channel(tx, me.id, other.id) is not None
     if has_channel and direct_messages.can_message_through_guild(call, other.id):
         return True
-    if not both_play:
+    if not are_both_playing:
         raise (errors.CANNOT_MESSAGE_USER if has_channel else errors.NO_MUTUAL_GUILDS)()
     return False
 
 
 def _accepts_game_friends(call: Call, other_id: int) -> bool:
-    """Return whether messages of game friends reach the user's chat client, unless disabled by them (spec/sdk.md#9.3)."""
+    """Return whether a user receives messages of game friends outside games, a setting of the user (spec/sdk.md#9.3)."""
     return user_settings.find(call.tx, other_id).allow_game_friend_dms_in_platform
 
 
@@ -113,9 +115,9 @@ def require_visible_in_game(call: Call, other_id: int) -> None:
 
 
 def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> applications.ApplicationRow:
-    """Return the application of the activity to join.
+    """Return the application of the activity in an invite or a join request to the user `other_id`.
 
-    Raises INVALID_ACTIVITY_ACTION (50039) if there is nothing to join."""
+    Raise INVALID_ACTIVITY_ACTION if the activity does not exist or cannot be joined."""
     requested = body.activity
     assert requested
     row = applications.find(call.tx, body.application_id or call.actor.application_id or 0)
@@ -124,7 +126,9 @@ def require_activity(call: Call, other_id: int, body: wire.SendUserMessage) -> a
     if requested.type == ActivityActionType.JOIN_REQUEST:
         presence = call.presences.find(other_id, family_id=row.family_id) or call.presences.find(other_id)
         activities = () if presence is None else presence.activities
-        if not any(is_joinable(each) for each in activities if int(each.get("application_id", 0)) == row.id):
+        if not any(
+            is_joinable(candidate) for candidate in activities if int(candidate.get("application_id", 0)) == row.id
+        ):
             raise errors.INVALID_ACTIVITY_ACTION()
         return row
     if requested.type != ActivityActionType.JOIN:
@@ -149,7 +153,7 @@ def party_of(activity: dict[str, Any]) -> str:
 def is_joinable(activity: dict[str, Any]) -> bool:
     """Return whether an activity has a join secret and a party with a free slot (spec/sdk.md#10.3).
 
-    A party without a maximum size always has one."""
+    A party without a maximum size always has a free slot."""
     if not party_of(activity) or not activity.get("flags", 0) & ActivityFlags.JOIN:
         return False
     size = (activity.get("party") or {}).get("size")
@@ -157,7 +161,7 @@ def is_joinable(activity: dict[str, Any]) -> bool:
 
 
 def can_join_directly(call: Call, sender_id: int, activity: dict[str, Any], family_id: int) -> bool:
-    """Return whether the caller may join an activity without an invite (spec/sdk.md#10.3, 10.5).
+    """Return whether the caller may join an activity of the user `sender_id` without an invite (spec/sdk.md#10.3, 10.5).
 
     Friends, or users in the same voice channel, may join if both the activity and the host's settings allow it."""
     flags, settings = activity.get("flags", 0), user_settings.find(call.tx, sender_id)

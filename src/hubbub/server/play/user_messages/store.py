@@ -18,30 +18,37 @@ TABLES: Final = (
 
 
 class EphemeralRow(NamedTuple):
-    """An ephemeral message: its participants, without its content."""
+    """An ephemeral message: its participants, without its content. A row of the passing_messages table."""
 
     id: int
     author_id: int
     recipient_id: int
     application_id: int
     family_id: int
+    """Application family whose games relay the message."""
     expires_ms: int
+    """Time in milliseconds after which the message cannot be edited or moderated."""
 
 
 class GameInviteRow(NamedTuple):
-    """An invite to join an activity, or a request for one."""
+    """An invite to join the sender's activity, or a request to join the recipient's."""
 
     message_id: int
     channel_id: int
+    """The direct message channel; for an ephemeral message, the sender's user ID."""
     type: int
+    """An ActivityActionType."""
     sender_id: int
     recipient_id: int
     application_id: int
     session_id: str
     """The session to join, or the session of the requesting player."""
     party_id: str
+    """The party to join; may be empty for a request."""
     expires_ms: int
+    """Time in milliseconds after which the invite is invalid."""
     answered_ms: int | None = None
+    """Time in milliseconds when the invite was accepted or the request was answered, or None."""
 
 
 _EPHEMERAL_COLUMNS = ", ".join(EphemeralRow._fields)
@@ -99,7 +106,7 @@ def answer_invite(tx: Tx, message_id: int, now: int) -> None:
 
 
 def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: int, now: int) -> None:
-    """Mark the join requests of a player as answered by an invite."""
+    """Mark the join requests of the user `asker_id` to the user `recipient_id` as answered by an invite."""
     tx.run(
         "UPDATE game_invites SET answered_ms = ? "
         "WHERE recipient_id = ? AND sender_id = ? AND application_id = ? AND type = ? AND answered_ms IS NULL",
@@ -113,37 +120,37 @@ def answer_requests(tx: Tx, asker_id: int, recipient_id: int, application_id: in
 
 def delete_invites(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the invites of deleted messages."""
-    wanted = list(message_ids)
-    for batch in batches(wanted):
+    ids = list(message_ids)
+    for batch in batches(ids):
         tx.run(f"DELETE FROM game_invites WHERE message_id IN ({placeholders(batch)})", *batch)
 
 
 def delete_expired(tx: Tx, now: int) -> int | None:
-    """Delete expired rows and return when to run next, or None if none are left."""
+    """Delete expired messages and invites; return when to sweep next, in milliseconds, or None if none are left."""
     tx.run("DELETE FROM passing_messages WHERE expires_ms <= ?", now)
     tx.run("DELETE FROM game_invites WHERE expires_ms <= ?", now)
-    remaining = [
+    latest_expiries = [
         tx.value("SELECT MAX(expires_ms) FROM passing_messages"),
         tx.value("SELECT MAX(expires_ms) FROM game_invites"),
     ]
-    return max((each for each in remaining if each is not None), default=None)
+    return max((expires_ms for expires_ms in latest_expiries if expires_ms is not None), default=None)
 
 
 def find_moderation(tx: Tx, family_id: int, message_ids: Iterable[int]) -> dict[int, dict[str, str]]:
-    """Return a family's moderation metadata by message ID."""
-    wanted = list(message_ids)
-    if not wanted:
+    """Return the moderation metadata that the games of a family set, by message ID."""
+    ids = list(message_ids)
+    if not ids:
         return {}
     rows = tx.all(
-        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({placeholders(wanted)}) AND family_id = ?",
-        *wanted,
+        f"SELECT message_id, metadata FROM message_moderation WHERE message_id IN ({placeholders(ids)}) AND family_id = ?",
+        *ids,
         family_id,
     )
     return {row[0]: codec.decode(row[1], dict[str, str]) for row in rows}
 
 
 def list_moderating_families(tx: Tx, message_id: int) -> list[int]:
-    """Return the families that set moderation metadata on a message."""
+    """Return the IDs of the application families that set moderation metadata on a message."""
     return [row[0] for row in tx.all("SELECT family_id FROM message_moderation WHERE message_id = ?", message_id)]
 
 
@@ -161,12 +168,12 @@ def put_moderation(tx: Tx, family_id: int, message_id: int, metadata: dict[str, 
 
 def delete_moderation(tx: Tx, message_ids: Iterable[int]) -> None:
     """Delete the moderation metadata of messages."""
-    wanted = list(message_ids)
-    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(wanted)})", *wanted)
+    ids = list(message_ids)
+    tx.run(f"DELETE FROM message_moderation WHERE message_id IN ({placeholders(ids)})", *ids)
 
 
 def list_acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
-    """Return the disclosures that a user has acknowledged."""
+    """Return the types of an application's disclosures that a user has acknowledged."""
     rows = tx.all(
         "SELECT type FROM disclosures WHERE user_id = ? AND application_id = ? ORDER BY type", user_id, application_id
     )
@@ -174,13 +181,13 @@ def list_acknowledged(tx: Tx, user_id: int, application_id: int) -> list[int]:
 
 
 def acknowledge(tx: Tx, user_id: int, application_id: int, types: Iterable[int]) -> None:
-    """Record acknowledged disclosures."""
-    for each in types:
+    """Record that a user acknowledged an application's disclosures of some types."""
+    for disclosure_type in types:
         tx.run(
             "INSERT INTO disclosures (user_id, application_id, type) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             user_id,
             application_id,
-            each,
+            disclosure_type,
         )
 
 

@@ -22,7 +22,9 @@ from hubbub.server.talk.messages import MessageRow
 def stored_message(
     message: Message, row: MessageRow, channel: PrivateChannel, other_id: int, moderation: dict[str, str]
 ) -> wire.UserMessage:
-    """Return a stored direct message, with the family's moderation metadata."""
+    """Return a stored direct message with the moderation metadata of the caller's family.
+
+    `message` is the wire model of `row`; `other_id` is the recipient."""
     return wire.UserMessage(
         **{name: getattr(message, name) for name in message.__struct_fields__},
         channel=channel,
@@ -51,12 +53,14 @@ def dispatched(
 def ephemeral_message(
     call: Call, row: MessageRow, other: UserRow, *, recipient_id: int, moderation: dict[str, str] | None = None
 ) -> wire.DispatchedUserMessage:
-    """Return an ephemeral message for one side, whose channel is the other player (spec/sdk.md#11.3)."""
+    """Return an ephemeral message for one player; its channel represents the player `other` (spec/sdk.md#11.3).
+
+    `recipient_id` is the recipient of the message. None for `moderation` omits the moderation metadata."""
     message = row._replace(channel_id=other.id)
-    ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
+    channel_ref = ChannelRef(ChannelId(other.id), None, ChannelType.EPHEMERAL_DM, None, None, None, 0, 0, 0, 0, 0, None)
     related = messages.views.RelatedData(call)
     related.load((message,))
-    dispatched_message = messages.views.dispatched(related, ref, message)
+    dispatched_message = messages.views.dispatched(related, channel_ref, message)
     channel = channels.private(ChannelRow(id=other.id, type=ChannelType.EPHEMERAL_DM), [users.user(other)])
     return wire.DispatchedUserMessage(
         **{name: getattr(dispatched_message, name) for name in dispatched_message.__struct_fields__},
@@ -85,7 +89,7 @@ def invite(
 def stored_invite(
     row: GameInviteRow, author: UserRow, application_row: applications.ApplicationRow
 ) -> wire.ActivityInvite:
-    """Return an invite that was sent before."""
+    """Return an invite from its stored row; `author` is its sender."""
     return wire.ActivityInvite(
         message_id=MessageId(row.message_id),
         channel_id=ChannelId(row.channel_id),
@@ -98,16 +102,16 @@ def stored_invite(
 def list_pending_invites(call: Call, family_id: int) -> list[wire.ActivityInvite]:
     """Return the caller's pending invites in a family's games, without those of blocked users."""
     rows = store.list_unanswered(call.tx, call.user_id, call.now)
-    senders = users.find_many(call.tx, {row.sender_id for row in rows})
-    games = applications.find_many(call.tx, {row.application_id for row in rows})
-    blocked = relationships.filter_blocked(call.tx, call.user_id, senders)
+    senders_by_id = users.find_many(call.tx, {row.sender_id for row in rows})
+    applications_by_id = applications.find_many(call.tx, {row.application_id for row in rows})
+    blocked_ids = relationships.filter_blocked(call.tx, call.user_id, senders_by_id)
     return [
-        stored_invite(row, senders[row.sender_id], application_row)
+        stored_invite(row, senders_by_id[row.sender_id], application_row)
         for row in rows
-        if (application_row := games.get(row.application_id)) is not None
+        if (application_row := applications_by_id.get(row.application_id)) is not None
         and application_row.family_id == family_id
-        and row.sender_id in senders
-        and row.sender_id not in blocked
+        and row.sender_id in senders_by_id
+        and row.sender_id not in blocked_ids
     ]
 
 
@@ -117,7 +121,7 @@ def application(row: applications.ApplicationRow) -> MessageApplication:
         id=ApplicationId(row.id), name=row.name, icon=row.icon, description=row.description, type=None
     )
     if row.family_id != row.id:
-        # Sibling applications recognize the game by it (spec/sdk.md#8.7).
+        # Other applications of the family recognize the game by its parent (spec/sdk.md#8.7).
         view.parent_id = ApplicationId(row.family_id)
     if row.cover_image is not None:
         view.cover_image = row.cover_image

@@ -1,7 +1,7 @@
 """Outgoing webhook events of applications.
 
-Other slices call `send` for each event. This slice checks the subscription, signs the request and retries failed
-deliveries."""
+Other slices call `send` for each event. The webhook_events slice checks whether the application is subscribed, signs
+the request and retries failed deliveries."""
 
 from hubbub.server.core.call import Call
 from hubbub.server.core.slices import Slice

@@ -19,14 +19,19 @@ from hubbub.server.play.webhook_events import store
 log = logging.getLogger(__name__)
 
 DELIVER: Final = "webhook_events.deliver"
+"""Kind of the job that delivers one event."""
 PROBE: Final = "webhook_events.probe"
+"""Kind of the job that checks whether an endpoint rejects a forged request."""
 
 PROBE_INTERVAL_MS: Final = 24 * 3_600_000
 """Interval in milliseconds between probes that check whether an endpoint rejects a forged request."""
 
-# spec/webhooks-and-interactions.md#1.2: disabled after too many failures; the numbers are our choice (decisions/0032).
+# spec/webhooks-and-interactions.md#1.2: a receiver is disabled after too many failures. Both limits must be reached;
+# the numbers are our choice (decisions/0032).
 FAILURES_MAX: Final = 100
+"""Number of failed attempts in a row after which a receiver can be disabled."""
 FAILING_MIN_MS: Final = 24 * 3_600_000
+"""Time in milliseconds for which all attempts must have failed before a receiver is disabled."""
 
 
 class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -37,9 +42,9 @@ class Delivery(msgspec.Struct, kw_only=True, omit_defaults=True):
     application_id: ApplicationId
     type: WebhookEventType
     body: str
-    """The payload that is posted, identical on each attempt."""
+    """The encoded payload that is posted, identical on each attempt."""
     url: str | None = None
-    """Destination URL if it differs from the application's own."""
+    """Destination URL, or None for the URL in the application's settings."""
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,7 +52,9 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
 
     url: str
     key: bytes
+    """The application's private signing key."""
     now: int
+    """Time of the read in milliseconds, used as the time of the signature."""
     failing: bool
     """Whether the last attempt failed."""
 
@@ -61,20 +68,22 @@ def send(
     subject_id: int,
     url: str | None = None,
 ) -> None:
-    """Send an event to an application that is subscribed to it. Events about one subject arrive in order.
+    """Send an event to an application that is subscribed to it.
 
-    `url` is the webhook of a lobby, which receives its events regardless of the application's subscriptions."""
+    `data` is the wire model of the event, or UNSET. Events with the same `subject_id`, such as a user or a lobby, are
+    delivered in order. `url` is the webhook of a lobby, which receives the lobby's events regardless of the
+    application's subscriptions."""
     if not changes.WEBHOOK_EVENTS.is_active(call.now):
         return
     if type is WebhookEventType.APPLICATION_DEAUTHORIZED and not changes.APPLICATION_DEAUTHORIZED_EVENT.is_active(
         call.now
     ):
         return
-    # Rows contain plain integers.
+    # Callers may pass the plain integer of a row.
     application_id = ApplicationId(application_id)
     if url is None and not _is_subscribed(call, application_id, type):
         return
-    # spec/webhooks-and-interactions.md#1.2: the timestamp of these events has no offset.
+    # spec/webhooks-and-interactions.md#1.2: the timestamp of webhook events has no UTC offset.
     event = wire.WebhookEventBody(type=type, timestamp=Timestamp(codec.timestamp(call.now)[:26]), data=data)
     payload = wire.WebhookEventPayload(application_id=application_id, event=event)
     delivery = Delivery(application_id=application_id, type=type, body=codec.encode(payload).decode(), url=url)
@@ -107,31 +116,38 @@ def application_authorized(
     integration_type: int | None = None,
     guild_id: int | None = None,
 ) -> None:
-    """Send the event of an authorization: for a guild (0), for the user (1), or for scopes only (None)."""
-    user = users.find(call.tx, user_id)
-    if user is None:
+    """Send the APPLICATION_AUTHORIZED event.
+
+    `integration_type` is an ApplicationIntegrationType, or None if only scopes were authorized. `guild_id` is the guild
+    that the application was installed in, or None."""
+    user_row = users.find(call.tx, user_id)
+    if user_row is None:
         return
     data = wire.ApplicationAuthorized(
         integration_type=msgspec.UNSET if integration_type is None else integration_type,
-        user=users.user(user),
+        user=users.user(user_row),
         scopes=scopes,
     )
-    row = None if guild_id is None else guilds.find(call.tx, guild_id)
-    if row is not None:
-        data.guild = guilds.guild(call.tx, row, roles.list_of_guild(call.tx, row.id), now=call.now)
+    guild_row = None if guild_id is None else guilds.find(call.tx, guild_id)
+    if guild_row is not None:
+        data.guild = guilds.guild(call.tx, guild_row, roles.list_of_guild(call.tx, guild_row.id), now=call.now)
     send(call, application_id, WebhookEventType.APPLICATION_AUTHORIZED, data, subject_id=user_id)
 
 
 def application_deauthorized(call: Call, application_id: ApplicationId, user_id: int) -> None:
-    """Send the event of a removed authorization, by the user, by revocation, by unmerging or by a ban."""
-    user = users.find(call.tx, user_id)
-    if user is not None:
-        data = wire.ApplicationDeauthorized(user=users.user(user))
+    """Send the APPLICATION_DEAUTHORIZED event.
+
+    The user or the application revoked the authorization, or an unmerge or a ban removed it."""
+    user_row = users.find(call.tx, user_id)
+    if user_row is not None:
+        data = wire.ApplicationDeauthorized(user=users.user(user_row))
         send(call, application_id, WebhookEventType.APPLICATION_DEAUTHORIZED, data, subject_id=user_id)
 
 
 def find_target(call: Call, application_id: int, url: str | None = None) -> Target | None:
-    """Return the current destination of an application's events, or None if it does not receive any."""
+    """Return the current destination of an application's events, or None if it does not receive any.
+
+    `url` is the destination of a delivery with its own URL; None means the URL in the application's settings."""
     row = applications.find(call.tx, application_id)
     key = applications.find_signing_key(call.tx, application_id)
     if row is None or key is None:
@@ -155,7 +171,7 @@ def reset_failures(call: Call, signal: EventWebhooksChanged) -> None:
 
 
 def on_application_deleting(call: Call, signal: ApplicationDeleting) -> None:
-    """Delete the pending and failed events of a deleted application."""
+    """Delete the pending and failed events of an application that is being deleted."""
     jobs.delete_by_prefix(call.tx, DELIVER, key_prefix(signal.row.id))
     jobs.cancel(call.tx, PROBE, _probe_key(signal.row.id))
     store.delete_failures(call.tx, signal.row.id)
@@ -178,29 +194,31 @@ def record_failure(call: Call, application_id: int) -> None:
     attempts, since_ms = store.count_failure(call.tx, application_id, call.now)
     if attempts >= FAILURES_MAX and call.now - since_ms >= FAILING_MIN_MS:
         log.warning("Disabled the event webhooks of application %d: %d attempts failed", application_id, attempts)
-        _disable(call, application_id)
+        _disable_webhooks(call, application_id)
 
 
 def disable_unverified(call: Call, application_id: int) -> None:
-    """Disable a receiver that accepted a forged request, since it does not check signatures (spec, 1.1)."""
+    """Disable a receiver that accepted a forged request (spec/webhooks-and-interactions.md#1.1).
+
+    Such a receiver does not check signatures, so its URL is removed from the application's settings, too."""
     log.warning("Disabled the event webhooks of application %d: it accepted a forged request", application_id)
-    _disable(call, application_id, remove=True)
+    _disable_webhooks(call, application_id, remove_url=True)
 
 
-def _disable(call: Call, application_id: int, *, remove: bool = False) -> None:
+def _disable_webhooks(call: Call, application_id: int, *, remove_url: bool = False) -> None:
     row = applications.find(call.tx, application_id)
     if row is None:
         return
     settings = applications.settings(row)
     settings.event_webhooks_status = EventWebhooksStatus.DISABLED_BY_PLATFORM
-    if remove:
+    if remove_url:
         settings.event_webhooks_url = None
     applications.change_settings(call, row, settings)
     store.delete_failures(call.tx, application_id)
 
 
 def schedule_probe(call: Call, application_id: int) -> None:
-    """Schedule the next probe of an endpoint."""
+    """Schedule the next probe of an application's endpoint, replacing an earlier schedule."""
     if is_deleted(call, application_id):
         return
     jobs.cancel(call.tx, PROBE, _probe_key(application_id))

@@ -13,7 +13,9 @@ from hubbub.server.play.webhook_events import actions
 
 # spec/webhooks-and-interactions.md#1.2: exponential backoff for at most ten minutes; the steps are our choice.
 DELAY_MS: Final = 1_000
+"""Delay in milliseconds before the first retry; each retry doubles it."""
 DELAY_MAX_MS: Final = 128_000
+"""Longest delay in milliseconds between two attempts."""
 
 
 async def deliver(operation: AsyncOperation, job: Job) -> None:
@@ -32,7 +34,7 @@ async def deliver(operation: AsyncOperation, job: Job) -> None:
         problem = None if 200 <= response.status < 300 else f"the endpoint returned status {response.status}"
     except UnreachableError as error:
         problem = str(error)
-    # Failures of a lobby's URL do not count against the application's own.
+    # A failure of a lobby's URL does not count as a failure of the application's own URL.
     is_own_url = delivery.url is None
     if problem is None:
         if is_own_url and target.failing:

@@ -19,38 +19,39 @@ def list_failed_webhook_events(
 ) -> list[wire.FailedWebhookEvent]:
     """List the failed webhook events of an application.
 
-    Oldest first."""
+    The oldest event is first."""
     applications.require_manager(call, application_id)
-    found = jobs.list_failed(
+    failed_jobs = jobs.list_failed(
         call.tx,
         kind=actions.DELIVER,
         key_prefix=actions.key_prefix(application_id),
         after=0 if query.after is UNSET else query.after,
         limit=query.limit,
     )
-    return [_failed(job) for job in found]
+    return [_failed_event_view(job) for job in failed_jobs]
 
 
 @handles(wire.RETRY_FAILED_WEBHOOK_EVENTS)
 def retry_failed_webhook_events(call: Call, application_id: ApplicationId) -> None:
     """Retry all failed webhook events of an application."""
-    _retry(call, application_id)
+    _retry_deliveries(call, application_id)
 
 
 @handles(wire.RETRY_FAILED_WEBHOOK_EVENT)
 def retry_failed_webhook_event(call: Call, application_id: ApplicationId, event_id: Snowflake) -> None:
     """Retry a failed webhook event."""
-    if not _retry(call, application_id, event_id):
+    if not _retry_deliveries(call, application_id, event_id):
         raise errors.NOT_FOUND()
 
 
-def _retry(call: Call, application_id: ApplicationId, event_id: int | None = None) -> int:
+def _retry_deliveries(call: Call, application_id: ApplicationId, event_id: int | None = None) -> int:
+    """Retry one failed event, or all of an application if `event_id` is None; return the number of retried events."""
     applications.require_manager(call, application_id)
-    prefix = actions.key_prefix(application_id)
-    return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER, key_prefix=prefix)
+    key_prefix = actions.key_prefix(application_id)
+    return jobs.retry_failed(call.tx, event_id, kind=actions.DELIVER, key_prefix=key_prefix)
 
 
-def _failed(job: FailedJob) -> wire.FailedWebhookEvent:
+def _failed_event_view(job: FailedJob) -> wire.FailedWebhookEvent:
     delivery = codec.decode(job.payload, actions.Delivery)
     return wire.FailedWebhookEvent(
         id=Snowflake(job.id),
