@@ -39,6 +39,9 @@ class AsyncOperation:
         payments: PaymentProvider | None = None,
         perform: PerformOperation | None = None,
     ) -> None:
+        """Create the context of a request or job; `actor` is None for a job or a request without a token.
+
+        `make_call` builds the call of each transaction. `perform` runs an operation and is given only to jobs."""
         self._database = database
         self._make_call = make_call
         self._executor = executor
@@ -57,8 +60,8 @@ class AsyncOperation:
         """Run a step in a writing transaction."""
         try:
             return await self._database.write(lambda tx: step(self._make_call(tx)))
-        except RejectedWithSideEffects as refusal:
-            await run_side_effects(refusal, self._database, self._make_call)
+        except RejectedWithSideEffects as rejection:
+            await run_side_effects(rejection, self._database, self._make_call)
             raise
 
     async def perform(
@@ -66,7 +69,7 @@ class AsyncOperation:
     ) -> None:
         """Perform an operation without a token, with a body received from an application.
 
-        Raise ApiError if it is rejected."""
+        `path` holds the path parameters in order. Raise ApiError if the operation is rejected."""
         if self._perform is None:
             raise RuntimeError("only jobs can perform operations")
         await self._perform(operation, path, content_type, data)

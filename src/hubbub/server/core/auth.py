@@ -29,7 +29,7 @@ class ActorChanged(msgspec.Struct, kw_only=True):
 
     user_id: UserId
     revoked: list[int] = []
-    """Ids of revoked tokens; their gateway sessions are closed with 4004."""
+    """IDs of revoked tokens; their gateway sessions are closed with 4004."""
 
 
 ACTOR_CHANGED = Event("_ACTOR_CHANGED", ActorChanged)
@@ -41,7 +41,9 @@ def _b64(data: bytes) -> str:
 
 
 def generate_token(user_id: int, now: int, entropy: Entropy = secrets.token_bytes) -> str:
-    """Return a new token: base64 of the user ID, its timestamp and random bytes. Client libraries parse the user ID."""
+    """Return a new token: base64 of the user ID, of the time `now` (Unix ms) in seconds, and of random bytes.
+
+    Client libraries parse the user ID."""
     seconds = (now // 1000).to_bytes(6, "big").lstrip(b"\0")
     return f"{_b64(str(int(user_id)).encode())}.{_b64(seconds)}.{_b64(entropy(27))}"
 
@@ -65,9 +67,10 @@ def issue(
     parent_id: int | None = None,
     entropy: Entropy = secrets.token_bytes,
 ) -> str:
-    """Create and store a token, under `token_id` if given. Its text is returned only here.
+    """Create and store a token, under `token_id` if given, and return its text, of which only the hash is stored.
 
-    With a `parent_id` the token is revoked together with that token of the same user."""
+    `kind` is `bot`, `user` or `bearer`; `now` and `expires_ms` are Unix milliseconds. With a `parent_id` the token is
+    revoked together with that token of the same user."""
     token = generate_token(user_id, now, entropy)
     tx.run(
         "INSERT INTO tokens (hash, id, kind, user_id, application_id, scopes, created_ms, expires_ms, parent_id) "
@@ -107,14 +110,16 @@ def revoke(
         if value is not None:
             where += f" AND {condition}"
             parameters.append(value)  # type: ignore[arg-type]
-    revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
+    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", *parameters)]
     tx.run(f"DELETE FROM tokens WHERE {where}", *parameters)
-    publish_actor_changed(tx, user_id, revoked=revoked + _revoke_children(tx, user_id, revoked))
-    return len(revoked)
+    publish_actor_changed(tx, user_id, revoked=revoked_ids + _revoke_children(tx, user_id, revoked_ids))
+    return len(revoked_ids)
 
 
 def delete_expired(tx: Tx, user_id: int, before_ms: int) -> None:
-    """Delete a user's access tokens that expired before a time and that no gateway session can still use."""
+    """Delete a user's access tokens that expired before a time in Unix milliseconds.
+
+    The time must be so long ago that no gateway session uses such a token."""
     tx.run("DELETE FROM tokens WHERE user_id = ? AND kind = 'bearer' AND expires_ms <= ?", user_id, before_ms)
 
 
@@ -128,14 +133,14 @@ def end_sessions(tx: Tx, user_id: int, token_ids: list[int]) -> None:
     publish_actor_changed(tx, user_id, revoked=token_ids + _revoke_children(tx, user_id, token_ids))
 
 
-def _revoke_children(tx: Tx, user_id: int, parents: list[int]) -> list[int]:
-    if not parents:
+def _revoke_children(tx: Tx, user_id: int, parent_ids: list[int]) -> list[int]:
+    if not parent_ids:
         return []
-    where = f"user_id = ? AND parent_id IN ({placeholders(parents)})"
-    revoked = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parents)]
-    if revoked:
-        tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parents)
-    return revoked
+    where = f"user_id = ? AND parent_id IN ({placeholders(parent_ids)})"
+    revoked_ids = [row[0] for row in tx.all(f"SELECT id FROM tokens WHERE {where}", user_id, *parent_ids)]
+    if revoked_ids:
+        tx.run(f"DELETE FROM tokens WHERE {where}", user_id, *parent_ids)
+    return revoked_ids
 
 
 def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = None) -> None:
@@ -144,7 +149,7 @@ def publish_actor_changed(tx: Tx, user_id: int, *, revoked: list[int] | None = N
 
 
 def split_header(header: str) -> tuple[str, str]:
-    """Split an Authorization header into the kind of caller and the token."""
+    """Split an Authorization header into the kind of caller and the token; the kind is empty for an unknown scheme."""
     scheme, _, token = header.partition(" ")
     if not token:
         return "user", scheme
@@ -185,8 +190,11 @@ class Authenticator:
         self._is_receiving = is_receiving
         """Returns whether revocations by other nodes are being received; while they are not, the cache is bypassed."""
         self._cached: OrderedDict[bytes, tuple[Actor, int | None]] = OrderedDict()
+        """Actor and expiry (Unix ms or None) by token hash."""
         self._hashes: dict[int, set[bytes]] = {}
+        """Hashes of the cached tokens by user ID."""
         self._invalidations = 0
+        """Number of times that cached tokens were dropped; tells whether a lookup was overtaken by a revocation."""
 
     async def authenticate(self, header: str | None) -> Actor | None:
         """Return the caller of a request, or None without a header. Raise UNAUTHORIZED for an invalid token."""
@@ -206,14 +214,14 @@ class Authenticator:
         now = self._clock.now_ms()
         cached = self._cached.get(digest) if self._is_receiving() else None
         if cached is None:
-            before = self._invalidations
-            found = await self._db.read(lambda tx: find_actor(tx, token, now))
-            if found is None:
+            previous_invalidations = self._invalidations
+            actor_and_expiry = await self._db.read(lambda tx: find_actor(tx, token, now))
+            if actor_and_expiry is None:
                 return None
-            if before == self._invalidations:
+            if previous_invalidations == self._invalidations:
                 # Nothing was revoked during the read, so the result may be cached.
-                self._remember(digest, found)
-            return found[0]
+                self._store_in_cache(digest, actor_and_expiry)
+            return actor_and_expiry[0]
         actor, expires_ms = cached
         if expires_ms is not None and expires_ms <= now:
             self._drop(digest, actor.user_id)
@@ -234,9 +242,9 @@ class Authenticator:
         self._cached.clear()
         self._hashes.clear()
 
-    def _remember(self, digest: bytes, found: tuple[Actor, int | None]) -> None:
-        self._cached[digest] = found
-        self._hashes.setdefault(found[0].user_id, set()).add(digest)
+    def _store_in_cache(self, digest: bytes, actor_and_expiry: tuple[Actor, int | None]) -> None:
+        self._cached[digest] = actor_and_expiry
+        self._hashes.setdefault(actor_and_expiry[0].user_id, set()).add(digest)
         if len(self._cached) > CACHED_TOKENS_MAX:
             oldest, (actor, _) = self._cached.popitem(last=False)
             self._drop(oldest, actor.user_id)

@@ -20,8 +20,9 @@ log = logging.getLogger(__name__)
 
 BusMessage = TypeVar("BusMessage", bound=msgspec.Struct)
 Handler = Callable[[bytes], Awaitable[bytes]]
+"""Handles a request: receives its data and returns the data of the reply."""
 
-_SUBJECT: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_SUBJECT_PATTERN: Final = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 
 
 class BusError(Exception):
@@ -61,7 +62,7 @@ class Bus(ABC, Generic[BusMessage]):
 
     def __init__(self, metrics: Metrics | None = None) -> None:
         self.metrics = metrics or Metrics()
-        # Tuples are replaced instead of changed, so that an ongoing delivery is not affected.
+        # Subscriptions by subject. Tuples are replaced instead of changed, so that an ongoing delivery is not affected.
         self._callbacks: dict[str, tuple[tuple[Subscription, Callable[[BusMessage], None]], ...]] = {}
         self._gap_callbacks: dict[Subscription, Callable[[], None]] = {}
 
@@ -99,17 +100,17 @@ class Bus(ABC, Generic[BusMessage]):
         check_subject(subject)
 
         def cancel(subscription: Subscription) -> None:
-            left = tuple(entry for entry in self._callbacks.get(subject, ()) if entry[0] is not subscription)
-            if left:
-                self._callbacks[subject] = left
+            remaining = tuple(entry for entry in self._callbacks.get(subject, ()) if entry[0] is not subscription)
+            if remaining:
+                self._callbacks[subject] = remaining
             else:
                 self._callbacks.pop(subject, None)
                 self._interest_changed(subject)
 
         subscription = Subscription(cancel)
-        known = self._callbacks.get(subject, ())
-        self._callbacks[subject] = (*known, (subscription, callback))
-        if not known:
+        entries = self._callbacks.get(subject, ())
+        self._callbacks[subject] = (*entries, (subscription, callback))
+        if not entries:
             self._interest_changed(subject)
         return subscription
 
@@ -146,7 +147,7 @@ class Bus(ABC, Generic[BusMessage]):
 
 def check_subject(subject: str) -> None:
     """Raise ValueError unless the subject consists of dot-separated tokens without wildcards."""
-    if not _SUBJECT.fullmatch(subject):
+    if not _SUBJECT_PATTERN.fullmatch(subject):
         raise ValueError(f"not a valid subject: {subject[:100]!r}")
 
 

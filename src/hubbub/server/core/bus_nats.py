@@ -66,16 +66,16 @@ class _OrderedClient(Client):
     broken connections verify that they still work.
     """
 
-    def __init__(self, prefix: str, received: Callable[[str, bytes], None]) -> None:
+    def __init__(self, prefix: str, on_message: Callable[[str, bytes], None]) -> None:
         super().__init__()
         self._bus_prefix = prefix.encode()
-        self._bus_received = received
+        self._on_bus_message = on_message
 
     async def _process_msg(self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes) -> None:
         if not subject.startswith(self._bus_prefix):
             await super()._process_msg(sid, subject, reply, data, headers)
         elif sid in self._subs:
-            self._bus_received(subject[len(self._bus_prefix) :].decode(), data)
+            self._on_bus_message(subject[len(self._bus_prefix) :].decode(), data)
 
     async def confirm(self) -> None:
         """Return once NATS has read everything sent so far."""
@@ -84,7 +84,7 @@ class _OrderedClient(Client):
         await self.flush()
 
     def forget_unsent(self) -> None:
-        """Drop what was not written before the connection broke: the outbox still has it and sends it in order."""
+        """Drop the data that was not written before the connection broke; the outbox still has it and sends it again."""
         self._pending.clear()
         self._pending_data_size = 0
 
@@ -127,10 +127,11 @@ class NatsBus(Bus[BusMessage]):
         self._url = url
         self._encode = msgspec.msgpack.Encoder(enc_hook=_encode_id).encode
         self._encoded: tuple[BusMessage | None, bytes] = (None, b"")
+        """The latest published message and its encoding."""
         self._decode = msgspec.msgpack.Decoder(kind).decode
         self._message_prefix = f"{prefix}.say."
         self._request_prefix = f"{prefix}.ask."
-        self._gap = f"{prefix}.gap"
+        self._gap_subject = f"{prefix}.gap"
         self._max_pending_bytes = max_pending_bytes
         self._reconnect_wait_ms = reconnect_wait_ms
         self._connect_timeout_ms = connect_timeout_ms
@@ -145,18 +146,22 @@ class NatsBus(Bus[BusMessage]):
         self._reported_dropped = 0
         """Number of dropped messages that other processes have been notified of."""
 
-        self._live: dict[str, NatsSubscription] = {}
-        self._changed: dict[str, int] = {}
+        self._nats_subscriptions: dict[str, NatsSubscription] = {}
+        """Active subscriptions at NATS by subject, including the prefix."""
+        self._changed_interest: dict[str, int] = {}
         """Subjects whose interest changed, each with the number of the last message before the change, in order."""
         self._handlers: dict[str, Handler] = {}
         self._request_tasks: set[asyncio.Task[None]] = set()
 
         self._last_numbers: OrderedDict[int, int] = OrderedDict()
+        """Number of the last delivered message by publisher."""
         self._partial: dict[tuple[int, str], list[bytes]] = {}
+        """Received parts of incomplete messages by publisher and subject."""
 
         self._wake = asyncio.Event()
         self._connected = asyncio.Event()
         self._disconnected: asyncio.Future[None] | None = None
+        """Resolved when the current connection breaks; None before `start`."""
         self._flushing: dict[asyncio.Future[None], None] = {}
         """Futures that wait for the next confirmation, in order."""
         self._writer: asyncio.Task[None] | None = None
@@ -188,7 +193,7 @@ class NatsBus(Bus[BusMessage]):
             ) from None
         # Half of the maximum payload leaves space for the header and for subjects.
         self._part_bytes = max(1024, self._client.max_payload // 2)
-        await self._client.subscribe(self._gap, cb=self._on_gap_notice)
+        await self._client.subscribe(self._gap_subject, cb=self._on_gap_notice)
         self._disconnected = asyncio.get_running_loop().create_future()
         self._connected.set()
         self._writer = asyncio.get_running_loop().create_task(self._run())
@@ -250,14 +255,14 @@ class NatsBus(Bus[BusMessage]):
         """Wait until NATS has confirmed all previous subscriptions and messages, across reconnects."""
         if self._writer is None or self._closing:
             raise BusError("the bus is not running")
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._flushing[done] = None
+        confirmation: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._flushing[confirmation] = None
         self._wake.set()
         try:
-            await done
+            await confirmation
         finally:
             # During an outage, cancelled waiters must not accumulate.
-            self._flushing.pop(done, None)
+            self._flushing.pop(confirmation, None)
 
     async def request(self, subject: str, data: bytes, timeout_ms: int) -> bytes:
         """Send a request over NATS."""
@@ -293,8 +298,9 @@ class NatsBus(Bus[BusMessage]):
         self._mark_changed(self._message_prefix + subject)
 
     def _mark_changed(self, name: str) -> None:
-        self._changed.pop(name, None)
-        self._changed[name] = self._number
+        """Record that interest in a subject of NATS changed after the last published message."""
+        self._changed_interest.pop(name, None)
+        self._changed_interest[name] = self._number
         self._wake.set()
 
     def _count_outbox(self, change: int) -> None:
@@ -304,6 +310,7 @@ class NatsBus(Bus[BusMessage]):
     # Writing to NATS; only one task does it.
 
     async def _run(self) -> None:
+        """Write to NATS whenever messages or changed interest are pending, until the bus is closed."""
         while True:
             await self._wake.wait()
             await self._connected.wait()
@@ -320,10 +327,10 @@ class NatsBus(Bus[BusMessage]):
             except Exception:
                 log.exception("The bus failed to write and will retry")
                 confirmed = False
-            if confirmed and not self._outbox and not self._changed:
-                for done in flushing:
-                    if not done.done():
-                        done.set_result(None)
+            if confirmed and not self._outbox and not self._changed_interest:
+                for confirmation in flushing:
+                    if not confirmation.done():
+                        confirmation.set_result(None)
             else:
                 self._requeue_flushes(flushing)
                 self._wake.set()
@@ -332,7 +339,10 @@ class NatsBus(Bus[BusMessage]):
                     await asyncio.sleep(self._reconnect_wait_ms / 1000)
 
     def _requeue_flushes(self, flushing: "dict[asyncio.Future[None], None]") -> None:
-        self._flushing = {done: None for done in (*flushing, *self._flushing) if not done.done()}
+        """Wait again for the next confirmation, before the flushes that were requested later."""
+        self._flushing = {
+            confirmation: None for confirmation in (*flushing, *self._flushing) if not confirmation.done()
+        }
 
     async def _write(self) -> bool:
         """Send changed interest and the outbox to NATS. Return True once NATS has confirmed them."""
@@ -345,8 +355,8 @@ class NatsBus(Bus[BusMessage]):
             size += entry.size
             if size > BATCH_BYTES_MAX:
                 break
-        whole = len(batch) == len(self._outbox)
-        last = self._number if whole else batch[-1].number
+        is_complete = len(batch) == len(self._outbox)
+        last_number = self._number if is_complete else batch[-1].number
         for entry in batch:
             # A process that subscribed between two messages receives the second and not the first.
             await self._write_interest(entry.number - 1)
@@ -355,11 +365,11 @@ class NatsBus(Bus[BusMessage]):
                     # Later messages must not overtake earlier ones that were lost with the connection.
                     return False
                 await self._client.publish(self._message_prefix + entry.subject, part)
-        await self._write_interest(last)
-        dropped = self._dropped if whole else self._reported_dropped
+        await self._write_interest(last_number)
+        dropped = self._dropped if is_complete else self._reported_dropped
         if dropped != self._reported_dropped:
-            await self._client.publish(self._gap)
-        if not await self._confirmed(disconnected):
+            await self._client.publish(self._gap_subject)
+        if not await self._wait_for_confirmation(disconnected):
             return False
         for entry in batch:
             self._outbox.popleft()
@@ -370,27 +380,27 @@ class NatsBus(Bus[BusMessage]):
         return True
 
     async def _write_interest(self, number: int) -> None:
-        """Subscribe and unsubscribe at NATS where interest changed before this message."""
-        while self._changed:
-            name, after = next(iter(self._changed.items()))
-            if after > number:
+        """Subscribe and unsubscribe at NATS where interest changed before the message with this number was published."""
+        while self._changed_interest:
+            name, last_number = next(iter(self._changed_interest.items()))
+            if last_number > number:
                 return
             # Removed first: if interest changes again during the await, a new entry is added.
-            del self._changed[name]
+            del self._changed_interest[name]
             handler = self._handlers.get(name)
-            wanted = handler is not None or name.removeprefix(self._message_prefix) in self._callbacks
-            live = self._live.get(name)
-            if wanted and live is None:
+            is_needed = handler is not None or name.removeprefix(self._message_prefix) in self._callbacks
+            subscription = self._nats_subscriptions.get(name)
+            if is_needed and subscription is None:
                 if handler is not None:
-                    self._live[name] = await self._client.subscribe(name, cb=self._on_request)
+                    self._nats_subscriptions[name] = await self._client.subscribe(name, cb=self._on_request)
                 else:
-                    self._live[name] = await self._client.subscribe(name)
-            elif live is not None and not wanted:
-                del self._live[name]
-                await live.unsubscribe()
+                    self._nats_subscriptions[name] = await self._client.subscribe(name)
+            elif subscription is not None and not is_needed:
+                del self._nats_subscriptions[name]
+                await subscription.unsubscribe()
 
-    async def _confirmed(self, disconnected: "asyncio.Future[None]") -> bool:
-        """Return whether NATS has read everything written, before the connection broke."""
+    async def _wait_for_confirmation(self, disconnected: "asyncio.Future[None]") -> bool:
+        """Wait until NATS has read everything written. Return False if the connection broke first."""
         if disconnected.done():
             return False
         ping = asyncio.get_running_loop().create_task(self._client.confirm())
@@ -404,6 +414,7 @@ class NatsBus(Bus[BusMessage]):
     # Callbacks of the NATS client.
 
     def _received(self, subject: str, data: bytes) -> None:
+        """Deliver a message from NATS once all its parts have arrived, unless it is a duplicate."""
         try:
             publisher, number, index, total = _HEADER.unpack_from(data)
             payload = data[_HEADER.size :]
@@ -470,7 +481,7 @@ class NatsBus(Bus[BusMessage]):
             log.warning("The bus lost its connection to NATS")
 
     async def _on_reconnected(self) -> None:
-        # The client has restored its subscriptions before this call, so no message is missed from here on.
+        # The client has restored its subscriptions before this call, so no message is missed after it.
         log.info("The bus reconnected to NATS")
         self._partial.clear()
         self._disconnected = asyncio.get_running_loop().create_future()
@@ -485,7 +496,7 @@ class NatsBus(Bus[BusMessage]):
             self._fail_flushes()
 
     def _fail_flushes(self) -> None:
-        waiting, self._flushing = self._flushing, {}
-        for done in waiting:
-            if not done.done():
-                done.set_exception(BusError("the bus is closed"))
+        confirmations, self._flushing = self._flushing, {}
+        for confirmation in confirmations:
+            if not confirmation.done():
+                confirmation.set_exception(BusError("the bus is closed"))

@@ -47,7 +47,7 @@ class Actor(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Upload(msgspec.Struct, kw_only=True):
-    """An uploaded file. The HTTP server has already stored it in the file store under `key`."""
+    """An uploaded file. The HTTP server has already stored it in the file store under `key`; `size` is in bytes."""
 
     field: str
     """The form field's name without its index: `files`, `file`, `target_users_file`."""
@@ -65,7 +65,7 @@ class Upload(msgspec.Struct, kw_only=True):
 
 
 class Call:
-    """One request inside its transaction. Handlers take the time and the caller's identity only from here."""
+    """One request inside its transaction. Handlers take the time and the caller's identity only from the call."""
 
     __slots__ = (
         "_actor",
@@ -117,15 +117,18 @@ class Call:
         self.reason = reason
         """The audit log reason from the request, or None."""
         self.files = files
+        """The uploaded files of a multipart request."""
         self.headers: Mapping[str, str] = headers or {}
         """The request headers that the operation declares, if they were sent."""
         self.api_version = api_version
         self.ip = ip
+        """The client's IP address; empty for gateway commands and jobs."""
         self.session_id = session_id
         """The gateway session that sent the command; empty for other requests."""
         self.intents = intents
-        """The intents of that session; users' own sessions have all bits set."""
+        """The intents of the gateway session that sent the command; users' own sessions have all bits set."""
         self.listeners: Listeners = listeners or {}
+        """Signal listeners, which `notify` calls."""
         self.ports: Ports = ports or {}
         """Implementations of the ports, which `core.ports.Port` calls."""
         self.access: dict[Any, Any] = {}

@@ -20,19 +20,19 @@ EPHEMERAL_ATTACHMENTS_PATH: Final = "ephemeral-attachments"
 """The path of attachments of ephemeral messages, which only some users may see."""
 
 MEDIA_PROXY_PATH: Final = "/media"
-"""The path below the CDN's base URL with the same files, where images are available in other sizes (spec/http.md#1.12)."""
+"""The path of the media proxy below the CDN's base URL; it serves images in other sizes (spec/http.md#1.12)."""
 
-_KEY: Final = "cdn_key"
+_KEY_NAME: Final = "cdn_key"
 
 
 def find_key(tx: Tx) -> bytes | None:
     """Return the signing key, or None if nothing was signed yet."""
-    return meta.find_key(tx, _KEY)
+    return meta.find_key(tx, _KEY_NAME)
 
 
 def get_key(tx: Tx) -> bytes:
     """Return the signing key; the first use creates it and must be in a write transaction."""
-    return meta.find_or_create_key(tx, _KEY)
+    return meta.find_or_create_key(tx, _KEY_NAME)
 
 
 def attachment_key(attachment_id: int) -> str:
@@ -57,14 +57,16 @@ def attachment_path(channel_id: int, attachment_id: int, filename: str, *, ephem
 
 
 def sign(key: bytes, path: str, now_ms: int) -> str:
-    """Append a signature to a path that is valid for one day."""
+    """Append a signature to a path; the signature is valid for `ATTACHMENT_URL_SECONDS`."""
     issued = now_ms // 1000
     query = f"ex={issued + ATTACHMENT_URL_SECONDS:x}&is={issued:x}"
     return f"{path}?{query}&hm={_mac(key, path, query)}"
 
 
 def verify(key: bytes, path: str, ex: str, issued: str, hm: str, now_ms: int | None) -> bool:
-    """Return whether a signature is valid for a path now; with `now_ms` None, whether it ever was."""
+    """Return whether a signature is valid for a path now; with `now_ms` None, whether it ever was.
+
+    `ex` (expiry) and `issued` are Unix seconds in hexadecimal and `hm` is the signature, as in the URL's query."""
     expected = _mac(key, path, f"ex={ex}&is={issued}")
     if not hmac.compare_digest(expected.encode(), hm.encode("utf-8", "replace")):
         return False
@@ -97,7 +99,7 @@ class AttachmentUrl(msgspec.Struct, frozen=True):
 
 
 def parse(base: str, url: str) -> AttachmentUrl | None:
-    """Parse the URL of one of our attachments; return None for any other URL."""
+    """Parse the URL of an attachment below `base`, the CDN's base URL; return None for any other URL."""
     try:
         parts = urlsplit(url)
         base_parts = urlsplit(base)

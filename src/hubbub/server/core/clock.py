@@ -43,7 +43,7 @@ class Timer:
 
     @property
     def is_pending(self) -> bool:
-        """Whether it has neither fired nor been cancelled."""
+        """Whether the timer has neither fired nor been cancelled."""
         return self.callback is not None
 
     def cancel(self) -> None:
@@ -71,14 +71,16 @@ class Clock(ABC):
 
     @abstractmethod
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back at that time. If the callback returns a coroutine, it runs as a task that `settle` waits for."""
+        """Call back at a time in Unix milliseconds.
+
+        If the callback returns a coroutine, the coroutine runs as a task that `settle` waits for."""
 
     def call_later(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back after this number of milliseconds."""
+        """Call back after a number of milliseconds."""
         return self.call_at(self.now_ms() + ms, callback)
 
     async def sleep_until(self, ms: int) -> None:
-        """Wait until that time. A time in the past only yields to other tasks."""
+        """Wait until a time in Unix milliseconds. A time in the past only yields to other tasks."""
         if ms <= self.now_ms():
             await asyncio.sleep(0)
             return
@@ -90,12 +92,12 @@ class Clock(ABC):
             timer.cancel()
 
     async def sleep(self, ms: int) -> None:
-        """Wait this number of milliseconds."""
+        """Wait for a number of milliseconds."""
         await self.sleep_until(self.now_ms() + ms)
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Mark a task's work after its sleep as work that `settle` waits for."""
+        """Mark the work inside the `with` block as work that `settle` waits for."""
         self._begin()
         try:
             yield
@@ -150,7 +152,7 @@ class RealClock(Clock):
         return time.time_ns() // 1_000_000
 
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back when the wall clock reaches that time."""
+        """Call back when the wall clock reaches a time in Unix milliseconds."""
         timer = Timer(ms, callback)
         self._arm(timer)
         return timer
@@ -169,7 +171,7 @@ class RealClock(Clock):
 
 
 class ControlledClock(Clock):
-    """A clock that can be set, advanced, frozen and resumed; it starts at `start_ms`."""
+    """A clock that can be set, advanced, frozen and resumed; it starts at `start_ms`, frozen unless `running`."""
 
     def __init__(self, start_ms: int, running: bool = True) -> None:
         super().__init__()
@@ -193,7 +195,7 @@ class ControlledClock(Clock):
         return self._reading[1] is not None
 
     def call_at(self, ms: int, callback: Callable[[], object]) -> Timer:
-        """Call back when the clock reaches that time, by running or by being set."""
+        """Call back when the clock reaches a time in Unix milliseconds, by running or by being set."""
         timer = Timer(ms, callback)
         heapq.heappush(self._timers, (ms, next(self._order), timer))
         # A cancelled timer is removed when it reaches the top of the heap; occasional sweeps remove those far from the
@@ -206,11 +208,11 @@ class ControlledClock(Clock):
         return timer
 
     def set(self, ms: int) -> None:
-        """Set the time and fire all timers due by then, in order. Timers that have already fired do not fire again."""
+        """Set the time (Unix ms) and fire all timers due by then, in order. Fired timers do not fire again."""
         self._move(ms)
 
     def advance(self, ms: int) -> None:
-        """Move the time forward and fire all timers due by then, in order."""
+        """Move the time forward by a number of milliseconds and fire all timers due by then, in order."""
         self._move(self.now_ms() + ms)
 
     async def run_until(self, ms: int) -> None:

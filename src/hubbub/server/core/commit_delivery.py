@@ -17,20 +17,20 @@ FinishedUnit = tuple["asyncio.Future[Any]", Any, BaseException | None, Tx | None
 class CommitDelivery:
     """Queue of finished units of work.
 
-    Any thread may add; the event loop delivers them in the order they were added."""
+    Any thread may add units; the event loop delivers them in the order in which they were added."""
 
     def __init__(self, database: Database, loop: asyncio.AbstractEventLoop) -> None:
         self._database = database
         self._loop = loop
         self._ready: deque[FinishedUnit] = deque()
-        self._called = False
+        self._is_scheduled = False
 
     def add(self, answers: list[FinishedUnit]) -> None:
         """Add a batch of finished units and schedule their delivery."""
         self._ready.extend(answers)
         # `deliver` clears the flag before it drains the queue, so a batch added while the flag is set is not missed.
-        if not self._called:
-            self._called = True
+        if not self._is_scheduled:
+            self._is_scheduled = True
             try:
                 self._loop.call_soon_threadsafe(self.deliver)
             except RuntimeError:
@@ -38,21 +38,21 @@ class CommitDelivery:
 
     def deliver(self) -> None:
         """Publish the committed events, then resolve the futures, so that events precede the caller's result."""
-        self._called = False
+        self._is_scheduled = False
         take = self._ready.popleft
         ready = [take() for _ in range(len(self._ready))]
-        woken = False
+        wakes_worker = False
         for _, _, _, tx in ready:
             if tx is not None:
                 for callback in tx.after_commit:
-                    self._guarded(callback)
+                    self._run_callback(callback)
         for _, _, _, tx in ready:
             if tx is not None:
-                woken = woken or tx.wakes_worker
+                wakes_worker = wakes_worker or tx.wakes_worker
                 if tx.dispatches:
-                    self._guarded(self._database.on_commit, tx.dispatches)
-        if woken:
-            self._guarded(self._database.on_wake)
+                    self._run_callback(self._database.on_commit, tx.dispatches)
+        if wakes_worker:
+            self._run_callback(self._database.on_wake)
         for future, result, error, _ in ready:
             if future.done():
                 continue  # The caller was cancelled; the unit of work is committed anyway.
@@ -64,7 +64,8 @@ class CommitDelivery:
             else:
                 future.set_exception(error)
 
-    def _guarded(self, callback: Callable[..., None], *arguments: Any) -> None:
+    def _run_callback(self, callback: Callable[..., None], *arguments: Any) -> None:
+        """Call back and log any exception, so that one callback does not prevent the next."""
         try:
             callback(*arguments)
         except Exception:

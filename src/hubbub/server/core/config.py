@@ -40,7 +40,7 @@ LARGE_BOT_STARTS_PER_1000: Final = 5
 KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
-_HOST: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
+_HOST_PATTERN: Final = r"^(?=.{1,200}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$"
 
 Count = Annotated[int, Meta(ge=0)]
 Bytes = Annotated[int, Meta(ge=1 * KIB)]
@@ -48,7 +48,7 @@ Milliseconds = Annotated[int, Meta(ge=1)]
 
 # A Kubernetes service named "hubbub" adds variables of these forms to the environment of every container in its
 # namespace.
-_SERVICE_LINK = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
+_SERVICE_LINK_PATTERN = re.compile(r"HUBBUB(_[A-Z0-9_]+)?_(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP)(_\w+)?)?)")
 
 
 class ConfigError(Exception):
@@ -90,10 +90,11 @@ class HttpConfig(msgspec.Struct, frozen=True, kw_only=True):
     read_timeout_ms: Milliseconds = 60_000
     """How long a request may take to arrive."""
     invalid_requests: Count = 0
-    """Responses 401, 403 and 429 before an IP address is blocked; 0 turns it off, the public value is 10000."""
+    """Responses 401, 403 and 429 before an IP address is blocked; 0 turns blocking off, the public value is 10000."""
     invalid_requests_window_ms: Milliseconds = 600_000
+    """The period over which `invalid_requests` counts."""
     global_requests: Count = 50
-    """Requests per second that one bot may make over all routes; 0 turns it off."""
+    """Requests per second that one bot may make over all routes; 0 turns the limit off."""
     trusted_proxies: Count = 0
     """The number of trusted proxies that append to X-Forwarded-For; 0 uses the peer's own address."""
 
@@ -114,9 +115,11 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     max_frame_bytes: Annotated[int, Meta(ge=1024)] = 15 * KIB
     """The maximum size of a frame from a client; 4096 is the strict public value."""
     replay_events: Count = 10_000
+    """The number of events that are stored per session for a resume."""
     replay_ms: Count = 300_000
     """How long a disconnected session can be resumed."""
     replay_bytes: Bytes = 32 * MIB
+    """The size of the events that are stored per session for a resume."""
     outgoing_buffer_bytes: Bytes = 10 * MIB
     """The maximum size of the buffer for a slow client; above it the connection is closed with 4000, resumable."""
     session_starts: Annotated[int, Meta(ge=1)] = gateway.SESSION_STARTS_PER_DAY
@@ -130,13 +133,13 @@ class GatewayConfig(msgspec.Struct, frozen=True, kw_only=True):
     commands: Annotated[int, Meta(ge=1)] = gateway.COMMANDS_MAX
     """The number of commands that a connection may send per sixty seconds."""
     resume_url: str | None = None
-    """wss://... of this process, where its sessions are resumed; by default derived from `public_url`.
+    """The wss:// URL of this process, where its sessions are resumed; by default derived from `public_url`.
 
-    Behind a load balancer each process has its own."""
+    Behind a load balancer each process has its own URL."""
     drain_ms: Count = 10_000
     """How long sessions have to reconnect elsewhere when the server shuts down."""
     disabled_functions: tuple[str, ...] = ()
-    """SDK functions that games must not use (`CreateOrJoinLobby`); there they fail with Disabled."""
+    """SDK functions that games must not use, such as `CreateOrJoinLobby`; calls of them fail with Disabled."""
     disabled_gateway_events: tuple[str, ...] = ()
     """Events that are not sent to games."""
 
@@ -158,7 +161,7 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     endpoint: str | None = None
     """host[:port] that clients connect to with wss://; by default the host of `public_url` and the voice port."""
     host: str | None = None
-    """The IPv4 address to listen on; by default `host`."""
+    """The IPv4 address to listen on; by default the value of the setting `host`."""
     port: Annotated[int, Meta(ge=0, le=65_535)] = 0
     """The WebSocket port; 0 picks a free port."""
     udp_port: Annotated[int, Meta(ge=0, le=65_535)] = 0
@@ -167,7 +170,7 @@ class VoiceConfig(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     """A PEM file with the certificate chain of the endpoint."""
     key: str | None = None
-    """A PEM file with its private key; by default in the same file."""
+    """A PEM file with the private key of the certificate; by default the key is in the certificate's file."""
     authority: str | None = None
     """A PEM file with the certificate authority, if clients do not trust it by default; listed in the ready file."""
     heartbeat_interval_ms: Annotated[int, Meta(ge=100)] = 13_750
@@ -208,7 +211,7 @@ class IdentityConfig(msgspec.Struct, frozen=True, kw_only=True):
 class ActivitiesConfig(msgspec.Struct, frozen=True, kw_only=True):
     """The activity proxy, which serves each activity on its own host: `{application_id}.{proxy_host}`."""
 
-    proxy_host: Annotated[str, Meta(pattern=_HOST)] | None = None
+    proxy_host: Annotated[str, Meta(pattern=_HOST_PATTERN)] | None = None
     """The domain under which activities are served on the server's port; None disables the proxy.
 
     It must not share cookies with the platform's own pages, and needs wildcard DNS and a wildcard certificate."""
@@ -255,10 +258,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """A folder, file://..., memory:// or s3://bucket/prefix?...; by default `files` in the data folder."""
     roles: frozenset[Role] = frozenset(ROLES)
     worker: Annotated[int, Meta(ge=0, le=31)] = 0
-    """The number of this process among all that share a database; it makes IDs unique."""
+    """The number of this process among all processes that share a database; it makes IDs unique."""
     publisher_connection_types: frozenset[str] = frozenset({"riotgames", "leagueoflegends"})
-    """Connection types that are hidden from 10 July 2026; those of the new scheme always are (spec/dated-changes.md#2.7)."""
+    """Connection types that are hidden from 10 July 2026, and before it if created from 7 July (spec/dated-changes.md#2.7)."""
     rate_limits: Literal["off", "real", "report"] = "real"
+    """Whether to enforce rate limits; `report` only lists requests over a limit."""
     approval_caps: Literal["off", "real", "report"] = "off"
     """Limits per two hours for applications that are not approved for the social layer (spec/sdk.md#16)."""
     seed: int | None = None
@@ -322,17 +326,18 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.now is None else codec.milliseconds(self.now)
 
 
-def _keys() -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _types_by_key() -> dict[str, Any]:
+    """Return the type of every setting by its key."""
+    types_by_key: dict[str, Any] = {}
     for field in msgspec.structs.fields(Config):
         if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
-            found |= {f"{field.name}.{inner.name}": inner.type for inner in msgspec.structs.fields(field.type)}
+            types_by_key |= {f"{field.name}.{inner.name}": inner.type for inner in msgspec.structs.fields(field.type)}
         else:
-            found[field.name] = field.type
-    return found
+            types_by_key[field.name] = field.type
+    return types_by_key
 
 
-KEYS: Final[Mapping[str, Any]] = _keys()
+KEYS: Final[Mapping[str, Any]] = _types_by_key()
 """All keys with their types."""
 
 _BY_VARIABLE: Final = {ENVIRONMENT_PREFIX + key.upper().replace(".", "_"): key for key in KEYS}
@@ -349,11 +354,11 @@ _SCHEMES: Final = {
     ),
 }
 _FILE_SCHEMES: Final = ("", "file", "memory", "s3")
-_HIDDEN: Final = ("control_token", "identity.steam_key")
+_SECRET_KEYS: Final = ("control_token", "identity.steam_key")
 """Settings that are secrets; error messages do not repeat their values."""
-_MODERATED: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
-_LISTS: Final = (
-    *_MODERATED,
+_KEYWORD_LIST_KEYS: Final = tuple(f"auto_moderation.{field}" for field in AutoModerationConfig.__struct_fields__)
+_LIST_KEYS: Final = (
+    *_KEYWORD_LIST_KEYS,
     "roles",
     "publisher_connection_types",
     "gateway.disabled_functions",
@@ -387,19 +392,19 @@ def load(
         key = _key_of(name, flag)
         if value is not None:
             settings[key] = (value, flag)
-    return _build(settings)
+    return _build_config(settings)
 
 
 def _key_of(name: str, source: str) -> str:
     key = _BY_FLAG.get(name.replace(".", "_").replace("-", "_"))
     if key is None:
-        raise ConfigError(name, source, _unknown(name, list(KEYS)))
+        raise ConfigError(name, source, _unknown_setting_text(name, list(KEYS)))
     return key
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"no such setting; did you mean {close[0]}?" if close else "no such setting"
+def _unknown_setting_text(name: str, names: list[str]) -> str:
+    matches = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+    return f"no such setting; did you mean {matches[0]}?" if matches else "no such setting"
 
 
 def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
@@ -411,35 +416,35 @@ def _from_file(path: Path) -> dict[str, tuple[Any, str]]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError("config", f"file {path}", f"is not TOML: {error}") from None
     source = f"file {path}"
-    found: dict[str, tuple[Any, str]] = {}
+    settings: dict[str, tuple[Any, str]] = {}
     for name, value in content.items():
         inner = value if isinstance(value, dict) else {None: value}
         for part, setting in inner.items():
             key = name if part is None else f"{name}.{part}"
             if key not in KEYS:
-                raise ConfigError(key, source, _unknown(key, list(KEYS)))
-            found[key] = (setting, source)
-    return found
+                raise ConfigError(key, source, _unknown_setting_text(key, list(KEYS)))
+            settings[key] = (setting, source)
+    return settings
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, tuple[Any, str]]:
-    found: dict[str, tuple[Any, str]] = {}
+    settings: dict[str, tuple[Any, str]] = {}
     for name, value in environ.items():
         if not name.startswith(ENVIRONMENT_PREFIX) or name == FILE_VARIABLE or name.startswith(AGENT_PREFIX):
             continue
         key = _BY_VARIABLE.get(name)
-        if _SERVICE_LINK.fullmatch(name) and (key is None or value.startswith(("tcp://", "udp://"))):
+        if _SERVICE_LINK_PATTERN.fullmatch(name) and (key is None or value.startswith(("tcp://", "udp://"))):
             continue
         if key is None:
-            raise ConfigError(name, "environment", _unknown(name, list(_BY_VARIABLE)))
-        found[key] = (value, f"environment {name}")
-    return found
+            raise ConfigError(name, "environment", _unknown_setting_text(name, list(_BY_VARIABLE)))
+        settings[key] = (value, f"environment {name}")
+    return settings
 
 
-def _build(settings: Mapping[str, tuple[Any, str]]) -> Config:
+def _build_config(settings: Mapping[str, tuple[Any, str]]) -> Config:
     values: dict[str, Any] = {}
     for key, (raw, source) in settings.items():
-        value = _read(key, raw, source)
+        value = _convert_setting(key, raw, source)
         group, _, inner = key.rpartition(".")
         if group:
             values.setdefault(group, {})[inner] = value
@@ -453,7 +458,8 @@ def _build(settings: Mapping[str, tuple[Any, str]]) -> Config:
     return Config(**groups, **values)
 
 
-def _read(key: str, raw: Any, source: str) -> Any:
+def _convert_setting(key: str, raw: Any, source: str) -> Any:
+    """Convert a raw value to the type of its setting. Raise ConfigError if it is not allowed."""
     kind = KEYS[key]
     value = raw
     # Text from flags and the environment may represent numbers; values typed by TOML must have the right type.
@@ -462,25 +468,25 @@ def _read(key: str, raw: Any, source: str) -> Any:
         value = raw.strip()
         if kind is bool and is_text:
             value = _BOOLEANS.get(value.lower(), value)
-        elif key in _LISTS:
+        elif key in _LIST_KEYS:
             value = [part.strip() for part in value.split(",") if part.strip()]
     elif isinstance(raw, Path):
         value = str(raw)
     try:
-        read = msgspec.convert(value, kind, strict=not is_text)
+        converted = msgspec.convert(value, kind, strict=not is_text)
     except msgspec.ValidationError:
         raise ConfigError(
-            key, source, f"{_display(key, raw)} is not allowed; allowed: {describe_allowed(key)}"
+            key, source, f"{_display_value(key, raw)} is not allowed; allowed: {describe_allowed(key)}"
         ) from None
-    if read is not None and _is_invalid(key, read):
-        raise ConfigError(key, source, f"{_display(key, raw)} is not allowed; allowed: {describe_allowed(key)}")
-    return read
+    if converted is not None and _is_invalid(key, converted):
+        raise ConfigError(key, source, f"{_display_value(key, raw)} is not allowed; allowed: {describe_allowed(key)}")
+    return converted
 
 
 def _is_invalid(key: str, value: Any) -> bool:
     if key == "roles":
         return not value
-    if key in _MODERATED:
+    if key in _KEYWORD_LIST_KEYS:
         # Asterisks alone would match every text.
         return not all(word.strip("* ") for word in value)
     if key == "now":
@@ -497,8 +503,9 @@ def _is_invalid(key: str, value: Any) -> bool:
         return True
 
 
-def _display(key: str, raw: Any) -> str:
-    if key in _HIDDEN:
+def _display_value(key: str, raw: Any) -> str:
+    """Return a raw value for an error message, without secrets."""
+    if key in _SECRET_KEYS:
         return "the given value"
     # A database URL may contain a password.
     return Secrets().clean(repr(raw))[:200]
@@ -510,9 +517,9 @@ def describe_allowed(key: str) -> str:
         return "a URL that starts with " + " or ".join(f"{scheme}://" for scheme in _SCHEMES[key])
     if key == "roles":
         return "one or more of " + ", ".join(ROLES)
-    if key in _MODERATED:
+    if key in _KEYWORD_LIST_KEYS:
         return "keywords of up to 60 characters, not only asterisks, separated by commas"
-    if key in _LISTS:
+    if key in _LIST_KEYS:
         return "values separated by commas"
     if key == "files_url":
         return "a folder, file://..., memory:// or s3://bucket/prefix?..."
@@ -520,7 +527,7 @@ def describe_allowed(key: str) -> str:
         return "a lowercase host name, such as activities.example.org"
     if key == "now":
         return "a time such as 2026-12-01T00:00:00Z, from 2015 to 2083"
-    return _describe(msgspec.inspect.type_info(KEYS[key]))
+    return _describe_type(msgspec.inspect.type_info(KEYS[key]))
 
 
 def default_text(key: str) -> str | None:
@@ -534,10 +541,11 @@ def default_text(key: str) -> str | None:
     return None if value is None else str(value)
 
 
-def _describe(kind: msgspec.inspect.Type) -> str:
+def _describe_type(kind: msgspec.inspect.Type) -> str:
+    """Describe the values of a type for an error message or help text."""
     inspect = msgspec.inspect
     if isinstance(kind, inspect.UnionType):
-        return " or ".join(_describe(part) for part in kind.types if not isinstance(part, inspect.NoneType))
+        return " or ".join(_describe_type(part) for part in kind.types if not isinstance(part, inspect.NoneType))
     if isinstance(kind, inspect.LiteralType):
         return "one of " + ", ".join(str(value) for value in kind.values)
     if isinstance(kind, inspect.IntType | inspect.FloatType):

@@ -31,7 +31,7 @@ Converter = Callable[[str], Any]
 """Parses one path parameter; raises ValueError if it is invalid."""
 
 READ_METHODS = frozenset(("GET", "HEAD"))
-_MEDIA = (ImageData, SoundData)
+_MEDIA_TYPES = (ImageData, SoundData)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,20 +51,21 @@ class Endpoint:
     order: tuple[int, ...]
     """The handler's parameters as indexes into (*path parameters, body, query)."""
     writes: bool
-    """Whether it needs a write transaction."""
+    """Whether the handler needs a write transaction."""
     is_async: bool
     """Whether the handler is a coroutine function over an `AsyncOperation` instead of a plain function over a `Call`."""
     long: bool
-    """Whether it reads many rows."""
+    """Whether the handler reads many rows."""
     quick: bool
-    """Whether it is a frequent write of a few rows."""
+    """Whether the operation is a frequent write of a few rows."""
     media: tuple[str, ...]
-    """Names of body fields with images or sounds, which the HTTP server stores before the operation runs."""
+    """Names of the body fields with images or sounds, which the HTTP server stores before the operation runs."""
     media_bytes: int
     """The size allowed for media, in bytes, in addition to the regular limit of the body."""
     rule: Rule | None
+    """The rate limit of the operation, or None."""
     anonymous: bool
-    """Whether it works without a token."""
+    """Whether the operation works without a token."""
     ignores_tokens: bool
     """Whether the Authorization header is ignored, because the path contains its own token."""
     rejections: dict[str, errors.ErrorCode]
@@ -82,32 +83,32 @@ class Endpoint:
             if self.anonymous:
                 return None
             raise errors.UNAUTHORIZED()
-        refusal = self.rejections.get(actor.kind)
-        if refusal is None and actor.kind == "bearer":
+        rejection = self.rejections.get(actor.kind)
+        if rejection is None and actor.kind == "bearer":
             scopes = self.operation.scopes
             if actor.application_flags & ApplicationFlags.PARENT and not self.operation.accepts_publishers:
-                refusal = errors.UNAUTHORIZED
+                rejection = errors.UNAUTHORIZED
             elif scopes and actor.scopes.isdisjoint(scopes):
-                refusal = errors.MISSING_OAUTH2_SCOPE
-        if refusal is None:
+                rejection = errors.MISSING_OAUTH2_SCOPE
+        if rejection is None:
             return actor
         if self.anonymous:
             return None
-        raise refusal()
+        raise rejection()
 
     def read_path(self, values: Sequence[str]) -> list[Any]:
         """Convert the path parameters to their types. Raise INVALID_FORM_BODY that names every invalid one."""
-        read: list[Any] = []
-        form: errors.FormErrors | None = None
+        converted: list[Any] = []
+        form_errors: errors.FormErrors | None = None
         for position, converter in enumerate(self.converters):
             try:
-                read.append(converter(values[position]))
+                converted.append(converter(values[position]))
             except ValueError as error:
-                form = form or errors.FormErrors()
-                form.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
-        if form is not None:
-            raise form.error()
-        return read
+                form_errors = form_errors or errors.FormErrors()
+                form_errors.add((self.operation.parameters[position],), "NUMBER_TYPE_COERCE", str(error))
+        if form_errors is not None:
+            raise form_errors.error()
+        return converted
 
     def arguments(self, path: Sequence[Any], body: Any = None, query: Any = None) -> list[Any]:
         """Return the handler's arguments after the call, in its order."""
@@ -139,26 +140,26 @@ def build_endpoint(
     tag: str = "",
     guards: tuple[tuple[str, Guard], ...] = (),
 ) -> Endpoint:
-    """Match a handler to its operation and return the endpoint. Raise TypeError on a mismatch. Cached across Apps.
+    """Match a handler to its operation and return the endpoint, cached across Apps. Raise TypeError on a mismatch.
 
     `guards` are the permission checks by path parameter; the first whose parameter the handler takes is used."""
     parameters = operation.parameters
     hints = _annotations(function)
     code = function.__code__
-    takes = list(code.co_varnames[1 : code.co_argcount])
+    handler_parameters = list(code.co_varnames[1 : code.co_argcount])
     expected = [*parameters]
     if operation.body is not NoneType:
         expected.append("body")
     if operation.query is not NoneType:
         expected.append("query")
     # A handler may omit `body` and `query` if it does not use them, but not path parameters.
-    if set(takes) - set(expected) or set(parameters) - set(takes):
-        raise TypeError(f"{function.__qualname__} takes {takes}, but {operation.path} offers {expected}")
+    if set(handler_parameters) - set(expected) or set(parameters) - set(handler_parameters):
+        raise TypeError(f"{function.__qualname__} takes {handler_parameters}, but {operation.path} offers {expected}")
     for part in ("body", "query"):
         declared = getattr(operation, part)
         if part == "body" and operation.body_condition is not None:
             declared |= None
-        if part in takes and hints.get(part, Any) not in (Any, declared):
+        if part in handler_parameters and hints.get(part, Any) not in (Any, declared):
             raise TypeError(f"{function.__qualname__} takes a different {part} type than {name} declares")
     positions = {name: position for position, name in enumerate(parameters)} | {
         "body": len(parameters),
@@ -167,12 +168,14 @@ def build_endpoint(
     kinds = [hints.get(parameter, str) for parameter in parameters]
     guarded, guard = "", None
     if operation.needs:
-        guarded, guard = next((each for each in guards if each[0] in takes), ("", None))
+        guarded, guard = next(
+            (guard_entry for guard_entry in guards if guard_entry[0] in handler_parameters), ("", None)
+        )
         if guard is None:
             checked = ", ".join(parameter for parameter, _ in guards) or "no path parameter"
             raise TypeError(f"{name} needs permissions; they are checked for {checked}, and its path has none of these")
     writes = getattr(function, "__writes__", None)
-    media = _media(operation.body)
+    media = _media_fields(operation.body)
     return Endpoint(
         operation=operation,
         name=name,
@@ -180,7 +183,7 @@ def build_endpoint(
         function=function,
         converters=tuple(_converter(kind) for kind in kinds),
         snowflakes=tuple(isinstance(kind, type) and issubclass(kind, WideInt) for kind in kinds),
-        order=tuple(positions[parameter] for parameter in takes),
+        order=tuple(positions[parameter] for parameter in handler_parameters),
         writes=operation.method not in READ_METHODS if writes is None else writes,
         is_async=inspect.iscoroutinefunction(function),
         long=getattr(function, "__long__", False),
@@ -190,25 +193,25 @@ def build_endpoint(
         rule=build_rule(operation, name),
         anonymous=operation.auth is Auth.NONE or Auth.ANYONE in operation.auth,
         ignores_tokens=operation.auth is Auth.NONE,
-        rejections=_refusals(operation.auth),
+        rejections=_rejections_by_kind(operation.auth),
         guard=guard,
         guarded=guarded,
-        guard_argument=takes.index(guarded) if guarded else 0,
+        guard_argument=handler_parameters.index(guarded) if guarded else 0,
     )
 
 
 def _annotations(subject: Any) -> dict[str, Any]:
     """Return the annotations of a function or model. Nearly all are types already, which skips the slow evaluation."""
     classes = reversed(subject.__mro__) if isinstance(subject, type) else (subject,)
-    found: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
     for owner in classes:
-        found |= vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
-    if any(isinstance(hint, str) for hint in found.values()):
+        annotations |= vars(owner).get("__annotations__", {}) if isinstance(owner, type) else owner.__annotations__
+    if any(isinstance(hint, str) for hint in annotations.values()):
         return get_type_hints(subject, include_extras=True)
-    return found
+    return annotations
 
 
-def _media(body: Any) -> dict[str, int]:
+def _media_fields(body: Any) -> dict[str, int]:
     """Return a body's image and sound fields with the maximum size of each in bytes."""
     if not (isinstance(body, type) and issubclass(body, msgspec.Struct)):
         return {}
@@ -217,27 +220,29 @@ def _media(body: Any) -> dict[str, int]:
         name: kind.bytes_max
         for name in body.__struct_fields__
         for kind in (hints[name], *get_args(hints[name]))
-        if isinstance(kind, type) and issubclass(kind, _MEDIA)
+        if isinstance(kind, type) and issubclass(kind, _MEDIA_TYPES)
     }
 
 
-def _refusals(auth: Auth) -> dict[str, errors.ErrorCode]:
-    refusals: dict[str, errors.ErrorCode] = {}
+def _rejections_by_kind(auth: Auth) -> dict[str, errors.ErrorCode]:
+    """Return the error for each kind of caller that an operation does not allow."""
+    rejections: dict[str, errors.ErrorCode] = {}
     if Auth.BOT not in auth:
-        refusals["bot"] = errors.BOTS_CANNOT_USE_ENDPOINT
+        rejections["bot"] = errors.BOTS_CANNOT_USE_ENDPOINT
     if Auth.USER not in auth:
-        refusals["user"] = errors.ONLY_BOTS_CAN_USE_ENDPOINT
+        rejections["user"] = errors.ONLY_BOTS_CAN_USE_ENDPOINT
     if Auth.BEARER not in auth:
-        refusals["bearer"] = errors.UNAUTHORIZED
-    return refusals
+        rejections["bearer"] = errors.UNAUTHORIZED
+    return rejections
 
 
 def _converter(kind: Any) -> Converter:
+    """Return the function that parses a path parameter of this type."""
     if kind is str:
         return str
     if isinstance(kind, type) and issubclass(kind, Snowflake):
-        wide = kind
-        return lambda text: parse_wide(wide, text)
+        id_type = kind
+        return lambda text: parse_wide(id_type, text)
 
     def convert(text: str) -> Any:
         try:
@@ -248,15 +253,15 @@ def _converter(kind: Any) -> Converter:
     return convert
 
 
-class _Node:
+class _PathNode:
     """One node in the tree of path segments."""
 
     __slots__ = ("children", "endpoints", "snowflake", "text")
 
     def __init__(self) -> None:
-        self.children: dict[str, _Node] = {}
-        self.snowflake: _Node | None = None
-        self.text: _Node | None = None
+        self.children: dict[str, _PathNode] = {}
+        self.snowflake: _PathNode | None = None
+        self.text: _PathNode | None = None
         self.endpoints: dict[str, Endpoint] = {}
 
 
@@ -264,16 +269,18 @@ class EndpointTable:
     """All endpoints, by method and path."""
 
     def __init__(self, slices: Iterable[Slice]) -> None:
-        self._root = _Node()
+        self._root = _PathNode()
         self.endpoints: list[Endpoint] = []
         self._by_operation: dict[Operation[Any, Any], Endpoint] = {}
         names = operation_names()
         slices = tuple(slices)
-        guards = tuple(guard for part in slices for guard in part.guards.items())
-        for part in slices:
-            for operation, function in part.handlers():
+        guards = tuple(guard for resource_slice in slices for guard in resource_slice.guards.items())
+        for resource_slice in slices:
+            for operation, function in resource_slice.handlers():
                 name = names.get(operation, function.__name__)
-                self.add(build_endpoint(operation, function, name=name, tag=part.tag_of(function), guards=guards))
+                self.add(
+                    build_endpoint(operation, function, name=name, tag=resource_slice.tag_of(function), guards=guards)
+                )
 
     def __iter__(self) -> Iterator[Endpoint]:
         return iter(self.endpoints)
@@ -286,19 +293,19 @@ class EndpointTable:
         for segment in operation.path.strip("/").split("/"):
             if segment.startswith("{") and segment.endswith("}"):
                 if next(snowflakes):
-                    node.snowflake = node = node.snowflake or _Node()
+                    node.snowflake = node = node.snowflake or _PathNode()
                 else:
-                    node.text = node = node.text or _Node()
+                    node.text = node = node.text or _PathNode()
             elif "{" in segment:
                 raise TypeError(f"a path parameter must be a whole segment: {operation.path}")
             else:
-                node = node.children.setdefault(segment, _Node())
+                node = node.children.setdefault(segment, _PathNode())
         if operation.path.endswith("/"):
             # spec/activities.md#9: clients call some list operations with a trailing slash and some without.
-            node.children.setdefault("", _Node()).endpoints[operation.method] = endpoint
-        taken = node.endpoints.setdefault(operation.method, endpoint)
-        if taken is not endpoint:
-            raise TypeError(f"{operation.method} {operation.path} is handled twice: {taken.name}, {endpoint.name}")
+            node.children.setdefault("", _PathNode()).endpoints[operation.method] = endpoint
+        existing = node.endpoints.setdefault(operation.method, endpoint)
+        if existing is not endpoint:
+            raise TypeError(f"{operation.method} {operation.path} is handled twice: {existing.name}, {endpoint.name}")
         self.endpoints.append(endpoint)
         self._by_operation[operation] = endpoint
 
@@ -313,9 +320,9 @@ class EndpointTable:
         """Return the endpoint and its path parameters. Raise NOT_FOUND or MethodNotAllowed."""
         values: list[str] = []
         allowed: set[str] = set()
-        found = _walk(self._root, method, segments, 0, values, allowed)
-        if found is not None:
-            return found, values
+        endpoint = _find_endpoint(self._root, method, segments, 0, values, allowed)
+        if endpoint is not None:
+            return endpoint, values
         if allowed:
             raise MethodNotAllowed(allowed)
         raise errors.NOT_FOUND()
@@ -329,20 +336,21 @@ class MethodNotAllowed(errors.ApiError):
         self.allowed = sorted(allowed)
 
 
-def _walk(
-    node: _Node, method: str, segments: Sequence[str], depth: int, values: list[str], allowed: set[str]
+def _find_endpoint(
+    node: _PathNode, method: str, segments: Sequence[str], depth: int, values: list[str], allowed: set[str]
 ) -> Endpoint | None:
+    """Search the tree below a node; append the path parameters to `values` and the path's methods to `allowed`."""
     if depth == len(segments):
-        found = node.endpoints.get(method)
-        if found is None:
+        endpoint = node.endpoints.get(method)
+        if endpoint is None:
             allowed.update(node.endpoints)
-        return found
+        return endpoint
     segment = segments[depth]
     child = node.children.get(segment)
     if child is not None:
-        found = _walk(child, method, segments, depth + 1, values, allowed)
-        if found is not None:
-            return found
+        endpoint = _find_endpoint(child, method, segments, depth + 1, values, allowed)
+        if endpoint is not None:
+            return endpoint
     if not segment:
         return None
     # Literal segments come first (`@me`, `bulk-delete`), then IDs, then free text. Text that is not a number matches an
@@ -352,9 +360,9 @@ def _walk(
         if child is None or (child is node.snowflake and segment[0] == "@"):
             continue
         values.append(segment)
-        found = _walk(child, method, segments, depth + 1, values, allowed)
-        if found is not None:
-            return found
+        endpoint = _find_endpoint(child, method, segments, depth + 1, values, allowed)
+        if endpoint is not None:
+            return endpoint
         values.pop()
     return None
 
@@ -363,7 +371,7 @@ def _walk(
 def operation_names() -> dict[Operation[Any, Any], str]:
     """Return the documented ID of every operation that the protocol declares."""
     names: dict[Operation[Any, Any], str] = {}
-    for found in pkgutil.iter_modules(resources.__path__, f"{resources.__name__}."):
-        for name, operation in operations_of(importlib.import_module(found.name)):
+    for module_info in pkgutil.iter_modules(resources.__path__, f"{resources.__name__}."):
+        for name, operation in operations_of(importlib.import_module(module_info.name)):
             names.setdefault(operation, name)
     return names

@@ -24,7 +24,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     guild_id: int | None = None
     channel_id: int | None = None
-    """Only members with VIEW_CHANNEL in this channel. For a thread this is the parent channel."""
+    """Only members with VIEW_CHANNEL in this channel; for events of a thread, the thread's parent channel."""
     permission: int = 0
     """Only members with any of these permission bits, in the channel if one is given, otherwise in the guild."""
     members: frozenset[int] | None = None
@@ -32,7 +32,7 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     users: frozenset[int] = frozenset()
     """Outside a guild: exactly these users. In a guild, if not empty: only these members."""
     without_view_channel_id: int | None = None
-    """Only members without VIEW_CHANNEL in this channel: for them a member who moved there has left voice."""
+    """Only members without VIEW_CHANNEL in this channel: for them a member who moved to the channel has left voice."""
     excluded_user_id: int | None = None
     """A user who never receives the event (users do not receive their own presence)."""
     intent_exempt_user_id: int | None = None
@@ -139,6 +139,7 @@ class Dispatch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     stamp: int = 0
     """The stamp of the transaction that emitted it; compared with a snapshot to skip events it already covers."""
     intents: int = 0
+    """The intents of the event, of which a session needs one; 0 if it needs none."""
     redacted: bytes | None = None
     """The body for sessions without the message content intent, if it differs."""
     unredacted_for: frozenset[int] = frozenset()
@@ -187,7 +188,9 @@ def dispatch(
     subject_id: int = 0,
     stamp: int = 0,
 ) -> Dispatch:
-    """Encode an event for an audience."""
+    """Encode an event for an audience. A payload of type bytes is encoded JSON already.
+
+    The other arguments are the fields of `Dispatch` before encoding."""
     in_guild = audience.guild_id is not None
     intents = event.intents if in_guild or event.dm_intents is None else event.dm_intents
     return Dispatch(

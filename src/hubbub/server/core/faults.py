@@ -59,8 +59,9 @@ class GatewayFault(msgspec.Struct, kw_only=True, tag_field="door", tag="gateway"
     effect: Literal["close", "invalid_session", "drop", "delay"]
     """`close`: close with a code; `invalid_session`: end the session; `drop`: disconnect; `delay`: send events late."""
     user_id: UserId | None = None
+    """Only sessions of this user or bot; null matches any."""
     session_id: str | None = None
-    """The session; null together with `user_id` matches every session."""
+    """Only the session with this ID; null matches any."""
     moment: Literal["now", "identify"] = "now"
     """`now`: existing sessions; `identify`: the next session that identifies or resumes."""
     times: Times | None = 1
@@ -88,8 +89,9 @@ class ActiveFault(msgspec.Struct, kw_only=True):
     id: str
     fault: Fault
     happened: int = 0
+    """Number of times that the fault has occurred."""
     left: int | None
-    """How often it will still occur; null: until it is removed."""
+    """Number of times that the fault will still occur; null: until it is removed."""
 
 
 class Faults:
@@ -109,15 +111,15 @@ class Faults:
 
     def add(self, fault: Fault) -> ActiveFault:
         """Activate a fault."""
-        waiting = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
-        (self.http if isinstance(fault, HttpFault) else self.gateway).append(waiting)
-        return waiting
+        active_fault = ActiveFault(id=str(next(self._numbers)), fault=fault, left=fault.times)
+        (self.http if isinstance(fault, HttpFault) else self.gateway).append(active_fault)
+        return active_fault
 
     def remove(self, fault_id: str) -> bool:
         """Remove a fault. Return False if there is none with this ID."""
-        for waiting in list(self):
-            if waiting.id == fault_id:
-                self._drop(waiting)
+        for active_fault in list(self):
+            if active_fault.id == fault_id:
+                self._drop(active_fault)
                 return True
         return False
 
@@ -128,26 +130,26 @@ class Faults:
 
     def take_http(self, method: str, route: str, user_id: int | None) -> HttpFault | None:
         """Return the fault to apply to this request, the oldest that matches, and count it."""
-        for waiting in self.http:
-            if isinstance(waiting.fault, HttpFault) and waiting.fault.matches(method, route, user_id):
-                self._count(waiting)
-                return waiting.fault
+        for active_fault in self.http:
+            if isinstance(active_fault.fault, HttpFault) and active_fault.fault.matches(method, route, user_id):
+                self._count(active_fault)
+                return active_fault.fault
         return None
 
     def take_gateway(self, user_id: int, session_id: str | None) -> GatewayFault | None:
         """Return the fault to apply to this Identify or Resume, and count it."""
-        for waiting in self.gateway:
-            if isinstance(waiting.fault, GatewayFault) and waiting.fault.matches(user_id, session_id):
-                self._count(waiting)
-                return waiting.fault
+        for active_fault in self.gateway:
+            if isinstance(active_fault.fault, GatewayFault) and active_fault.fault.matches(user_id, session_id):
+                self._count(active_fault)
+                return active_fault.fault
         return None
 
-    def _count(self, waiting: ActiveFault) -> None:
-        waiting.happened += 1
-        if waiting.left is not None:
-            waiting.left -= 1
-            if not waiting.left:
-                self._drop(waiting)
+    def _count(self, active_fault: ActiveFault) -> None:
+        active_fault.happened += 1
+        if active_fault.left is not None:
+            active_fault.left -= 1
+            if not active_fault.left:
+                self._drop(active_fault)
 
-    def _drop(self, waiting: ActiveFault) -> None:
-        (self.http if waiting in self.http else self.gateway).remove(waiting)
+    def _drop(self, active_fault: ActiveFault) -> None:
+        (self.http if active_fault in self.http else self.gateway).remove(active_fault)

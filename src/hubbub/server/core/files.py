@@ -17,7 +17,7 @@ KEY_PART_BYTES_MAX: Final = 255
 CHUNK_BYTES: Final = 256 * 1024
 
 # Characters with a special meaning in a file system, an object store or a URL.
-_FORBIDDEN: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
+_FORBIDDEN_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f\\#?%*\"<>|:~\[\]{}^`]")
 
 
 class InvalidKeyError(ValueError):
@@ -36,7 +36,7 @@ class Files:
     """A file store with keys such as `attachments/1/2/cat.png`."""
 
     def __init__(self, url: str) -> None:
-        self._store, self._keeps_types = _open(url)
+        self._store, self._keeps_types = _open_store(url)
 
     async def put(self, key: str, data: bytes, content_type: str = "application/octet-stream") -> None:
         """Write a file atomically, replacing an existing one."""
@@ -45,27 +45,27 @@ class Files:
 
     async def get(self, key: str) -> bytes:
         """Return the whole file. Raise FileNotFoundError if there is none."""
-        found = await obstore.get_async(self._store, _check_key(key))
-        return bytes(await found.bytes_async())
+        result = await obstore.get_async(self._store, _check_key(key))
+        return bytes(await result.bytes_async())
 
     async def stream(self, key: str, *, start: int = 0, end: int | None = None) -> AsyncIterator[bytes]:
         """Stream the file from `start` up to but not including `end`.
 
         Raise FileNotFoundError before the first chunk."""
-        span: Any = {"offset": start} if end is None else (start, end)
-        options: Any = {"range": span} if start or end is not None else None
-        found = await obstore.get_async(self._store, _check_key(key), options=options)
-        return _chunks(found.stream(min_chunk_size=CHUNK_BYTES))
+        byte_range: Any = {"offset": start} if end is None else (start, end)
+        options: Any = {"range": byte_range} if start or end is not None else None
+        result = await obstore.get_async(self._store, _check_key(key), options=options)
+        return _chunks(result.stream(min_chunk_size=CHUNK_BYTES))
 
     async def find_info(self, key: str) -> FileInfo | None:
         """Return size and type of a file, or None."""
         key = _check_key(key)
         try:
-            found = await obstore.get_async(self._store, key, options={"head": True})
+            result = await obstore.get_async(self._store, key, options={"head": True})
         except FileNotFoundError:
             return None
-        content_type = found.attributes.get("Content-Type") or mimetypes.guess_type(key)[0]
-        return FileInfo(size=found.meta["size"], content_type=content_type or "application/octet-stream")
+        content_type = result.attributes.get("Content-Type") or mimetypes.guess_type(key)[0]
+        return FileInfo(size=result.meta["size"], content_type=content_type or "application/octet-stream")
 
     async def exists(self, key: str) -> bool:
         """Return whether the file exists."""
@@ -80,13 +80,13 @@ class Files:
 
     async def export(self) -> dict[str, tuple[bytes, str]]:
         """Return every file with its type, by key: for the snapshot of a world that is in memory anyway."""
-        found: dict[str, tuple[bytes, str]] = {}
+        files: dict[str, tuple[bytes, str]] = {}
         async for batch in obstore.list(self._store):
             for meta in batch:
                 result = await obstore.get_async(self._store, meta["path"])
                 content_type = result.attributes.get("Content-Type") or "application/octet-stream"
-                found[meta["path"]] = (bytes(await result.bytes_async()), content_type)
-        return found
+                files[meta["path"]] = (bytes(await result.bytes_async()), content_type)
+        return files
 
     async def replace(self, files: Mapping[str, tuple[bytes, str]]) -> None:
         """Replace the contents of the store with files from `export`."""
@@ -106,7 +106,7 @@ def _check_key(key: str) -> str:
     if (
         not key
         or len(key.encode("utf-8", "surrogatepass")) > KEY_BYTES_MAX
-        or _FORBIDDEN.search(key)
+        or _FORBIDDEN_CHARACTERS.search(key)
         or any(0xD800 <= ord(letter) < 0xE000 for letter in key)
         or any(part in ("", ".", "..") or len(part.encode()) > KEY_PART_BYTES_MAX for part in parts)
     ):
@@ -114,7 +114,7 @@ def _check_key(key: str) -> str:
     return key
 
 
-def _open(url: str) -> tuple[ObjectStore, bool]:
+def _open_store(url: str) -> tuple[ObjectStore, bool]:
     """Open the store of a URL; also return whether it stores content types."""
     parts = urlsplit(url)
     if parts.scheme == "memory":

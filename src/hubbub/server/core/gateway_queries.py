@@ -50,6 +50,7 @@ class MemberState(msgspec.Struct, kw_only=True):
     user_id: int
     roles: tuple[int, ...]
     timed_out_until_ms: int = 0
+    """The end of the member's timeout in Unix milliseconds; 0 without a timeout."""
     restricted: bool = False
     """Whether the member is pending or quarantined; they then have the permissions of a timed-out member."""
     joined_at: str = ""
@@ -67,7 +68,9 @@ def member_permissions(guild: GuildState, member: MemberState) -> int:
 def member_channel_permissions(
     guild: GuildState, member: MemberState, channel: ChannelState, base_bits: int | None = None
 ) -> int:
-    """Return a member's permissions in a channel."""
+    """Return a member's permissions in a channel.
+
+    `base_bits` are the member's permissions in the guild if the caller has them already."""
     bits = member_permissions(guild, member) if base_bits is None else base_bits
     if not channel.overwrites:
         return ALL_PERMISSIONS if bits & Permissions.ADMINISTRATOR else bits
@@ -89,7 +92,7 @@ class GuildView(msgspec.Struct, kw_only=True):
     """The session's intents; users' own sessions have all bits set."""
     large_threshold: int
     visible: frozenset[int]
-    """Ids of the channels that the viewer can see."""
+    """IDs of the channels that the viewer can see."""
     permissions: Callable[[int], int]
     """Returns the viewer's permissions in a channel of the guild."""
 

@@ -28,7 +28,7 @@ FORMATS: Final = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", 
 
 _JPEG: Final[dict[str, Any]] = {"quality": 90}
 _WEBP: Final[dict[str, Any]] = {"quality": 90, "method": 4}
-_MOVING_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
+_ANIMATED_WEBP: Final[dict[str, Any]] = {"quality": 80, "method": 2}
 
 
 class RejectedImageError(Exception):
@@ -49,27 +49,29 @@ def convert(data: bytes, task: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
         if count > FRAMES_MAX or count * width * height > FRAME_PIXELS_MAX:
             raise RejectedImageError("too many frames")
         width, height = (min(side, ANIMATED_SIDE_MAX) for side in task["box"])
-        return _moving(image, task["to"], (width, height))
+        return _encode_animated(image, task["to"], (width, height))
     width, height = task["box"]
-    return _still(image, task["to"], (width, height))
+    return _encode_still(image, task["to"], (width, height))
 
 
-def _still(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+def _encode_still(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+    """Encode the first frame of an image; return the header of the result and the file."""
     image.seek(0)
     # The orientation is in the EXIF data, which is not kept.
     upright = ImageOps.exif_transpose(image)
     frame = _fit(_strip(upright), box)
-    written = BytesIO()
+    output = BytesIO()
     if kind == "image/jpeg":
-        _on_white(frame).save(written, "JPEG", **_JPEG)
+        _flatten_on_white(frame).save(output, "JPEG", **_JPEG)
     elif kind == "image/webp":
-        frame.save(written, "WEBP", **_WEBP)
+        frame.save(output, "WEBP", **_WEBP)
     else:
-        frame.save(written, FORMATS[kind])
-    return _describe(kind, frame, 1, 0), written.getvalue()
+        frame.save(output, FORMATS[kind])
+    return _result_header(kind, frame, 1, 0), output.getvalue()
 
 
-def _moving(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+def _encode_animated(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[str, Any], bytes]:
+    """Encode all frames of an image; return the header of the result and the file."""
     frames: list[Image.Image] = []
     durations: list[int] = []
     loop = image.info.get("loop")
@@ -81,16 +83,16 @@ def _moving(image: Image.Image, kind: str, box: tuple[int, int]) -> tuple[dict[s
         resized.info = {}
         frames.append(resized)
     options: dict[str, Any] = {"save_all": True, "append_images": frames[1:], "duration": durations}
-    written = BytesIO()
+    output = BytesIO()
     if kind == "image/gif":
         if loop is not None:
             options["loop"] = loop
-        frames[0].save(written, "GIF", disposal=2, **options)
+        frames[0].save(output, "GIF", disposal=2, **options)
     elif kind == "image/webp":
-        frames[0].save(written, "WEBP", loop=1 if loop is None else loop, **options, **_MOVING_WEBP)
+        frames[0].save(output, "WEBP", loop=1 if loop is None else loop, **options, **_ANIMATED_WEBP)
     else:
-        frames[0].save(written, "PNG", loop=1 if loop is None else loop, **options)
-    return _describe(kind, frames[0], len(frames), sum(durations)), written.getvalue()
+        frames[0].save(output, "PNG", loop=1 if loop is None else loop, **options)
+    return _result_header(kind, frames[0], len(frames), sum(durations)), output.getvalue()
 
 
 def _strip(image: Image.Image) -> Image.Image:
@@ -103,7 +105,7 @@ def _strip(image: Image.Image) -> Image.Image:
     return stripped
 
 
-def _on_white(image: Image.Image) -> Image.Image:
+def _flatten_on_white(image: Image.Image) -> Image.Image:
     if image.mode != "RGBA":
         return image
     background = Image.new("RGB", image.size, "white")
@@ -112,12 +114,13 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def _fit(image: Image.Image, box: tuple[int, int]) -> Image.Image:
+    """Scale an image down so that it fits into a box, in place."""
     if image.width > box[0] or image.height > box[1]:
         image.thumbnail(box, Image.Resampling.LANCZOS)
     return image
 
 
-def _describe(kind: str, image: Image.Image, frames: int, duration_ms: int) -> dict[str, Any]:
+def _result_header(kind: str, image: Image.Image, frames: int, duration_ms: int) -> dict[str, Any]:
     width, height = image.size
     return {"type": kind, "width": width, "height": height, "frames": frames, "duration_ms": duration_ms}
 
@@ -172,8 +175,8 @@ def main() -> None:
     Image.MAX_IMAGE_PIXELS = PIXELS_MAX
     warnings.simplefilter("error", Image.DecompressionBombWarning)
     incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
-    while (found := read(incoming)) is not None:
-        task, data = found
+    while (message := read(incoming)) is not None:
+        task, data = message
         write(outgoing, *run_task(data, task))
 
 

@@ -73,8 +73,8 @@ class ImageConverter:
         self._tasks_max = tasks_max
         self._slots = asyncio.Semaphore(processes)
         self._waiting = 0
-        self._idle: list[_Worker] = []
-        self._all: set[_Worker] = set()
+        self._idle: list[_ImageProcess] = []
+        self._all: set[_ImageProcess] = set()
         self._closed = False
 
     async def reencode(self, image: ImageData) -> None:
@@ -97,7 +97,7 @@ class ImageConverter:
     async def convert(
         self, data: bytes, *, to: str, side: int, box: tuple[int, int] | None = None, animated: bool = False
     ) -> EncodedImage:
-        """Convert an image to another type or size; `animated` keeps all frames if the type supports it.
+        """Convert an image to another type or size; `animated` keeps all frames if the type `to` supports it.
 
         No side of the result is longer than `side`; with `box` it also fits into that width and height."""
         kind = detect_image_type(data)
@@ -115,9 +115,9 @@ class ImageConverter:
             "box": (min(width, side), min(height, side)),
             "animated": animated and to != "image/jpeg",
         }
-        result, written = await self._submit(task, data)
+        result, output = await self._submit(task, data)
         return EncodedImage(
-            data=written,
+            data=output,
             content_type=result["type"],
             width=result["width"],
             height=result["height"],
@@ -138,16 +138,17 @@ class ImageConverter:
         self._waiting += 1
         try:
             async with self._slots:
-                return await self._run(task, data)
+                return await self._run_task(task, data)
         finally:
             self._waiting -= 1
 
-    async def _run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    async def _run_task(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+        """Run a task in an idle or new process, which is ended if it fails or has run enough tasks."""
         worker = self._idle.pop() if self._idle else await self._start()
         healthy = False
         try:
             async with asyncio.timeout(self._task_seconds if worker.tasks else START_SECONDS):
-                result, written = await worker.run(task, data)
+                result, output = await worker.run(task, data)
             healthy = True
         except (TimeoutError, EOFError, ConnectionError) as error:
             log.warning("An image process failed: %s", type(error).__name__)
@@ -159,9 +160,9 @@ class ImageConverter:
                 await self._end(worker)
         if "refused" in result:
             raise InvalidImageError(result["refused"])
-        return result, written
+        return result, output
 
-    async def _start(self) -> "_Worker":
+    async def _start(self) -> "_ImageProcess":
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             # Do not import from the program's own folder.
@@ -173,16 +174,16 @@ class ImageConverter:
             stderr=asyncio.subprocess.DEVNULL,
             env={name: os.environ[name] for name in _PASSED_VARIABLES if name in os.environ},
         )
-        worker = _Worker(process)
+        worker = _ImageProcess(process)
         self._all.add(worker)
         return worker
 
-    async def _end(self, worker: "_Worker") -> None:
+    async def _end(self, worker: "_ImageProcess") -> None:
         self._all.discard(worker)
         await worker.end()
 
 
-class _Worker:
+class _ImageProcess:
     """One image process and its pipes."""
 
     def __init__(self, process: Process) -> None:
@@ -192,6 +193,7 @@ class _Worker:
         self._stdin = process.stdin
         self._stdout = process.stdout
         self.tasks = 0
+        """Number of completed tasks."""
 
     async def run(self, task: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Send a task and its file, and return the result and its file. Raise EOFError if the process died."""
@@ -203,11 +205,11 @@ class _Worker:
             result = msgspec.json.decode(await self._stdout.readexactly(min(length, 1 << 16)))
             if result["bytes"] > RESULT_BYTES_MAX:
                 raise EOFError
-            written = await self._stdout.readexactly(result["bytes"])
+            output = await self._stdout.readexactly(result["bytes"])
         except (asyncio.IncompleteReadError, msgspec.DecodeError):
             raise EOFError from None
         self.tasks += 1
-        return result, written
+        return result, output
 
     async def end(self) -> None:
         """Kill the process and wait until it has exited."""

@@ -33,11 +33,14 @@ OWNER_JOBS_MAX: Final = 32
 LEASE_MS: Final = 120_000
 """How long a job is leased to a worker, in milliseconds; if the worker dies, the job is free again after that."""
 BACKOFF_MS: Final = 1_000
+"""Delay in milliseconds before the first retry; it doubles with each attempt, up to `BACKOFF_MAX_MS`."""
 BACKOFF_MAX_MS: Final = 10 * 60_000
 RETRY_PERIOD_MS: Final = 24 * 3_600_000
+"""Time in milliseconds after the first attempt from which a job that fails again is marked as failed."""
 STORE_RETRY_MS: Final = 1_000
 """Delay in milliseconds before the worker retries after the store was unavailable."""
 
+# The SQL condition for a row of `jobs AS job` without an earlier waiting job of the same key.
 _UNBLOCKED = """(job.key = '' OR NOT EXISTS (
     SELECT 1 FROM jobs AS earlier WHERE earlier.key = job.key AND earlier.key <> '' AND earlier.state = 'waiting'
     AND (earlier.due_ms < job.due_ms OR (earlier.due_ms = job.due_ms AND earlier.id < job.id))))"""
@@ -56,6 +59,7 @@ class Job:
     attempts: int
     """Number of previous attempts."""
     first_tried_ms: int | None
+    """The time of the first attempt in Unix milliseconds; None before it."""
 
     def decode(self, kind: type[T]) -> T:
         """Decode the payload as a model."""
@@ -89,7 +93,7 @@ class PermanentFailure(Exception):
 
 
 class RetryLater(Exception):
-    """Raised by a handler to retry after a given delay."""
+    """Raised by a handler to retry its job after `after_ms` milliseconds."""
 
     def __init__(self, after_ms: int, reason: str) -> None:
         self.after_ms = after_ms
@@ -136,8 +140,8 @@ def delete_by_prefix(tx: Tx, kind: str, key_prefix: str) -> int:
 def list_failed(
     tx: Tx, *, kind: str | None = None, key_prefix: str = "", after: int = 0, limit: int = 100
 ) -> list[FailedJob]:
-    """Return failed jobs, oldest first."""
-    where, parameters = _failed(None, kind, key_prefix)
+    """Return up to `limit` failed jobs with an ID above `after`, oldest first."""
+    where, parameters = _failed_condition(None, kind, key_prefix)
     return tx.fetch(
         FailedJob,
         f"SELECT id, kind, key, due_ms, payload, attempts, error FROM jobs WHERE {where} AND id > ? ORDER BY id LIMIT ?",
@@ -148,9 +152,9 @@ def list_failed(
 
 
 def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_prefix: str = "") -> int:
-    """Make failed jobs (or one) run again and return their number."""
+    """Make all matching failed jobs run again and return their number."""
     tx.wakes_worker = True
-    where, parameters = _failed(id, kind, key_prefix)
+    where, parameters = _failed_condition(id, kind, key_prefix)
     return tx.run(
         "UPDATE jobs SET state = 'waiting', attempts = 0, first_tried_ms = NULL, ready_ms = due_ms, error = NULL,"
         f" leased_by = '' WHERE {where}",
@@ -158,7 +162,8 @@ def retry_failed(tx: Tx, id: int | None = None, *, kind: str | None = None, key_
     )
 
 
-def _failed(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, list[Any]]:
+def _failed_condition(id: int | None, kind: str | None, key_prefix: str) -> tuple[str, list[Any]]:
+    """Return the SQL condition and its parameters for failed jobs; None and an empty prefix match all."""
     where, parameters = "state = 'failed'", list[Any]()
     if id is not None:
         where += " AND id = ?"
@@ -190,15 +195,15 @@ class _SlotPool:
     def condition(self) -> tuple[str, list[Any]]:
         """Return the SQL condition for a claimable row of `jobs AS job`: a known kind, and an owner below the limit."""
         counts = Counter(job.owner for job in self.jobs.values())
-        full = [owner for owner, count in counts.items() if owner and count >= self._owner_slots_max]
-        others = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full)
-        return f"job.kind IN ({placeholders(self.kinds)}){others}", [*self.kinds, *full]
+        full_owners = [owner for owner, count in counts.items() if owner and count >= self._owner_slots_max]
+        exclusions = "".join(f" AND substr(job.key, 1, {len(owner)}) <> ?" for owner in full_owners)
+        return f"job.kind IN ({placeholders(self.kinds)}){exclusions}", [*self.kinds, *full_owners]
 
-    def choose(self, found: Iterable[Job]) -> list[Job]:
+    def choose(self, candidates: Iterable[Job]) -> list[Job]:
         """Select the due jobs that there are free slots for, in total and per owner."""
         counts = Counter(job.owner for job in self.jobs.values())
         chosen: list[Job] = []
-        for job in found:
+        for job in candidates:
             # The clock of a dev world may jump past a lease; this worker still holds its jobs.
             if job.id in self.jobs or (job.owner and counts[job.owner] >= self._owner_slots_max):
                 continue
@@ -228,7 +233,8 @@ class Worker:
     ) -> None:
         """Create a worker.
 
-        With `poll_ms` it also polls for jobs that another process enqueued without waking this one."""
+        `retry_period_ms` maps kinds of jobs to the time after which a job is marked as failed; the default is
+        `RETRY_PERIOD_MS`. With `poll_ms` the worker also polls for jobs that another process enqueued."""
         self._db = db
         self._clock = clock
         self._handlers = handlers
@@ -238,7 +244,7 @@ class Worker:
             _SlotPool(async_kinds, async_jobs_max, owner_jobs_max),
         )
         self._metrics = metrics
-        self._give_up_after_ms = retry_period_ms or {}
+        self._retry_period_ms = retry_period_ms or {}
         self._lease_ms = lease_ms
         self._poll_ms = poll_ms
         self._name = secrets.token_hex(8)
@@ -263,11 +269,11 @@ class Worker:
             await asyncio.wait([self._scan_task])
         tasks = list(self._running.values())
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=grace_seconds)
-            for task in late:
+            _, unfinished = await asyncio.wait(tasks, timeout=grace_seconds)
+            for task in unfinished:
                 task.cancel()
-            if late:
-                await asyncio.wait(late)
+            if unfinished:
+                await asyncio.wait(unfinished)
         try:
             await self._db.write(
                 lambda tx: tx.run("UPDATE jobs SET ready_ms = due_ms, leased_by = '' WHERE leased_by = ?", self._name)
@@ -295,17 +301,18 @@ class Worker:
             await asyncio.sleep(0)
 
     async def _scan(self) -> None:
+        """Claim and start due jobs until none is left, then set a timer for the next one."""
         next_ms: int | None = None
         try:
             with self._clock.working():
                 while not self._stopped:
                     self._rescan = False
-                    taken, next_ms = list[Job](), None
+                    claimed, next_ms = list[Job](), None
                     if any(pool.free_slots > 0 for pool in self._pools):
-                        taken, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
-                    for job in taken:
-                        self._begin(job)
-                    if not taken and not self._rescan:
+                        claimed, next_ms = await self._db.write(partial(self._claim, now_ms=self._clock.now_ms()))
+                    for job in claimed:
+                        self._start_job(job)
+                    if not claimed and not self._rescan:
                         break
         except StoreUnavailable:
             next_ms = self._clock.now_ms() + STORE_RETRY_MS
@@ -334,9 +341,9 @@ class Worker:
     def _claim(self, tx: Tx, now_ms: int) -> tuple[list[Job], int | None]:
         """Lease due jobs. If there are none, return when the next one becomes due."""
         pools = [(pool, *pool.condition()) for pool in self._pools if pool.free_slots > 0]
-        taken: list[Job] = []
+        claimed: list[Job] = []
         for pool, claimable, parameters in pools:
-            found = tx.fetch(
+            due_jobs = tx.fetch(
                 Job,
                 "SELECT job.id, job.kind, job.key, job.due_ms, job.payload, job.attempts, job.first_tried_ms FROM jobs AS job"
                 f" WHERE job.state = 'waiting' AND job.ready_ms <= ? AND {claimable} AND {_UNBLOCKED}"
@@ -345,14 +352,14 @@ class Worker:
                 *parameters,
                 pool.free_slots + len(pool.jobs),
             )
-            taken += pool.choose(found)
-        if taken:
+            claimed += pool.choose(due_jobs)
+        if claimed:
             tx.run_many(
                 "UPDATE jobs SET ready_ms = ?, leased_by = ?, first_tried_ms = COALESCE(first_tried_ms, ?) WHERE id = ?",
-                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in taken],
+                [(now_ms + self._lease_ms, self._name, now_ms, job.id) for job in claimed],
             )
-            return taken, None
-        later = [
+            return claimed, None
+        next_due = [
             tx.value(
                 f"SELECT job.ready_ms FROM jobs AS job WHERE job.state = 'waiting' AND job.ready_ms > ? AND {claimable}"
                 f" AND {_UNBLOCKED} ORDER BY job.ready_ms, job.id LIMIT 1",
@@ -361,17 +368,18 @@ class Worker:
             )
             for _, claimable, parameters in pools
         ]
-        return [], min((at_ms for at_ms in later if at_ms is not None), default=None)
+        return [], min((at_ms for at_ms in next_due if at_ms is not None), default=None)
 
-    def _begin(self, job: Job) -> None:
+    def _start_job(self, job: Job) -> None:
         pool = next(pool for pool in self._pools if job.kind in pool.kinds)
         pool.jobs[job.id] = job
-        self._running[job.id] = asyncio.get_running_loop().create_task(self._run(job, pool))
+        self._running[job.id] = asyncio.get_running_loop().create_task(self._run_job(job, pool))
 
-    async def _run(self, job: Job, pool: _SlotPool) -> None:
+    async def _run_job(self, job: Job, pool: _SlotPool) -> None:
+        """Attempt a job and free its slot."""
         try:
             with self._clock.working():
-                await self._attempt(job)
+                await self._attempt_job(job)
         except StoreUnavailable:
             log.warning(
                 "Job %d (%s) could not be completed in the store; it runs again when its lease expires",
@@ -382,16 +390,17 @@ class Worker:
             del self._running[job.id], pool.jobs[job.id]
             self.wake()
 
-    async def _attempt(self, job: Job) -> None:
+    async def _attempt_job(self, job: Job) -> None:
+        """Run the handler of a job once and record the outcome."""
         handler = self._handlers[job.kind]
         try:
             if inspect.iscoroutinefunction(handler):
                 # Time out before the lease ends, so that no second worker starts the job meanwhile.
                 async with asyncio.timeout(self._lease_ms / 1000 * 0.8):
                     await handler(job)
-                await self._db.write(lambda tx: self._finish(tx, job))
+                await self._db.write(lambda tx: self._delete_finished(tx, job))
             else:
-                await self._db.write(lambda tx: handler(tx, job) if self._finish(tx, job) else None)  # type: ignore[call-arg,arg-type]
+                await self._db.write(lambda tx: handler(tx, job) if self._delete_finished(tx, job) else None)  # type: ignore[call-arg,arg-type]
         except StoreUnavailable:
             raise
         except Exception as error:
@@ -410,23 +419,21 @@ class Worker:
         if self._metrics is not None:
             self._metrics.job(job.kind, outcome)
 
-    def _finish(self, tx: Tx, job: Job) -> bool:
+    def _delete_finished(self, tx: Tx, job: Job) -> bool:
         """Delete the job, unless it was cancelled or leased to another worker."""
         return tx.run("DELETE FROM jobs WHERE id = ? AND leased_by = ?", job.id, self._name) == 1
 
     def _record_failure(self, tx: Tx, job: Job, error: Exception) -> str:
         """Schedule a retry, or mark the job as failed. Return the outcome."""
         if isinstance(error, DropJob):
-            self._finish(tx, job)
+            self._delete_finished(tx, job)
             return "dropped"
         now_ms = self._clock.now_ms()
         tried_ms = now_ms - (now_ms if job.first_tried_ms is None else job.first_tried_ms)
         after_ms = min(BACKOFF_MS * 2 ** min(job.attempts, 30), BACKOFF_MAX_MS)
         if isinstance(error, RetryLater):
             after_ms = error.after_ms
-        failed = isinstance(error, PermanentFailure) or tried_ms >= self._give_up_after_ms.get(
-            job.kind, RETRY_PERIOD_MS
-        )
+        failed = isinstance(error, PermanentFailure) or tried_ms >= self._retry_period_ms.get(job.kind, RETRY_PERIOD_MS)
         tx.run(
             "UPDATE jobs SET state = ?, attempts = attempts + 1, ready_ms = ?, leased_by = '', error = ?"
             " WHERE id = ? AND leased_by = ?",

@@ -117,7 +117,9 @@ class Secrets:
         return text if len(text) <= TEXT_CHARACTERS_MAX else text[:TEXT_CHARACTERS_MAX] + "... (cut)"
 
     def clean_value(self, value: Any, name: str = "", depth: int = 6) -> Any:
-        """Return a value for the log: numbers unchanged, texts cleaned, values named like a secret removed."""
+        """Return a value for the log: numbers unchanged, texts cleaned, values named like a secret removed.
+
+        `name` is the key or attribute of the value, and `depth` the number of levels of containers to clean."""
         if value is None or isinstance(value, bool | float):
             return value
         if name and _SECRET_NAME.search(name):
@@ -158,7 +160,7 @@ class SecretFilter(logging.Filter):
         record.msg = self.secrets.clean(message)
         record.args = None
         record.message = record.msg
-        # Rendered here, so that no later formatter prints the uncleaned exception or its cause.
+        # Rendered by the filter, so that no later formatter prints the uncleaned exception or its cause.
         if record.exc_info:
             record.exc_text = "".join(traceback.format_exception(*record.exc_info)).rstrip("\n")
         record.exc_info = None
@@ -174,6 +176,7 @@ class SecretFilter(logging.Filter):
 
 
 def _withhold(record: logging.LogRecord, reason: str) -> None:
+    """Replace the content of a record by a notice."""
     record.msg = f"A log record was withheld because secrets could not be removed from it ({reason})"
     record.message = record.msg
     record.args = None
@@ -182,26 +185,27 @@ def _withhold(record: logging.LogRecord, reason: str) -> None:
         del record.__dict__[name]
 
 
-def _extra(record: logging.LogRecord) -> dict[str, Any]:
+def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:
+    """Return the attributes that a record got by `extra`."""
     return {name: value for name, value in record.__dict__.items() if name not in _PLAIN_FIELDS}
 
 
-def _time(record: logging.LogRecord) -> str:
+def _format_time(record: logging.LogRecord) -> str:
     return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object per line."""
+    """Formats each record as one line with a JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the record as one line of JSON."""
         line: dict[str, Any] = {
-            "time": _time(record),
+            "time": _format_time(record),
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
         }
-        line |= {f"{name}_" if name in line else name: value for name, value in _extra(record).items()}
+        line |= {f"{name}_" if name in line else name: value for name, value in _extra_fields(record).items()}
         if record.exc_text:
             line["exception"] = record.exc_text
         if record.stack_info:
@@ -210,13 +214,13 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """One line of key=value pairs for reading in a terminal, with the exception below it."""
+    """Formats each record as one line of key=value pairs for a terminal, with the exception below it."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Format the record as text."""
         message = record.getMessage().replace("\n", "\\n")
-        pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra(record).items())
-        text = f"{_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
+        pairs = "".join(f" {name}={_quote_value(value)}" for name, value in _extra_fields(record).items())
+        text = f"{_format_time(record)} {record.levelname:<7} {record.name} {message}{pairs}"
         return "\n".join(part for part in (text, record.exc_text, record.stack_info) if part)
 
 
@@ -244,23 +248,23 @@ class Logs:
         stream = sys.stderr if stream is None else stream
         self.handler: logging.Handler = logging.StreamHandler(stream)
         self.handler.addFilter(SecretFilter(self.secrets))
-        text = format == "text" or (format == "auto" and stream.isatty())
-        self.handler.setFormatter(TextFormatter() if text else JsonFormatter())
+        is_text = format == "text" or (format == "auto" and stream.isatty())
+        self.handler.setFormatter(TextFormatter() if is_text else JsonFormatter())
         self._levels = {"": library_level.upper(), "hubbub": level.upper()}
-        self._before: dict[str, int] | None = None
+        self._previous_levels: dict[str, int] | None = None
 
     def install(self) -> None:
         """Start to write the log records of this process."""
-        if self._before is None:
-            self._before = {name: logging.getLogger(name).level for name in self._levels}
+        if self._previous_levels is None:
+            self._previous_levels = {name: logging.getLogger(name).level for name in self._levels}
             for name, level in self._levels.items():
                 logging.getLogger(name).setLevel(level)
             logging.getLogger().addHandler(self.handler)
 
     def remove(self) -> None:
-        """Stop, and restore the levels of the loggers."""
-        if self._before is not None:
+        """Stop writing log records, and restore the levels of the loggers."""
+        if self._previous_levels is not None:
             logging.getLogger().removeHandler(self.handler)
-            for name, level in self._before.items():
+            for name, level in self._previous_levels.items():
                 logging.getLogger(name).setLevel(level)
-            self._before = None
+            self._previous_levels = None

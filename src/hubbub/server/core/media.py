@@ -20,14 +20,14 @@ _SIGNATURES: Final = (
     (b"PK\x03\x04", "application/zip"),
     (b"\x1f\x8b", "application/gzip"),
 )
-_BRANDS: Final = {
+_TYPES_BY_BRAND: Final = {
     b"avif": "image/avif",
     b"avis": "image/avif",
     b"qt  ": "video/quicktime",
     b"M4A ": "audio/mp4",
     b"M4B ": "audio/mp4",
 }
-_TEXTS: Final = {
+_TEXT_TYPES: Final = {
     "json": "application/json; charset=utf-8",
     "csv": "text/csv; charset=utf-8",
     "md": "text/markdown; charset=utf-8",
@@ -35,7 +35,7 @@ _TEXTS: Final = {
     "xml": "text/xml; charset=utf-8",
     "svg": "image/svg+xml",
 }
-_BINARY: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY_PATTERN: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 
 class Media(NamedTuple):
@@ -57,38 +57,39 @@ def inspect_file(data: bytes, filename: str = "") -> Media:
 
 
 def _sniff(data: bytes, filename: str) -> str | None:
+    """Return the type of a file that is not an image, or None if it is unknown."""
     for signature, kind in _SIGNATURES:
         if data.startswith(signature):
             return kind
     if data[:4] == b"RIFF" and data[8:12] == b"WAVE":
         return "audio/wav"
     if data[4:8] == b"ftyp":
-        return _BRANDS.get(data[8:12], "video/mp4")
+        return _TYPES_BY_BRAND.get(data[8:12], "video/mp4")
     head = data[:_TEXT_BYTES]
-    if head and not _BINARY.search(head):
+    if head and not _BINARY_PATTERN.search(head):
         try:
             head.decode()
         except UnicodeDecodeError as error:
             # The cut may have split a character.
             if len(data) <= _TEXT_BYTES or error.start < len(head) - 3:
                 return None
-        return _TEXTS.get(filename.rpartition(".")[2].lower(), "text/plain; charset=utf-8")
+        return _TEXT_TYPES.get(filename.rpartition(".")[2].lower(), "text/plain; charset=utf-8")
     return None
 
 
-def _png(data: bytes) -> tuple[int, int] | None:
+def _png_size(data: bytes) -> tuple[int, int] | None:
     if data[12:16] != b"IHDR" or len(data) < 24:
         return None
     return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
 
 
-def _gif(data: bytes) -> tuple[int, int] | None:
+def _gif_size(data: bytes) -> tuple[int, int] | None:
     if len(data) < 10:
         return None
     return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
 
 
-def _jpeg(data: bytes) -> tuple[int, int] | None:
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
     """Walk the segments up to the frame header, which contains the dimensions."""
     position = 2
     for _ in range(_JPEG_SEGMENTS_MAX):
@@ -110,7 +111,7 @@ def _jpeg(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-def _webp(data: bytes) -> tuple[int, int] | None:
+def _webp_size(data: bytes) -> tuple[int, int] | None:
     chunk = data[12:16]
     if chunk == b"VP8X" and len(data) >= 30:
         return int.from_bytes(data[24:27], "little") + 1, int.from_bytes(data[27:30], "little") + 1
@@ -122,7 +123,7 @@ def _webp(data: bytes) -> tuple[int, int] | None:
     return None
 
 
-_SIZES: Final = {"image/png": _png, "image/gif": _gif, "image/jpeg": _jpeg, "image/webp": _webp}
+_SIZES: Final = {"image/png": _png_size, "image/gif": _gif_size, "image/jpeg": _jpeg_size, "image/webp": _webp_size}
 
 
 def _is_animated(content_type: str, data: bytes) -> bool:

@@ -34,26 +34,28 @@ class OutboundCache:
         self._fetching: dict[str, asyncio.Task[Any]] = {}
 
     async def get(self, url: str, read: Callable[[bytes], T], now: int, *, refresh: bool = False) -> T:
-        """Return a document; `refresh` requests a newer copy. Raise the errors of fetching and of `read` (ValueError)."""
+        """Return the document at a URL, parsed with `read`; `now` is in Unix milliseconds.
+
+        `refresh` requests a newer copy. Raise the errors of fetching, and ValueError if `read` raises it."""
         cached = self._cached.get(url)
         # The absolute difference, because the clock of a rehearsal can be set back.
         if cached is not None and abs(now - cached.fetched_ms) < (REFRESH_MIN_MS if refresh else FRESH_MS):
-            found: T = cached.value
-            return found
+            value: T = cached.value
+            return value
         task = self._fetching.get(url)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._fetch(url, read, now))
             self._fetching[url] = task
-            task.add_done_callback(lambda done: self._fetched(url, done))
+            task.add_done_callback(lambda finished_task: self._on_fetched(url, finished_task))
         # Shielded: other callers still wait if the first one is cancelled.
         fetched: T = await asyncio.shield(task)
         return fetched
 
-    def _fetched(self, url: str, done: "asyncio.Task[Any]") -> None:
+    def _on_fetched(self, url: str, task: "asyncio.Task[Any]") -> None:
         self._fetching.pop(url, None)
-        if not done.cancelled():
+        if not task.cancelled():
             # Retrieve the exception: no caller may be waiting any more.
-            done.exception()
+            task.exception()
 
     async def _fetch(self, url: str, read: Callable[[bytes], T], now: int) -> T:
         value = read(await self._fetch_document(url))

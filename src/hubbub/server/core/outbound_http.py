@@ -30,7 +30,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # A last label of this form makes the host an IPv4 number for some parsers (https://url.spec.whatwg.org, "ends in a
 # number").
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
+_NUMBER_PATTERN: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII | re.IGNORECASE)
 _NAT64: Final = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -69,25 +69,25 @@ def parse_address(text: str) -> Address | None:
 
 def is_public(text: str) -> bool:
     """Return whether an IP address is publicly routable, also if it is wrapped in an IPv6 transition format."""
-    found = parse_address(text)
-    if found is None:
+    address = parse_address(text)
+    if address is None:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        inner = found.ipv4_mapped or found.sixtofour or (found.teredo or (None, None))[1]
-        if inner is None and found in _NAT64:
-            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1]
+        if inner is None and address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
         if inner is not None:
             return _is_global(inner)
-    return _is_global(found)
+    return _is_global(address)
 
 
 def require_host(host: str, *, allow_private: bool) -> None:
     """Raise ForbiddenTargetError for a host that can be rejected without DNS; names are checked on resolution."""
     literal = parse_address(host)
-    if literal is None and _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
+    if literal is None and _NUMBER_PATTERN.fullmatch(host.rstrip(".").rpartition(".")[2]):
         # 127.1, 2130706433, 0x7f.1: some resolvers treat these as addresses and some as names.
         raise ForbiddenTargetError(f"{host} is neither a host name nor an IP address")
-    # A literal address is never resolved, so it is checked here.
+    # A literal address is never resolved, so `PublicResolver` does not check it.
     if literal is not None and not allow_private and not is_public(host):
         raise ForbiddenTargetError(f"{host} is not a public address")
 
@@ -110,13 +110,13 @@ class PublicResolver(AbstractResolver):
         Raise ForbiddenTargetError if any of its addresses is not public, since any may be used."""
         loop = asyncio.get_running_loop()
         try:
-            found = await loop.getaddrinfo(
+            address_infos = await loop.getaddrinfo(
                 host, port, type=socket.SOCK_STREAM, family=family, flags=socket.AI_ADDRCONFIG
             )
         except OSError as error:
             raise UnreachableError(f"{host} does not resolve") from error
         results: list[ResolveResult] = []
-        for kind, _, protocol, _, socket_address in found:
+        for kind, _, protocol, _, socket_address in address_infos:
             ip = str(socket_address[0])
             if not self._allow_private and not is_public(ip):
                 raise ForbiddenTargetError(f"{host} is not a public address")
@@ -131,11 +131,11 @@ class PublicResolver(AbstractResolver):
         """Do nothing; the resolver holds no resources."""
 
 
-async def _read(response: aiohttp.ClientResponse, limit: int) -> bytes:
+async def _read_body(response: aiohttp.ClientResponse, limit: int) -> bytes:
     """Read the rest of a response body, at most `limit` + 1 bytes, so that the caller can detect an excess."""
     data = b""
-    while len(data) <= limit and (more := await response.content.read(limit + 1 - len(data))):
-        data += more
+    while len(data) <= limit and (chunk := await response.content.read(limit + 1 - len(data))):
+        data += chunk
     return data
 
 
@@ -151,7 +151,7 @@ class OutboundClient:
     ) -> None:
         self._allow_private = allow_private
         self._timeout_seconds = timeout_seconds
-        self._answer_max = response_bytes_max
+        self._response_bytes_max = response_bytes_max
         self._large = asyncio.Semaphore(CONCURRENT_LARGE_RESPONSES_MAX)
         self._session: aiohttp.ClientSession | None = None
         self.cache = OutboundCache(self._fetch_document)
@@ -189,15 +189,15 @@ class OutboundClient:
                 asyncio.timeout(self._timeout_seconds if timeout_seconds is None else timeout_seconds),
                 self._client().request(method, target, headers=headers, data=body, allow_redirects=False) as response,
             ):
-                data = await _read(response, self._answer_max)
+                data = await _read_body(response, self._response_bytes_max)
                 if (
-                    len(data) > self._answer_max
+                    len(data) > self._response_bytes_max
                     and response_bytes_max is not None
-                    and response_bytes_max > self._answer_max
+                    and response_bytes_max > self._response_bytes_max
                 ):
                     async with self._large:
-                        data += await _read(response, response_bytes_max - len(data))
-                if len(data) > max(self._answer_max, response_bytes_max or 0):
+                        data += await _read_body(response, response_bytes_max - len(data))
+                if len(data) > max(self._response_bytes_max, response_bytes_max or 0):
                     raise UnreachableError("the response is too large")
                 return OutboundResponse(response.status, dict(response.headers), data)
         except UnreachableError:

@@ -1,4 +1,4 @@
-"""Streaming requests and WebSockets to URLs that users supply, with the target checks of guarded.py.
+"""Streaming requests and WebSockets to URLs that users supply, with the target checks of `core.outbound_http`.
 
 Bodies are not collected and redirects are not followed; the caller limits time and size. Every new connection resolves
 its host again and is rejected for targets that are not public; a reused connection stays with its target.
@@ -45,10 +45,10 @@ class OutboundStreams:
         if parse_address(host) is not None:
             return not is_public(host)
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            address_infos = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
         except OSError as error:
             raise UnreachableError(f"{host} does not resolve") from error
-        return not any(is_public(str(socket_address[0])) for _, _, _, _, socket_address in found)
+        return not any(is_public(str(socket_address[0])) for _, _, _, _, socket_address in address_infos)
 
     def request(
         self, method: str, url: URL, *, headers: Mapping[str, str], body: AsyncIterator[bytes] | None
@@ -90,17 +90,17 @@ class OutboundStreams:
 
     def _session(self, *, keep: bool) -> aiohttp.ClientSession:
         """Return a session. Only idempotent requests reuse connections: a server that closes one loses the request."""
-        found = self._sessions.get(keep)
-        if found is None:
+        session = self._sessions.get(keep)
+        if session is None:
             options: dict[str, Any] = {} if keep else {"force_close": True}
             connector = aiohttp.TCPConnector(
                 resolver=PublicResolver(self._allow_private), use_dns_cache=False, limit=0, **options
             )
-            found = self._sessions[keep] = aiohttp.ClientSession(
+            session = self._sessions[keep] = aiohttp.ClientSession(
                 connector=connector,
                 trust_env=False,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 skip_auto_headers=EXPLICIT_HEADERS,
             )
-        return found
+        return session

@@ -19,7 +19,10 @@ def fetch_page(
     after: int | None,
     limit: int,
 ) -> list[RowT]:
-    """Return the rows of a query that meet all conditions, by ascending ID. With `before` alone, the last ones before it."""
+    """Return the rows of a query that meet all conditions of `where`, in ascending order of their IDs.
+
+    `before` and `after` are exclusive bounds of the ID. With `before` alone, the last `limit` rows before it are returned,
+    otherwise the first `limit` rows."""
     conditions, values = list(where), list(parameters)
     if before is not None:
         conditions.append("id < ?")

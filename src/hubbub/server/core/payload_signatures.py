@@ -20,7 +20,7 @@ REJECTED_STATUS: Final = 401
 
 
 def signed_headers(key: bytes, now_ms: int, body: bytes) -> dict[str, str]:
-    """Return the headers of a signed request."""
+    """Return the headers of a request signed with `key`, the application's Ed25519 private key."""
     timestamp = str(now_ms // 1000)
     return {
         "Content-Type": "application/json",
@@ -73,7 +73,9 @@ async def verifies_signatures(
     ping: bytes,
     accepts: Callable[[OutboundResponse], bool],
 ) -> bool:
-    """Return whether an endpoint responds correctly to a ping and rejects a forged one."""
+    """Return whether an endpoint responds correctly to a ping and rejects a forged one.
+
+    `accepts` returns whether a response to the ping is correct."""
     try:
         response = await post_signed(outside, url, key, now_ms, ping)
         return accepts(response) and (await post_forged(outside, url, now_ms, ping)).status == REJECTED_STATUS

@@ -1,7 +1,7 @@
-"""Payments for what applications sell: the interface of a payment provider.
+"""Payments for the SKUs of applications: the interface of a payment provider.
 
-`config.payments` names one as `module:name`, an object or a class without arguments. By default a rehearsal accepts
-every payment immediately, and a regular server sells nothing.
+The setting `payments` names the provider as `module:name`, an object or a class without arguments. By default a rehearsal
+accepts every payment immediately, and a regular server sells nothing.
 """
 
 import importlib
@@ -88,15 +88,17 @@ class NoPayments:
 
 
 def open_payments(name: str | None, *, rehearsal: bool) -> PaymentProvider:
-    """Load the configured provider. Raise ConfigError if it is not one."""
+    """Load the provider with a name of the form `module:name`, or the default for None.
+
+    Raise ConfigError if the object is not a payment provider."""
     if name is None:
         return InstantPayments() if rehearsal else NoPayments()
     module, _, attribute = name.partition(":")
     if not module or not attribute:
         raise ConfigError("payments", name, "must be module:name, such as mybank:Provider")
     try:
-        found: Any = getattr(importlib.import_module(module), attribute)
-        provider: PaymentProvider = found() if isinstance(found, type) else found
+        loaded: Any = getattr(importlib.import_module(module), attribute)
+        provider: PaymentProvider = loaded() if isinstance(loaded, type) else loaded
     except Exception as error:
         # The module is third-party code: report any error together with the setting that named it.
         raise ConfigError("payments", name, f"cannot be loaded: {type(error).__name__}: {error}") from error

@@ -29,7 +29,7 @@ class Port(Generic[P, R]):
     """A function with one implementation. Calling the port calls the implementation that `call`'s App bound to it."""
 
     def __init__(self, declaration: Callable[Concatenate[Call, P], R]) -> None:
-        self.name = _name(declaration)
+        self.name = _port_name(declaration)
         self.__doc__ = declaration.__doc__
 
     def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -37,7 +37,7 @@ class Port(Generic[P, R]):
         try:
             (function,) = call.ports[self]
         except KeyError:
-            raise _unbound(self.name) from None
+            raise _unbound_error(self.name) from None
         result: R = function(call, *args, **kwargs)
         return result
 
@@ -50,7 +50,7 @@ class MultiPort(Generic[P, R]):
     """A function that several slices implement. Calling the port returns all results in the order of the binding."""
 
     def __init__(self, declaration: Callable[Concatenate[Call, P], R]) -> None:
-        self.name = _name(declaration)
+        self.name = _port_name(declaration)
         self.__doc__ = declaration.__doc__
 
     def __call__(self, call: Call, *args: P.args, **kwargs: P.kwargs) -> list[R]:
@@ -58,7 +58,7 @@ class MultiPort(Generic[P, R]):
         try:
             functions = call.ports[self]
         except KeyError:
-            raise _unbound(self.name) from None
+            raise _unbound_error(self.name) from None
         results: list[R] = []
         # Faster than a comprehension, which would need a closure.
         for function in functions:
@@ -90,10 +90,10 @@ def compose(slices: Iterable[Slice], bindings: Iterable[Binding]) -> Ports:
             # Without an implementation a check would reject nothing.
             raise PortError(f"The port {port.name} is bound to no function.")
         bound[port] = functions
-    for part in slices:
-        for declared in declared_ports(part):
+    for resource_slice in slices:
+        for declared in declared_ports(resource_slice):
             if declared not in bound:
-                raise PortError(f"The port {declared.name}, which the slice {part.name} calls, is not bound.")
+                raise PortError(f"The port {declared.name}, which the slice {resource_slice.name} calls, is not bound.")
     return bound
 
 
@@ -103,10 +103,10 @@ def declared_ports(part: Slice) -> list[Port[..., Any] | MultiPort[..., Any]]:
     return [value for value in values if isinstance(value, Port | MultiPort)]
 
 
-def _name(declaration: Callable[..., Any]) -> str:
+def _port_name(declaration: Callable[..., Any]) -> str:
     """Return `slice.function` for a function in the slice's `ports.py`."""
     return f"{declaration.__module__.removesuffix('.ports').rpartition('.')[2]}.{declaration.__name__}"
 
 
-def _unbound(name: str) -> PortError:
+def _unbound_error(name: str) -> PortError:
     return PortError(f"The port {name} is not bound.")

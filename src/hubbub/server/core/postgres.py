@@ -180,29 +180,29 @@ class _CommitOrder:
     commit later. Delivery by number therefore has the order that readers of the rows see. Only delivery waits, not the
     commit."""
 
-    def __init__(self, answers: CommitDelivery) -> None:
-        self._answers = answers
+    def __init__(self, delivery: CommitDelivery) -> None:
+        self._delivery = delivery
         self._lock = threading.Lock()
         self._next = 0
         self._delivered = 0
-        self._finished: dict[int, list[FinishedUnit]] = {}
+        self._finished_units: dict[int, list[FinishedUnit]] = {}
 
     def take(self) -> int:
-        """Return the next number, right before a commit; it must be passed to `end`."""
+        """Return the number of the next commit; call it right before the commit, and `end` with the number after it."""
         with self._lock:
             self._next += 1
             return self._next - 1
 
-    def end(self, number: int, *answers: FinishedUnit) -> None:
+    def end(self, number: int, *finished_units: FinishedUnit) -> None:
         """Record that the commit of this number succeeded, with its results, or failed, without any."""
         with self._lock:
-            self._finished[number] = list(answers)
+            self._finished_units[number] = list(finished_units)
             ready: list[FinishedUnit] = []
-            while self._delivered in self._finished:
-                ready += self._finished.pop(self._delivered)
+            while self._delivered in self._finished_units:
+                ready += self._finished_units.pop(self._delivered)
                 self._delivered += 1
             if ready:
-                self._answers.add(ready)
+                self._delivery.add(ready)
 
 
 class PostgresDatabase(Database):
@@ -215,20 +215,22 @@ class PostgresDatabase(Database):
         self._waiting_max = queued_units_max
         self._units: SimpleQueue[_Unit | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._contended = threading.Lock()
+        self._exclusive_lock = threading.Lock()
+        """Held by the thread whose unit blocks other writes of this process."""
         self._gate = threading.Event()
+        """Cleared while a unit blocks other writes of this process."""
         self._gate.set()
         self._open = False
         self._loop: asyncio.AbstractEventLoop
-        self._answers: CommitDelivery
+        self._delivery: CommitDelivery
         self._commit_order: _CommitOrder
         self._pool: ConnectionPool[Connection]
 
     async def start(self) -> None:
         """Connect and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
-        self._answers = CommitDelivery(self, self._loop)
-        self._commit_order = _CommitOrder(self._answers)
+        self._delivery = CommitDelivery(self, self._loop)
+        self._commit_order = _CommitOrder(self._delivery)
         await asyncio.to_thread(self._connect)
         for number in range(self._thread_count):
             thread = threading.Thread(target=self._work_loop, name=f"hubbub-store-{number}", daemon=True)
@@ -246,18 +248,18 @@ class PostgresDatabase(Database):
         for thread in self._threads:
             await asyncio.to_thread(thread.join)
         self._threads.clear()
-        self._answers.deliver()
+        self._delivery.deliver()
         await asyncio.to_thread(self._pool.close)
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run in a serializable transaction, with retries after conflicts.
+        """Run a function in a serializable transaction, with retries after conflicts.
 
-        An exception rolls it back and is raised here."""
+        An exception rolls the transaction back and is raised to the caller."""
         result: T = await self._accept(work, True)
         return result
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run over a consistent snapshot; the function must not write."""
+        """Run a function over a consistent snapshot; it must not write."""
         result: T = await self._accept(work, False)
         return result
 
@@ -266,6 +268,7 @@ class PostgresDatabase(Database):
         await self.write(lambda tx: tx.stamp)
 
     def _accept(self, work: Callable[[Tx], Any], writes: bool) -> "asyncio.Future[Any]":
+        """Queue a unit of work and return the future of its result."""
         if not self._open:
             raise StoreUnavailable("the store is not open")
         if self._units.qsize() >= self._waiting_max:
@@ -294,17 +297,19 @@ class PostgresDatabase(Database):
         self._pool.open()
 
     def _work_loop(self) -> None:
+        """Run queued units until the store is closed; one thread runs this."""
         while (unit := self._units.get()) is not None:
             work, future, writes = unit
             try:
                 if writes:
                     self._write(work, future)
                 else:
-                    self._answers.add([(future, self._read(work), None, None)])
+                    self._delivery.add([(future, self._read(work), None, None)])
             except BaseException as error:
-                self._answers.add([(future, None, error, None)])
+                self._delivery.add([(future, None, error, None)])
 
     def _read(self, work: Callable[[Tx], Any]) -> Any:
+        """Run a read, once more on a new connection if the first was stale."""
         try:
             return self._read_once(work)
         except _StaleConnection:
@@ -322,11 +327,11 @@ class PostgresDatabase(Database):
                     connection.isolation_level = IsolationLevel.REPEATABLE_READ
                     return work(PostgresTx(connection.cursor()))
                 except psycopg.OperationalError as error:
-                    if _broken(connection):
+                    if _is_broken(connection):
                         raise _StaleConnection(str(error)) from error
                     raise
                 finally:
-                    _end(connection)
+                    _end_transaction(connection)
         except psycopg.OperationalError as error:
             raise StoreUnavailable(f"the database is not usable: {error}") from error
 
@@ -334,26 +339,26 @@ class PostgresDatabase(Database):
         """Run a unit until it commits, fails, or exhausts its attempts, and deliver the result."""
         for attempt in range(CONCURRENT_ATTEMPTS_MAX):
             self._gate.wait()
-            if self._try(work, future):
+            if self._try_once(work, future):
                 return
             time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
         # The unit would keep losing to newer ones, so other writes of this process wait for it.
-        with self._contended:
+        with self._exclusive_lock:
             self._gate.clear()
             try:
                 for attempt in range(EXCLUSIVE_ATTEMPTS_MAX):
-                    if self._try(work, future):
+                    if self._try_once(work, future):
                         return
                     time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
             finally:
                 self._gate.set()
         raise StoreUnavailable("the store is contended: every attempt collided with another writer")
 
-    def _try(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> bool:
+    def _try_once(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> bool:
         """Run a unit once and deliver the result, on a new connection if the first was stale.
 
         Return False on a conflict."""
-        for last in (False, True):
+        for is_last_try in (False, True):
             try:
                 with self._pool.connection() as connection:
                     started = time.monotonic()
@@ -367,11 +372,11 @@ class PostgresDatabase(Database):
                     self.metrics.db_retries.inc()
                 return False
             except _LostInCommit as lost:
-                self._answers.add([self._resolve_lost_commit(future, lost)])
+                self._delivery.add([self._resolve_lost_commit(future, lost)])
                 return True
             except _StaleConnection as error:
                 # Nothing was committed, so the unit can be repeated without involving the caller.
-                if last:
+                if is_last_try:
                     raise StoreUnavailable(f"the database is not usable: {error}") from error
                 self._pool.check()
             except (psycopg.OperationalError, ReadOnlySqlTransaction) as error:
@@ -394,28 +399,30 @@ class PostgresDatabase(Database):
             except BaseException as error:
                 # Other commits need not wait until the outcome is known.
                 self._commit_order.end(number)
-                if isinstance(error, psycopg.OperationalError) and _broken(connection):
+                if isinstance(error, psycopg.OperationalError) and _is_broken(connection):
                     raise _LostInCommit(result, tx) from error
                 raise
             return result, tx, number
         except psycopg.OperationalError as error:
-            if _broken(connection):
+            if _is_broken(connection):
                 raise _StaleConnection(str(error)) from error
             raise
         finally:
-            _end(connection)
+            _end_transaction(connection)
 
     def _resolve_lost_commit(self, future: "asyncio.Future[Any]", lost: _LostInCommit) -> FinishedUnit:
-        """Ask the server for the outcome of a commit whose connection was lost; unknown without a transaction ID."""
+        """Ask the server for the outcome of a commit whose connection was lost.
+
+        Without a transaction ID the outcome stays unknown, and the result is StoreUnavailable."""
         if lost.tx.transaction_id is not None:
             try:
                 # A separate connection: those of the pool may be as broken as the lost one.
                 with psycopg.connect(self._url, autocommit=True, connect_timeout=5) as connection:
                     for _ in range(20):
-                        row = connection.execute(
+                        cursor = connection.execute(
                             "SELECT pg_xact_status(%s::text::xid8)", (str(lost.tx.transaction_id),)
                         )
-                        status = (row.fetchone() or (None,))[0]
+                        status = (cursor.fetchone() or (None,))[0]
                         if status == "committed":
                             return (future, lost.result, None, lost.tx)
                         if status != "in progress":
@@ -432,11 +439,11 @@ def _configure(connection: Connection) -> None:
     connection.prepared_max = PREPARED_MAX
 
 
-def _broken(connection: Connection) -> bool:
+def _is_broken(connection: Connection) -> bool:
     return connection.closed or connection.info.transaction_status == TransactionStatus.UNKNOWN
 
 
-def _end(connection: Connection) -> None:
+def _end_transaction(connection: Connection) -> None:
     """Leave the connection outside any transaction; the pool replaces a broken one."""
     if connection.closed or connection.info.transaction_status == TransactionStatus.IDLE:
         return

@@ -1,13 +1,14 @@
 """Presences: the status of every session, merged into one presence per user and known to every node.
 
-A user has one presence for all viewers, and one for each family of applications whose games they play: friends in that
-family only see just that one (spec/sdk.md#9.3)."""
+A user has one presence for all viewers, and one for each family of applications whose games they play. Users who are
+friends only in the games of a family see only the presence of that family (spec/sdk.md#9.3)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
 
+from hubbub.protocol.enums import ActivityType
 from hubbub.protocol.ids import ApplicationId, GuildId, UserId
 
 LOCAL_NODE = ""
@@ -27,6 +28,7 @@ class Presence(msgspec.Struct, frozen=True, kw_only=True):
     """online, idle or dnd; an invisible user has no presence."""
     activities: list[Any]
     client_status: dict[str, str]
+    """Status by device: desktop, mobile, web or vr."""
 
 
 class ActivitySecrets(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -53,6 +55,7 @@ class SessionPresence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     application_id: int | None = None
     """The application of an OAuth2 session; None for other sessions."""
     family_id: int | None = None
+    """The head of the family of `application_id`; None without an application."""
     secrets: list[ActivitySecrets] = []
     showing_chat: bool = False
     """Whether the session displays the user's messages."""
@@ -122,30 +125,30 @@ class Presences:
 
     def join_secret(self, user_id: int, session_id: str, application_id: int) -> str | None:
         """Return the join secret of a session's activity in an application, or None."""
-        hidden = self._hidden(user_id, session_id, application_id)
-        return hidden.join if hidden is not None else None
+        secrets = self._find_secrets(user_id, session_id, application_id)
+        return secrets.join if secrets is not None else None
 
     def button_urls(self, user_id: int, session_id: str, application_id: int) -> list[str]:
         """Return the button URLs of a session's activity in an application."""
-        hidden = self._hidden(user_id, session_id, application_id)
-        return list(hidden.button_urls) if hidden is not None else []
+        secrets = self._find_secrets(user_id, session_id, application_id)
+        return list(secrets.button_urls) if secrets is not None else []
 
-    def _hidden(self, user_id: int, session_id: str, application_id: int) -> ActivitySecrets | None:
+    def _find_secrets(self, user_id: int, session_id: str, application_id: int) -> ActivitySecrets | None:
         session = self.find_session(user_id, session_id)
-        found = (
+        matching = (
             (secrets for secrets in session.secrets if secrets.application_id == application_id)
             if session is not None
             else iter(())
         )
-        return next(found, None)
+        return next(matching, None)
 
     def update(self, session: SessionPresence) -> frozenset[int]:
         """Store a session's presence. Return the views that changed: `PLATFORM_VIEW` and family IDs."""
         sessions = self._by_session.setdefault(session.user_id, {})
         # The latest update is last.
-        before = sessions.pop(session.session_id, None)
+        previous = sessions.pop(session.session_id, None)
         sessions[session.session_id] = session
-        return self._merge(session.user_id, (session.family_id, before.family_id if before is not None else None))
+        return self._merge(session.user_id, (session.family_id, previous.family_id if previous is not None else None))
 
     def remove(self, user_id: int, session_id: str) -> frozenset[int]:
         """Remove a session. Return the views that changed."""
@@ -167,6 +170,7 @@ class Presences:
         return {user_id: views for user_id, views in changed.items() if views}
 
     def _merge(self, user_id: int, families: Iterable[int | None]) -> frozenset[int]:
+        """Merge a user's sessions, also for `families` that a session left. Return the views that changed."""
         sessions = list(self._by_session.get(user_id, {}).values())
         own_sessions = [session for session in sessions if session.family_id is None]
         # A user who is invisible in the chat client is not shown by a game either (decisions/0040).
@@ -189,12 +193,12 @@ class Presences:
 
 def _replace(presences: dict[Any, Presence], key: Any, presence: Presence | None) -> bool:
     """Store or remove a presence and return whether it changed."""
-    before = presences.get(key)
+    previous = presences.get(key)
     if presence is None:
         presences.pop(key, None)
     else:
         presences[key] = presence
-    return presence != before
+    return presence != previous
 
 
 def _merge_sessions(user_id: int, sessions: list[SessionPresence]) -> Presence | None:
@@ -216,15 +220,15 @@ def _merge_activities(sessions: Iterable[SessionPresence]) -> list[Any]:
     """Merge the activities of several sessions, those of the latest session first.
 
     There is one per application and session; activities without an application are listed once."""
-    found: dict[Any, Any] = {}
+    activities: dict[Any, Any] = {}
     for session in sessions:
         for activity in session.activities:
             application_id = activity.get("application_id")
             key = (
                 (activity["type"], activity["name"]) if application_id is None else (application_id, session.session_id)
             )
-            found.setdefault("custom" if activity["type"] == 4 else key, activity)
-    return list(found.values())[:ACTIVITIES_MAX]
+            activities.setdefault("custom" if activity["type"] == ActivityType.CUSTOM else key, activity)
+    return list(activities.values())[:ACTIVITIES_MAX]
 
 
 def presence_update(
@@ -245,14 +249,16 @@ def presence_update(
 def oauth2_presence_updates(
     user_id: int, presence: Presence | None, families: Iterable[int]
 ) -> dict[int, dict[str, Any]]:
-    """Build PRESENCE_UPDATE for OAuth2 sessions by family; the given ones have `has_played_game` true (spec/sdk.md#9.6)."""
+    """Build the payloads of PRESENCE_UPDATE for OAuth2 sessions by family ID; key 0 is the default.
+
+    In the payloads of `families`, whose games the user plays, `has_played_game` is true (spec/sdk.md#9.6)."""
     played = presence_update(user_id, presence, has_played_game=True)
     return {0: presence_update(user_id, presence, has_played_game=False), **dict.fromkeys(families, played)}
 
 
 def session_list(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
     """Build the session list of SESSIONS_REPLACE for the user's own clients."""
-    payload = []
+    session_bodies = []
     for session in sessions:
         body: dict[str, Any] = {
             "session_id": session.session_id,
@@ -263,5 +269,5 @@ def session_list(sessions: Iterable[SessionPresence]) -> list[dict[str, Any]]:
         }
         if session.application_id is not None:
             body["application_id"] = ApplicationId(session.application_id)
-        payload.append(body)
-    return payload
+        session_bodies.append(body)
+    return session_bodies

@@ -10,9 +10,11 @@ from hubbub.server.core.call import Call
 
 
 def consume(call: Call, kind: str, owner_id: int, limit: RateLimit, *, user_id: int = 0) -> None:
-    """Count one action of this kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
+    """Count one action of a kind. Raise the limit's own error (or RATE_LIMITED) if the quota is exhausted.
 
-    Each slot of the quota is a row, so the table never grows beyond the limit."""
+    `owner_id` is the object that has the quota, such as a user or channel; with `user_id` each user has a separate quota
+    for it. Each use that the limit allows is a row, which is reused after the window, so the table does not grow with the
+    number of actions."""
     if call.config.rate_limits != "real":
         return
     window_ms = int(limit.seconds * 1000)

@@ -81,13 +81,15 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RateLimitHit(msgspec.Struct, kw_only=True):
-    """Requests over a limit of one caller and bucket."""
+    """Requests of one caller over the limit of one bucket."""
 
     name: str
     bucket: str
     caller: str
     major: list[str]
+    """The values of the path parameters that separate buckets."""
     scope: str
+    """`user`, `global`, `approval`, `gateway` or `invalid`."""
     times: int
     first_ms: int
     last_ms: int
@@ -112,9 +114,10 @@ def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
         major += tuple(parameter for parameter in parameters if parameter.endswith("token"))
     key = limit.bucket or f"{operation.method} {operation.path}"
     return Rule(
-        bucket=_opaque(key),
+        bucket=_bucket_id(key),
         age_buckets=tuple(
-            (round(age * 1000), _opaque(f"{key} {age}")) for age in sorted(limit.age_thresholds_seconds, reverse=True)
+            (round(age * 1000), _bucket_id(f"{key} {age}"))
+            for age in sorted(limit.age_thresholds_seconds, reverse=True)
         ),
         calls=limit.calls,
         window_ms=max(1, round(limit.seconds * 1000)),
@@ -125,7 +128,8 @@ def build_rule(operation: Operation[Any, Any], name: str) -> Rule | None:
     )
 
 
-def _opaque(key: str) -> str:
+def _bucket_id(key: str) -> str:
+    """Return an opaque ID for the key of a bucket."""
     return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
@@ -176,6 +180,7 @@ class FixedWindows:
         self._windows.clear()
 
     def _sweep(self, now: int) -> None:
+        """Remove ended windows, and some of the oldest if there are too many."""
         self._windows = {key: window for key, window in self._windows.items() if window[0] > now}
         if len(self._windows) >= self._windows_max:
             # Too many live windows: drop those that were opened first, because they end soonest.
@@ -205,7 +210,7 @@ class RateLimits:
         self.global_calls = global_calls
         """Requests per second and caller; 0 turns the global limit off."""
         self.invalid_calls = invalid_calls
-        """Invalid requests per window before an IP address is blocked; 0 turns it off.
+        """Invalid requests per window before an IP address is blocked; 0 turns blocking off.
 
         The public platform uses 10,000."""
         self.invalid_window_ms = invalid_window_ms
@@ -213,7 +218,7 @@ class RateLimits:
         self._global = FixedWindows(buckets_max)
         self._invalid = FixedWindows(buckets_max)
         self._capped = FixedWindows(buckets_max)
-        self._refusals: dict[Key, RateLimitHit] = {}
+        self._hits: dict[Key, RateLimitHit] = {}
 
     def check_global(self, caller: str | int) -> Verdict | None:
         """Count a request against the caller's global limit. Return a verdict only if it is rejected."""
@@ -226,7 +231,7 @@ class RateLimits:
             return None
         self._global.refund(key)
         rejected = self.mode is Mode.REAL
-        self._note("global", "", str(caller), (), "global", now, rejected)
+        self._record_hit("global", "", str(caller), (), "global", now, rejected)
         if not rejected:
             return None
         return Verdict(allowed=False, limit=self.global_calls, reset_ms=end, reset_after_ms=end - now, scope="global")
@@ -246,7 +251,7 @@ class RateLimits:
         if not allowed:
             self._buckets.refund(key)
             rejected = self.mode is Mode.REAL
-            self._note(rule.name, bucket, str(caller), major, "user", now, rejected)
+            self._record_hit(rule.name, bucket, str(caller), major, "user", now, rejected)
             allowed = not rejected
         return Verdict(
             allowed=allowed,
@@ -270,7 +275,7 @@ class RateLimits:
             return None
         self._capped.refund(key)
         rejected = self.caps is Mode.REAL
-        self._note(name, "", str(application_id), (), "approval", now, rejected)
+        self._record_hit(name, "", str(application_id), (), "approval", now, rejected)
         if not rejected:
             return None
         return Verdict(allowed=False, limit=calls, reset_ms=end, reset_after_ms=end - now, scope="shared")
@@ -280,7 +285,7 @@ class RateLimits:
         if self.mode is Mode.OFF:
             return False
         rejected = self.mode is Mode.REAL
-        self._note(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
+        self._record_hit(name, "", str(caller), tuple(map(str, major)), "gateway", self._now_ms(), rejected)
         return rejected
 
     def record_status(self, ip: str, status: int, *, shared: bool = False) -> None:
@@ -297,12 +302,12 @@ class RateLimits:
         if used < self.invalid_calls:
             return 0
         rejected = self.mode is Mode.REAL
-        self._note("invalid requests", "", ip, (), "invalid", now, rejected)
+        self._record_hit("invalid requests", "", ip, (), "invalid", now, rejected)
         return end - now if rejected else 0
 
     def report(self) -> list[RateLimitHit]:
         """Return the requests over a limit since the last `clear`; one entry per caller and bucket."""
-        return list(self._refusals.values())
+        return list(self._hits.values())
 
     def clear(self) -> None:
         """Reset all counters and the report."""
@@ -310,20 +315,21 @@ class RateLimits:
         self._global.clear()
         self._invalid.clear()
         self._capped.clear()
-        self._refusals.clear()
+        self._hits.clear()
 
-    def _note(
+    def _record_hit(
         self, name: str, bucket: str, caller: str, major: tuple[str, ...], scope: str, now: int, rejected: bool
     ) -> None:
+        """Add a request over a limit to the report."""
         key = (bucket or name, caller, scope, rejected, *major)
-        known = self._refusals.get(key)
-        if known is not None:
-            known.times += 1
-            known.last_ms = now
+        hit = self._hits.get(key)
+        if hit is not None:
+            hit.times += 1
+            hit.last_ms = now
             return
-        if len(self._refusals) >= REPORTED_HITS_MAX:
-            del self._refusals[next(iter(self._refusals))]
-        self._refusals[key] = RateLimitHit(
+        if len(self._hits) >= REPORTED_HITS_MAX:
+            del self._hits[next(iter(self._hits))]
+        self._hits[key] = RateLimitHit(
             name=name,
             bucket=bucket,
             caller=caller,

@@ -14,10 +14,10 @@ from hubbub.server.core.store import Database, Tx
 
 
 class RejectedWithSideEffects(ApiError):
-    """An API error with side effects: `raise Refusal(errors.X, aftermath)`.
+    """An API error with side effects: `raise RejectedWithSideEffects(errors.X, callback)`.
 
-    The callback runs after the rollback, over a call of the same actor and time. The state may have changed by then, so
-    it must load what it needs. Like any unit of work it may run more than once."""
+    The callback `aftermath` runs after the rollback, with a call of the same actor and time. The state may have changed by
+    then, so the callback must load the rows that it needs. Like any unit of work it may run more than once."""
 
     def __init__(self, kind: ErrorCode, aftermath: Callable[[Call], None], **extra: Any) -> None:
         super().__init__(kind, extra=extra)
@@ -27,5 +27,5 @@ class RejectedWithSideEffects(ApiError):
 async def run_side_effects(
     refusal: RejectedWithSideEffects, database: Database, make_call: Callable[[Tx], Call]
 ) -> None:
-    """Commit the side effects of a rejection; the caller then raises it."""
+    """Commit the side effects of a rejection; the caller then raises the rejection."""
     await database.write(lambda tx: refusal.side_effects(make_call(tx)))

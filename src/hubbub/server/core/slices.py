@@ -78,13 +78,15 @@ class Slice:
     tags: Mapping[ModuleType, str] = field(default_factory=dict)
     """OpenAPI tags of handler modules; the tag of other modules is the name of the slice."""
     jobs: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (work, job)`."""
+    """Job handlers by kind: `(call, job)`, run in the transaction that completes the job, or `async (operation, job)`."""
     listeners: Mapping[type, Callable[[Call, Any], None]] = field(default_factory=dict)
     """Signal listeners by signal type, run in the transaction of the `call.notify` of a lower tier."""
     guards: Mapping[str, Guard] = field(default_factory=dict)
     """Checks of the permissions that operations need, by path parameter; the first that a handler takes is used."""
     ready: ReadyPart | None = None
+    """Returns the fields that the slice adds to READY; None if it adds none."""
     guild: GuildPart | None = None
+    """Returns the fields that the slice adds to GUILD_CREATE; None if it adds none."""
     assets: Mapping[str, FindAsset] = field(default_factory=dict)
     """CDN assets that are served by ID, by the first segment of their URL."""
     session_began: Callable[[Call, int, str], None] | None = None

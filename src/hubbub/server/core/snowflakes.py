@@ -23,13 +23,15 @@ REMEMBERED_MS_MAX: Final = 1 << 16
 
 
 class SnowflakeFactory:
-    """Creates the IDs of one process; `worker` and `process` (0 to 31) distinguish the processes."""
+    """Creates the IDs of one process; `worker` and `process` (0 to 31) distinguish the processes.
+
+    `remembered` is the number of milliseconds whose counters are remembered individually."""
 
     def __init__(self, clock: Clock, worker: int = 0, process: int = 0, *, remembered: int | None = None) -> None:
         if not (0 <= worker < 32 and 0 <= process < 32):
             raise ValueError("worker and process must be numbers from 0 to 31")
         self._clock = clock
-        self._low = worker << 17 | process << 12
+        self._process_bits = worker << 17 | process << 12
         self._lock = threading.Lock()
         if remembered is None:
             remembered = REMEMBERED_MS_MAX if isinstance(clock, ControlledClock) else 64
@@ -51,22 +53,23 @@ class SnowflakeFactory:
             else:
                 # Every millisecond up to the last one used is full, or the wall clock was corrected.
                 ms = max(current_ms, self._last_ms)
-            while (counter := self._next(ms)) >= IDS_PER_MS_MAX:
+            while (counter := self._next_counter(ms)) >= IDS_PER_MS_MAX:
                 # Inside the forgotten range every other millisecond has the same counter.
                 ms = ms + 1 if ms in self._used or self._forgotten is None else self._forgotten[1] + 1
             self._used[ms] = counter + 1
             self._last_ms = ms
             if len(self._used) > self._remembered:
                 self._forget()
-            return kind(ms << 22 | self._low | counter)
+            return kind(ms << 22 | self._process_bits | counter)
 
     def continue_from(self, other: "SnowflakeFactory") -> None:
-        """Never repeat an ID of the other factory: for a fork, whose clock starts at or before the other's."""
+        """Never repeat an ID of another factory: for a copy of a world, whose clock starts at or before the other's."""
         with other._lock:
             self._used = dict(other._used)
             self._forgotten = other._forgotten
 
-    def _next(self, ms: int) -> int:
+    def _next_counter(self, ms: int) -> int:
+        """Return the next free counter of a millisecond."""
         counter = self._used.get(ms)
         if counter is not None:
             return counter

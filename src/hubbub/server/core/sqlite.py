@@ -75,7 +75,7 @@ class _Batch:
     """Units that have run in the open transaction, and their results, delivered after the commit."""
 
     units: list[_Unit]
-    answers: list[FinishedUnit]
+    finished_units: list[FinishedUnit]
     started: float
     committed: "asyncio.Future[None] | None" = None
     """A future that is resolved after the commit, if any."""
@@ -114,7 +114,9 @@ class SqliteDatabase(Database):
         self._submitted = 0
         """Number of entries put into the writer's queue; if equal to `_completed`, the connection is free."""
         self._completed = 0
+        """Number of entries of the writer's queue that are done."""
         self._quick: deque[_Unit] = deque()
+        """Quick units that wait for the connection."""
         self._quick_active = False
         """Whether a batch of quick units waits for the connection or its commit; further quick units are collected."""
         self._reads: SimpleQueue[_Unit | None] = SimpleQueue()
@@ -127,10 +129,12 @@ class SqliteDatabase(Database):
         self._threads: list[threading.Thread] = []
         self._open = False
         self._sequence = 0
-        self._stamped = False
+        """The commit number of the latest write."""
+        self._has_stamp = False
+        """Whether a unit of the open transaction requested its commit number, so that it must be stored."""
         self._lock_file: int | None = None
         self._loop: asyncio.AbstractEventLoop
-        self._answers: CommitDelivery
+        self._delivery: CommitDelivery
         self._connection: sqlite3.Connection
         self._cursor: sqlite3.Cursor
         self._loop_cursor: sqlite3.Cursor
@@ -139,16 +143,18 @@ class SqliteDatabase(Database):
     async def start(self) -> None:
         """Open the database and migrate the schema to the current version."""
         self._loop = asyncio.get_running_loop()
-        self._answers = CommitDelivery(self, self._loop)
+        self._delivery = CommitDelivery(self, self._loop)
         self._lock()
         try:
             opened: asyncio.Future[Any] = self._loop.create_future()
-            self._spawn("hubbub-store-writer", self._write_loop, opened)
+            self._start_thread("hubbub-store-writer", self._write_loop, opened)
             await opened
             if self._path is not None:
                 for number in range(1 + self._helpers):
                     opened = self._loop.create_future()
-                    self._spawn(f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened)
+                    self._start_thread(
+                        f"hubbub-store-reader-{number}", self._help_loop if number else self._read_loop, opened
+                    )
                     await opened
                 loop_connection = self._connect()
                 loop_connection.execute("PRAGMA query_only = ON")
@@ -177,13 +183,13 @@ class SqliteDatabase(Database):
             self._loop_cursor.connection.close()
         if self._watchdog is not None:
             self._watchdog.cancel()
-        self._answers.deliver()
+        self._delivery.deliver()
         if self._lock_file is not None:
             os.close(self._lock_file)
             self._lock_file = None
 
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run in the next batch. An exception rolls back only this unit and is raised here.
+        """Run a function in the next batch. An exception rolls back only this unit and is raised to the caller.
 
         Quick work runs on the event loop, like a short read and for the same reason; only the commit, which waits for
         the disk, runs on the writer thread (decisions/0034)."""
@@ -220,6 +226,7 @@ class SqliteDatabase(Database):
             self._submit(handover)
 
     def _use_handover(self, handover: _Handover) -> None:
+        """Run the quick units on the event loop and return the connection to the writer."""
         batch = None
         try:
             batch = self._quick_batch()
@@ -233,8 +240,8 @@ class SqliteDatabase(Database):
             self._cursor.execute("BEGIN IMMEDIATE")
             self._run_units(batch, self._take_quick)
         except BaseException as error:
-            lost = batch.units or [self._quick.popleft()]
-            self._answers.add(self._fail_batch(lost, batch.answers, error))
+            units = batch.units or [self._quick.popleft()]
+            self._delivery.add(self._fail_batch(units, batch.finished_units, error))
             self._loop.call_soon(self._end_quick)
             return None
         assert batch.committed is not None
@@ -249,7 +256,7 @@ class SqliteDatabase(Database):
         self._run_quick()
 
     async def read(self, work: Callable[[Tx], T], *, long: bool = False) -> T:
-        """Run over a consistent snapshot; the function must not write.
+        """Run a function over a consistent snapshot; it must not write.
 
         A short read runs on the event loop: passing it to a thread, and competing with that thread for the interpreter
         at every row, costs several times the read itself (decisions/0003)."""
@@ -299,13 +306,13 @@ class SqliteDatabase(Database):
         return await self._between_batches(self._serialize)
 
     async def restore(self, image: bytes) -> None:
-        """Replace the whole database by one from `serialize`."""
+        """Replace the whole database by one that `serialize` returned."""
         await self._between_batches(lambda: self._restore(image))
 
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the database to a new file while it stays in use."""
         if self._path is None:
-            await self._between_batches(lambda: _copy(self._connection, path))
+            await self._between_batches(lambda: _copy_database(self._connection, path))
         else:
             await asyncio.to_thread(self._copy_file, path)
 
@@ -313,6 +320,7 @@ class SqliteDatabase(Database):
         return StoreUnavailable("the store is overloaded" if self._open else "the store is not open")
 
     async def _between_batches(self, work: Callable[[], T]) -> T:
+        """Run a function on the writer thread between two batches and return its result."""
         if not self._open:
             raise self._unavailable()
         task = _ExclusiveTask(work, self._loop.create_future())
@@ -335,10 +343,10 @@ class SqliteDatabase(Database):
                 raise StoreUnavailable(f"{self._path} is in use by another process") from error
             raise StoreUnavailable(f"cannot open {self._path}: {error}") from error
         with contextlib.suppress(OSError):  # SQLite reports the error better.
-            # SQLite would create it, and its companion files with the same mode, readable for all users.
+            # SQLite would create the file, and its companion files with the same mode, readable for all users.
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
 
-    def _spawn(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
+    def _start_thread(self, name: str, target: Callable[..., None], opened: "asyncio.Future[Any]") -> None:
         thread = threading.Thread(target=target, args=(opened,), name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
@@ -375,6 +383,7 @@ class SqliteDatabase(Database):
         self._sequence = int(self._cursor.execute(GET_SEQUENCE).fetchone()[0])
 
     def _write_loop(self, opened: "asyncio.Future[Any]") -> None:
+        """Open the database and run the entries of the writer's queue; the writer thread runs this."""
         try:
             self._open_writer()
         except BaseException as error:
@@ -382,9 +391,9 @@ class SqliteDatabase(Database):
                 error = StoreUnavailable(f"cannot open {self._path}: {error}")
             if hasattr(self, "_connection"):
                 self._connection.close()
-            self._answers.add([(opened, None, error, None)])
+            self._delivery.add([(opened, None, error, None)])
             return
-        self._answers.add([(opened, None, None, None)])
+        self._delivery.add([(opened, None, None, None)])
         entry: _Task | None
         while (entry := self._writes.get()) is not None:
             if isinstance(entry, _Batch):
@@ -398,17 +407,17 @@ class SqliteDatabase(Database):
         self._connection.close()
 
     def _run_exclusive(self, task: _ExclusiveTask) -> None:
-        answer: FinishedUnit
+        finished: FinishedUnit
         try:
-            answer = (task.future, task.work(), None, None)
+            finished = (task.future, task.work(), None, None)
         except BaseException as error:
-            answer = (task.future, None, error, None)
+            finished = (task.future, None, error, None)
         self._completed += 1
-        self._answers.add([answer])
+        self._delivery.add([finished])
 
     def _hand_over(self, handover: _Handover) -> None:
         """Let the event loop use the connection, and commit its batch."""
-        self._answers.add([(handover.reached, None, None, None)])
+        self._delivery.add([(handover.reached, None, None, None)])
         batch = handover.ended.get()
         if batch is None:
             self._completed += 1
@@ -434,7 +443,7 @@ class SqliteDatabase(Database):
         except BaseException as error:
             units = batch.units or [first]
             self._completed += len(units)
-            self._answers.add(self._fail_batch(units, batch.answers, error))
+            self._delivery.add(self._fail_batch(units, batch.finished_units, error))
         else:
             self._commit(batch, entries=len(batch.units))
         if isinstance(entry, _ExclusiveTask):
@@ -445,33 +454,33 @@ class SqliteDatabase(Database):
 
     def _run_units(self, batch: _Batch, take: Callable[[], _Unit | None]) -> None:
         """Run units in the open transaction until none is left or the batch is full."""
-        units, answers = batch.units, batch.answers
-        self._stamped = False
+        units, finished_units = batch.units, batch.finished_units
+        self._has_stamp = False
         try:
             while len(units) < BATCH_UNITS_MAX and (unit := take()) is not None:
                 units.append(unit)
-                answers.append(self._run_unit(unit, guard=False, is_first=not answers))
+                finished_units.append(self._run_unit(unit, guard=False, is_first=not finished_units))
                 if time.monotonic() > batch.started + BATCH_SECONDS_MAX:
                     break
         except _UndoError:
-            batch.answers = self._rerun_guarded(units)
+            batch.finished_units = self._rerun_guarded(units)
 
     def _commit(self, batch: _Batch, *, entries: int) -> None:
         """Commit a batch and deliver its results; `entries` is the number of queue entries it consists of."""
-        answers = batch.answers
+        finished_units = batch.finished_units
         try:
-            if self._stamped:
+            if self._has_stamp:
                 self._cursor.execute(_SET_SEQUENCE, (str(self._sequence),))
             self._cursor.execute("COMMIT")
             if self.metrics is not None:
                 self.metrics.db_batch.observe(len(batch.units))
                 self.metrics.db_seconds.observe(time.monotonic() - batch.started)
         except BaseException as error:
-            answers = self._fail_batch(batch.units, answers, error)
+            finished_units = self._fail_batch(batch.units, finished_units, error)
         self._completed += entries
         if batch.committed is not None:
-            answers.append((batch.committed, None, None, None))
-        self._answers.add(answers)
+            finished_units.append((batch.committed, None, None, None))
+        self._delivery.add(finished_units)
 
     def _rerun_guarded(self, units: list[_Unit]) -> list[FinishedUnit]:
         """Run a batch again with a savepoint per unit, because one of them failed after it had written.
@@ -479,11 +488,13 @@ class SqliteDatabase(Database):
         This is rare, since most units fail before they write; the other batches save two statements per unit."""
         self._cursor.execute("ROLLBACK")
         self._cursor.execute("BEGIN IMMEDIATE")
-        self._stamped = False
+        self._has_stamp = False
         return [self._run_unit(unit, guard=True, is_first=False) for unit in units]
 
     def _run_unit(self, unit: _Unit, *, guard: bool, is_first: bool) -> FinishedUnit:
-        """Run one unit of the batch; if it fails, only this unit is rolled back."""
+        """Run one unit of the batch; if it fails, only this unit is rolled back.
+
+        `guard` runs it in a savepoint; `is_first` means that the transaction contains no other unit."""
         work, future, writes = unit
         if not writes:
             return self._read_in_batch(work, future)
@@ -510,7 +521,7 @@ class SqliteDatabase(Database):
         tx.end()
         if tx.has_written and guard:
             self._cursor.execute("RELEASE unit")
-        self._stamped = self._stamped or tx.has_stamp
+        self._has_stamp = self._has_stamp or tx.has_stamp
         return (future, result, None, tx)
 
     def _read_in_batch(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> FinishedUnit:
@@ -525,7 +536,9 @@ class SqliteDatabase(Database):
             tx.end()
             self._cursor.execute("PRAGMA query_only = OFF")
 
-    def _fail_batch(self, units: list[_Unit], answers: list[FinishedUnit], error: BaseException) -> list[FinishedUnit]:
+    def _fail_batch(
+        self, units: list[_Unit], finished_units: list[FinishedUnit], error: BaseException
+    ) -> list[FinishedUnit]:
         """Roll back a batch whose commit failed. Each unit gets its own error, or else StoreUnavailable."""
         log.error("A batch of %d units of work failed", len(units), exc_info=error)
         try:
@@ -533,7 +546,7 @@ class SqliteDatabase(Database):
                 self._cursor.execute("ROLLBACK")
         except sqlite3.Error:
             log.exception("A failed batch could not be rolled back")
-        failed = {id(future): error for future, _, error, _ in answers if error is not None}
+        failed = {id(future): error for future, _, error, _ in finished_units if error is not None}
         message = f"the store could not commit: {error}"
         return [(future, None, failed.get(id(future)) or StoreUnavailable(message), None) for _, future, _ in units]
 
@@ -545,12 +558,13 @@ class SqliteDatabase(Database):
         except BaseException as error:
             if connection is not None:
                 connection.close()
-            self._answers.add([(opened, None, error, None)])
+            self._delivery.add([(opened, None, error, None)])
             return None
-        self._answers.add([(opened, None, None, None)])
+        self._delivery.add([(opened, None, None, None)])
         return connection
 
     def _read_loop(self, opened: "asyncio.Future[Any]") -> None:
+        """Run queued reads in batches; the first reader thread runs this."""
         connection = self._open_reader(opened)
         if connection is None:
             return
@@ -563,9 +577,9 @@ class SqliteDatabase(Database):
         """Wake a helper when reads wait and none has been started for a while."""
         self._watchdog = None
         if self._queued_read_count > 1:
-            waiting = bool(self._pending_reads) or self._reads.qsize() > 0
+            has_waiting = bool(self._pending_reads) or self._reads.qsize() > 0
             if (
-                waiting
+                has_waiting
                 and not self._helper_signals.qsize()
                 and time.monotonic() - self._read_started > LONG_READ_SECONDS
             ):
@@ -611,9 +625,9 @@ class SqliteDatabase(Database):
 
     def _read_batch(self, connection: sqlite3.Connection, cursor: sqlite3.Cursor, reads: "deque[_Unit]") -> None:
         """Run the given reads over one snapshot."""
-        answers: list[FinishedUnit] = []
-        delivered = time.monotonic()
-        seen: int | None = None
+        finished_units: list[FinishedUnit] = []
+        delivered_seconds = time.monotonic()
+        sequence: int | None = None
         try:
             while reads:
                 try:
@@ -622,27 +636,27 @@ class SqliteDatabase(Database):
                     break
                 self._read_started = time.monotonic()
                 in_snapshot = connection.in_transaction
-                tx = SqliteReadTx(cursor, seen if in_snapshot else None)
+                tx = SqliteReadTx(cursor, sequence if in_snapshot else None)
                 try:
                     if not in_snapshot:  # The first read, or an I/O error ended the transaction of the previous one.
                         cursor.execute("BEGIN")
-                    answers.append((future, work(tx), None, None))
+                    finished_units.append((future, work(tx), None, None))
                 except BaseException as error:
-                    answers.append((future, None, error, None))
-                seen = tx.sequence
+                    finished_units.append((future, None, error, None))
+                sequence = tx.sequence
                 tx.end()
-                if time.monotonic() - delivered > READ_DELIVERY_SECONDS:
-                    self._answers.add(answers)
-                    answers = []
-                    delivered = time.monotonic()
+                if time.monotonic() - delivered_seconds > READ_DELIVERY_SECONDS:
+                    self._delivery.add(finished_units)
+                    finished_units = []
+                    delivered_seconds = time.monotonic()
         finally:
             try:
                 if connection.in_transaction:
                     cursor.execute("COMMIT")
             except sqlite3.Error:
                 log.exception("A read transaction could not be ended")
-            if answers:
-                self._answers.add(answers)
+            if finished_units:
+                self._delivery.add(finished_units)
 
     def _serialize(self) -> bytes:
         image = bytearray(self._connection.serialize())
@@ -656,8 +670,8 @@ class SqliteDatabase(Database):
             source.deserialize(image)
             migrations.migrate_sqlite(source)
             # Commit numbers used since the image was made are never reused.
-            found = int(source.execute(GET_SEQUENCE).fetchone()[0])
-            self._sequence = max(self._sequence, found)
+            restored_sequence = int(source.execute(GET_SEQUENCE).fetchone()[0])
+            self._sequence = max(self._sequence, restored_sequence)
             source.execute(_SET_SEQUENCE, (str(self._sequence),))
             source.backup(self._connection)
         finally:
@@ -666,7 +680,7 @@ class SqliteDatabase(Database):
     def _copy_file(self, path: str | os.PathLike[str]) -> None:
         source = self._connect()
         try:
-            _copy(source, path)
+            _copy_database(source, path)
         finally:
             source.close()
 
@@ -686,8 +700,8 @@ def is_locked(path: Path) -> bool:
     return False
 
 
-def _copy(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
-    # Created before SQLite does it, so that only its owner can read it.
+def _copy_database(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
+    # The file is created before SQLite does it, so that only its owner can read it.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     target = sqlite3.connect(path)
     try:

@@ -54,6 +54,7 @@ class SqliteTx(Tx):
     dialect = "sqlite"
 
     def __init__(self, cursor: sqlite3.Cursor, number: int, guard: bool) -> None:
+        """Create a unit with a commit number; `guard` opens a savepoint before its first write."""
         self.dispatches = []
         self.wakes_worker = False
         self.after_commit = []
@@ -150,10 +151,11 @@ class SqliteReadTx(SqliteTx):
     def __init__(self, cursor: sqlite3.Cursor, sequence: int | None) -> None:
         super().__init__(cursor, 0, False)
         self.sequence = sequence
+        """The last commit number that the snapshot covers; None until it is read."""
 
     @property
     def stamp(self) -> int:
-        """Not available: only writes have a stamp."""
+        """Raise TypeError, because only writes have a stamp."""
         raise TypeError("a read has no stamp")
 
     @property

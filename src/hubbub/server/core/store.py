@@ -45,6 +45,7 @@ class WideQuery:
     __slots__ = ("packed", "plain")
 
     def __init__(self, columns: str, rest: str) -> None:
+        """Create a query from the column list and the rest of the statement, which starts with FROM."""
         self.plain = f"SELECT {columns} {rest}"
         self.packed = f"SELECT json_array({columns}) {rest}"
 
@@ -77,7 +78,7 @@ class Tx(ABC):
     @property
     @abstractmethod
     def stamp(self) -> int:
-        """The number of this transaction, which its events carry."""
+        """The stamp of this transaction, which its events carry."""
 
     @property
     @abstractmethod
@@ -123,7 +124,7 @@ class Tx(ABC):
         """Encode an event now and publish it after the commit.
 
         `oauth2_payloads` holds the payloads for OAuth2 sessions, by the head of their application's family; key 0 is the
-        default."""
+        default. The other arguments are the fields of `Dispatch` before encoding."""
         self.dispatches.append(
             dispatch(
                 event,
@@ -185,7 +186,7 @@ class Database(ABC):
 
     @abstractmethod
     async def write(self, work: Callable[[Tx], T], *, quick: bool = False) -> T:
-        """Run a function in a writing transaction. An exception rolls the transaction back and is raised here.
+        """Run a function in a writing transaction. An exception rolls the transaction back and is raised to the caller.
 
         After a serialization failure or a deadlock the function runs again, so it may be called more than once. `quick`
         marks a frequent write of a few rows, which a store may run on the event loop's thread."""

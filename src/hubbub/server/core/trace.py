@@ -37,6 +37,7 @@ class TracedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """An event as this node's gateway processed it."""
 
     number: int
+    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
     at: Timestamp
     event: str
     guild_id: GuildId | None
@@ -48,7 +49,7 @@ class RejectedRequest(msgspec.Struct, frozen=True, kw_only=True):
     """An HTTP request that got an error response."""
 
     number: int
-    """Sequence number, shared with the events, so that entries can be ordered."""
+    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
     at: Timestamp
     method: str
     route: str
@@ -63,6 +64,7 @@ class ClosedConnection(msgspec.Struct, frozen=True, kw_only=True):
     """A gateway connection that the platform closed."""
 
     number: int
+    """Sequence number, shared by all kinds of entries, so that they can be ordered."""
     at: Timestamp
     user_id: UserId | None
     """The user; null if the connection had not identified."""
@@ -76,7 +78,7 @@ class Trace:
     def __init__(self, entries_max: int = TRACE_ENTRIES_MAX) -> None:
         self.enabled = False
         self._events: deque[TracedEvent] = deque(maxlen=entries_max)
-        self._refused: deque[RejectedRequest] = deque(maxlen=entries_max)
+        self._rejected: deque[RejectedRequest] = deque(maxlen=entries_max)
         self._closed: deque[ClosedConnection] = deque(maxlen=entries_max)
         self._number = 0
 
@@ -101,7 +103,7 @@ class Trace:
     ) -> None:
         """Record a rejected request."""
         self._number += 1
-        self._refused.append(
+        self._rejected.append(
             RejectedRequest(
                 number=self._number,
                 at=at,
@@ -122,23 +124,25 @@ class Trace:
     def clear(self) -> None:
         """Remove all entries."""
         self._events.clear()
-        self._refused.clear()
+        self._rejected.clear()
         self._closed.clear()
 
     def find_closed(self, *, user_id: int | None = None, after: int = 0) -> list[ClosedConnection]:
         """Return closed connections, oldest first, optionally only of one user and after a number."""
-        return [one for one in self._closed if one.number > after and user_id in (None, one.user_id)]
+        return [entry for entry in self._closed if entry.number > after and user_id in (None, entry.user_id)]
 
     def find_rejected(self, *, user_id: int | None = None, after: int = 0) -> list[RejectedRequest]:
         """Return rejected requests, oldest first, optionally only of one user and after a number."""
-        return [one for one in self._refused if one.number > after and user_id in (None, one.user_id)]
+        return [entry for entry in self._rejected if entry.number > after and user_id in (None, entry.user_id)]
 
     def find(self, *, event: str | None = None, user_id: int | None = None, after: int = 0) -> list[TracedEvent]:
         """Return events, oldest first, optionally of one name, with the outcomes of one user, and after a number."""
-        found = [one for one in self._events if one.number > after and (event is None or one.event == event)]
+        entries = [entry for entry in self._events if entry.number > after and (event is None or entry.event == event)]
         if user_id is None:
-            return found
+            return entries
         return [
-            msgspec.structs.replace(one, outcomes=[each for each in one.outcomes if each.user_id == user_id])
-            for one in found
+            msgspec.structs.replace(
+                entry, outcomes=[outcome for outcome in entry.outcomes if outcome.user_id == user_id]
+            )
+            for entry in entries
         ]

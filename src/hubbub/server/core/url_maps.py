@@ -35,9 +35,9 @@ class MappedPath(NamedTuple):
 def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
     """Map a path by the first mapping (prefix, target) that matches; None without a match."""
     for prefix, target in url_map:
-        match = _pattern(prefix).match(path)
+        match = _prefix_pattern(prefix).match(path)
         if match is not None:
-            filled = PLACEHOLDER.sub(lambda name, match=match: match[name[1]], target)  # type: ignore[misc]
+            filled = PLACEHOLDER.sub(lambda placeholder, match=match: match[placeholder[1]], target)  # type: ignore[misc]
             authority, _, directory = filled.partition("/")
             matched = match[0]
             return MappedPath(matched, authority, f"/{directory}" if directory else "", path[len(matched) :])
@@ -45,7 +45,7 @@ def find(url_map: Iterable[tuple[str, str]], path: str) -> MappedPath | None:
 
 
 @lru_cache(1024)
-def _pattern(prefix: str) -> re.Pattern[str]:
+def _prefix_pattern(prefix: str) -> re.Pattern[str]:
     # A segment has at most one placeholder, so no path makes the pattern slow.
     parts = PLACEHOLDER.split(prefix.rstrip("/"))
     text = "".join(f"(?P<{part}>{_WORD})" if position % 2 else re.escape(part) for position, part in enumerate(parts))

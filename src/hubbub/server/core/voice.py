@@ -46,6 +46,7 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     session_id: str
     """The session ID as voice states show it."""
     token_hash: bytes
+    """The hash of the ticket's token, which is not stored itself."""
     server: str | None
     """The endpoint of the voice server that the ticket is valid for; None if it is not bound to one."""
     silent: bool
@@ -53,6 +54,7 @@ class VoiceTicket(msgspec.Struct, frozen=True, kw_only=True):
     deaf: bool
     """Whether the user is deafened: no media is forwarded to them."""
     stage: bool
+    """Whether the channel is a stage channel."""
     failures: int
     """Number of recent rejections by the voice server."""
 

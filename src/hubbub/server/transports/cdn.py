@@ -58,9 +58,9 @@ _TYPES: Final = {
     "gif": "image/gif",
     "json": "application/json",
 }
-_PICTURE: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(png|jpg|jpeg|webp|gif))?", re.ASCII)
-_BY_ID: Final = r"{asset_id:\d{1,19}}{dot:\.?}{extension:(?:png|jpg|jpeg|webp|gif|json)?}"
-_ATTACHMENT: Final = (
+_IMAGE_NAME_PATTERN: Final = re.compile(r"((?:a_)?[0-9a-f]{32})(?:\.(png|jpg|jpeg|webp|gif))?", re.ASCII)
+_ASSET_FILE_ROUTE: Final = r"{asset_id:\d{1,19}}{dot:\.?}{extension:(?:png|jpg|jpeg|webp|gif|json)?}"
+_ATTACHMENT_ROUTE: Final = (
     rf"/{{kind:{cdn_urls.ATTACHMENTS_PATH}|{cdn_urls.EPHEMERAL_ATTACHMENTS_PATH}}}/"
     r"{channel_id:\d{1,19}}/{attachment_id:\d{1,19}}/{filename}"
 )
@@ -88,8 +88,11 @@ class _ImageRequest(NamedTuple):
     """The image conversion that a URL requests."""
 
     type: str | None
+    """The requested content type; None for the stored one."""
     side: int | None
+    """The maximum width and height in pixels; None for the stored size."""
     is_animated: bool
+    """Whether to keep the animation."""
 
 
 class Cdn:
@@ -109,14 +112,16 @@ class Cdn:
         """Return the routes to mount, all below /cdn."""
         kinds = "|".join(HASHED_IMAGE_KINDS)
         return [
-            web.get(f"/cdn{_ATTACHMENT}", self.attachment),
-            web.get(f"/cdn{cdn_urls.MEDIA_PROXY_PATH}{_ATTACHMENT}", self.proxied_attachment),
+            web.get(f"/cdn{_ATTACHMENT_ROUTE}", self.attachment),
+            web.get(f"/cdn{cdn_urls.MEDIA_PROXY_PATH}{_ATTACHMENT_ROUTE}", self.proxied_attachment),
             web.get(rf"/cdn/{{kind:{kinds}}}/{{owner_id:\d{{1,19}}}}/{{name}}", self.image),
             web.get(
                 r"/cdn/guilds/{guild_id:\d{1,19}}/users/{user_id:\d{1,19}}/{kind:avatars|banners}/{name}", self.image
             ),
-            web.get(rf"/cdn/{{kind:emojis|stickers}}/{_BY_ID}", self.expression),
-            web.get(rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_BY_ID}", self.expression),
+            web.get(rf"/cdn/{{kind:emojis|stickers}}/{_ASSET_FILE_ROUTE}", self.expression),
+            web.get(
+                rf"/cdn/{{kind:app-assets|activity-links}}/{{owner_id:\d{{1,19}}}}/{_ASSET_FILE_ROUTE}", self.expression
+            ),
             web.get(r"/cdn/soundboard-sounds/{asset_id:\d{1,19}}", self.sound),
             web.get(r"/cdn/embed/avatars/{index:\d}.png", self.default_avatar),
             web.get("/cdn/{rest:.*}", self.unknown_path),
@@ -124,45 +129,45 @@ class Cdn:
 
     async def attachment(self, request: web.Request) -> web.StreamResponse:
         """Serve an attachment at its signed URL until the URL expires."""
-        left = await self._seconds_left(request)
-        if left is None:
+        seconds_left = await self._seconds_left(request)
+        if seconds_left is None:
             return not_found()
         attachment_id = int(request.match_info["attachment_id"])
         return await self._serve(
             request,
             cdn_urls.attachment_key(attachment_id),
             etag=f'"{attachment_id}"',
-            cache=f"private, max-age={left}",
+            cache=f"private, max-age={seconds_left}",
             filename=request.match_info["filename"],
         )
 
     async def proxied_attachment(self, request: web.Request) -> web.StreamResponse:
         """Serve an attachment at its signed URL, converted to the size and type that the query requests."""
         try:
-            wanted = media_proxy.parse_query(request.query)
+            image_request = media_proxy.parse_query(request.query)
         except ValueError:
             return error_response(400)
-        if wanted is None:
+        if image_request is None:
             return await self.attachment(request)
-        left = await self._seconds_left(request)
+        seconds_left = await self._seconds_left(request)
         attachment_id = int(request.match_info["attachment_id"])
         key = cdn_urls.attachment_key(attachment_id)
-        info = None if left is None else await self._files.find_info(key)
+        info = None if seconds_left is None else await self._files.find_info(key)
         if info is None:
             return not_found()
-        etag = f'"{attachment_id}-{wanted.name}"'
-        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": f"private, max-age={left}"}
-        if _is_known(request, etag):
+        etag = f'"{attachment_id}-{image_request.name}"'
+        headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": f"private, max-age={seconds_left}"}
+        if _has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
         try:
-            made = await self._proxy.convert(key, info, wanted)
+            converted = await self._proxy.convert(key, info, image_request)
         except FileNotFoundError:
             return not_found()
         except InvalidImageError:
             return error_response(415)
         except errors.ApiError as error:
             return error_response(error.status)
-        return web.Response(body=made.data, headers={**headers, "Content-Type": made.content_type})
+        return web.Response(body=converted.data, headers={**headers, "Content-Type": converted.content_type})
 
     async def _seconds_left(self, request: web.Request) -> int | None:
         """Return the seconds until an attachment URL expires, or None if it is invalid or expired."""
@@ -180,37 +185,37 @@ class Cdn:
 
     async def image(self, request: web.Request) -> web.StreamResponse:
         """Serve an avatar, icon, banner or other image that is addressed by its hash."""
-        match = _PICTURE.fullmatch(request.match_info["name"])
+        match = _IMAGE_NAME_PATTERN.fullmatch(request.match_info["name"])
         if match is None:
             return not_found()
         name, extension = match.groups()
-        return await self._serve_as(request, cdn_urls.image_key(name), name, extension, cache=_CACHE_FOREVER)
+        return await self._serve_image(request, cdn_urls.image_key(name), name, extension, cache=_CACHE_FOREVER)
 
     async def expression(self, request: web.Request) -> web.StreamResponse:
-        """Serve a custom emoji, a sticker, or a rich presence asset."""
-        found = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
+        """Serve a custom emoji, a sticker, a rich presence asset, or the image of an activity link."""
+        asset = await self._find_asset(request.match_info["kind"], int(request.match_info["asset_id"]))
         extension = request.match_info["extension"] or None
-        if found is None or (extension is None) is not (request.match_info["dot"] == ""):
+        if asset is None or (extension is None) is not (request.match_info["dot"] == ""):
             return not_found()
-        if isinstance(found, bytes):
-            return _bundled_file(found, _TYPES.get(extension or ""))
-        name = found.rpartition("/")[2]
+        if isinstance(asset, bytes):
+            return _bundled_file(asset, _TYPES.get(extension or ""))
+        name = asset.rpartition("/")[2]
         # spec/http.md#1.12: a sticker has one size.
         sized = request.match_info["kind"] != "stickers"
-        return await self._serve_as(request, found, name, extension, cache=_CACHE_FOR_A_DAY, sized=sized)
+        return await self._serve_image(request, asset, name, extension, cache=_CACHE_FOR_A_DAY, sized=sized)
 
     async def sound(self, request: web.Request) -> web.StreamResponse:
         """Serve a soundboard sound."""
-        found = await self._find_asset("soundboard-sounds", int(request.match_info["asset_id"]))
-        if found is None:
+        asset = await self._find_asset("soundboard-sounds", int(request.match_info["asset_id"]))
+        if asset is None:
             return not_found()
-        if isinstance(found, bytes):
-            return _bundled_file(found, None)
-        name = found.rpartition("/")[2]
-        return await self._serve(request, found, etag=f'"{name}"', cache=_CACHE_FOR_A_DAY, filename=name)
+        if isinstance(asset, bytes):
+            return _bundled_file(asset, None)
+        name = asset.rpartition("/")[2]
+        return await self._serve(request, asset, etag=f'"{name}"', cache=_CACHE_FOR_A_DAY, filename=name)
 
     async def default_avatar(self, request: web.Request) -> web.StreamResponse:
-        """Serve one of the avatars of users without an avatar of their own."""
+        """Serve a default avatar, for users without an avatar of their own."""
         index = int(request.match_info["index"])
         if index >= DEFAULT_AVATAR_COUNT:
             return not_found()
@@ -223,17 +228,19 @@ class Cdn:
         """Respond with 404 to any other path below /cdn."""
         return not_found()
 
-    async def _serve_as(
+    async def _serve_image(
         self, request: web.Request, key: str, name: str, extension: str | None, *, cache: str, sized: bool = True
     ) -> web.StreamResponse:
-        """Serve an image in the type and size that the URL requests, or as stored if it requests neither."""
+        """Serve an image in the type and size that the URL requests, or as stored if it requests neither.
+
+        `cache` is the Cache-Control header; `sized` is False for images that have only one size."""
         size = request.query.get("size") if sized else None
         if size is not None and not (size.isascii() and size.isdecimal() and int(size[:5]) in SIZES):
             return error_response(400)
         animated = request.query.get("animated", "false")
         if animated not in ("true", "false"):
             return error_response(400)
-        wanted = _ImageRequest(
+        image_request = _ImageRequest(
             type=_TYPES[extension] if extension else None,
             side=int(size) if size is not None else None,
             # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
@@ -242,54 +249,57 @@ class Cdn:
         if extension == "gif" and not name.startswith("a_"):
             return error_response(415)
         try:
-            found = await self._derived(key, name, wanted)
+            served_key = await self._find_or_convert(key, name, image_request)
         except FileNotFoundError:
             return not_found()
-        if found is None:
+        if served_key is None:
             return error_response(415)
-        etag = f'"{found.partition("/")[2]}"'
+        etag = f'"{served_key.partition("/")[2]}"'
         # A Lottie sticker is the only file that is neither image nor sound; it was validated before it was stored.
-        lottie_type = wanted.type if wanted.type == _TYPES["json"] else None
-        return await self._serve(request, found, etag=etag, cache=cache, filename=name, content_type=lottie_type)
+        lottie_type = image_request.type if image_request.type == _TYPES["json"] else None
+        return await self._serve(request, served_key, etag=etag, cache=cache, filename=name, content_type=lottie_type)
 
-    async def _derived(self, key: str, name: str, wanted: "_ImageRequest") -> str | None:
+    async def _find_or_convert(self, key: str, name: str, image_request: "_ImageRequest") -> str | None:
         """Return the key of the converted image, converting it on first use; None if the conversion is not possible."""
-        if wanted.type is None and wanted.side is None:
+        if image_request.type is None and image_request.side is None:
             return key
-        if wanted.side is None and wanted.type is not None:
-            head = await self._head(key)
+        if image_request.side is None and image_request.type is not None:
+            head = await self._read_head(key)
             stored_type = media.displayable_type(head) or (_TYPES["json"] if head.lstrip()[:1] == b"{" else None)
-            if stored_type == wanted.type and (
-                wanted.is_animated or not name.startswith("a_") or wanted.type == "image/png"
+            if stored_type == image_request.type and (
+                image_request.is_animated or not name.startswith("a_") or image_request.type == "image/png"
             ):
                 return key
         # The key of a converted file holds every parameter of the conversion.
-        kind = (wanted.type or "").rpartition("/")[2] or "same"
-        derived = f"derived/{name}/{wanted.side or 'full'}-{'moving' if wanted.is_animated else 'still'}-{kind}"
-        if await self._files.exists(derived):
-            return derived
+        kind = (image_request.type or "").rpartition("/")[2] or "same"
+        derived_key = (
+            f"derived/{name}/{image_request.side or 'full'}-{'moving' if image_request.is_animated else 'still'}-{kind}"
+        )
+        if await self._files.exists(derived_key):
+            return derived_key
         data = await self._files.get(key)
         stored_type = detect_image_type(data)
-        if stored_type is None or wanted.type == _TYPES["json"]:
+        if stored_type is None or image_request.type == _TYPES["json"]:
             return None
-        side = wanted.side or IMAGE_SIDE_PIXELS_MAX
+        side = image_request.side or IMAGE_SIDE_PIXELS_MAX
         try:
-            made = await self._images.convert(
-                data, to=wanted.type or stored_type, side=side, animated=wanted.is_animated
+            converted = await self._images.convert(
+                data, to=image_request.type or stored_type, side=side, animated=image_request.is_animated
             )
         except InvalidImageError:
             return None
-        await self._files.put(derived, made.data, made.content_type)
-        return derived
+        await self._files.put(derived_key, converted.data, converted.content_type)
+        return derived_key
 
-    async def _head(self, key: str, info: FileInfo | None = None) -> bytes:
+    async def _read_head(self, key: str, info: FileInfo | None = None) -> bytes:
+        """Return the first bytes of a file. Raise FileNotFoundError if there is none."""
         info = info or await self._files.find_info(key)
         if info is None:
             raise FileNotFoundError(key)
         head = b""
         if info.size:
-            async for piece in await self._files.stream(key, start=0, end=min(info.size, media.HEAD_BYTES)):
-                head += piece
+            async for chunk in await self._files.stream(key, start=0, end=min(info.size, media.HEAD_BYTES)):
+                head += chunk
         return head
 
     async def _serve(
@@ -302,6 +312,7 @@ class Cdn:
         filename: str,
         content_type: str | None = None,
     ) -> web.StreamResponse:
+        """Serve a file of the file store, or respond with 304 or 404; `cache` is the Cache-Control header."""
         headers = {**_SECURITY_HEADERS, "ETag": etag, "Cache-Control": cache, "Accept-Ranges": "bytes"}
         try:
             info = await self._files.find_info(key)
@@ -309,20 +320,20 @@ class Cdn:
             info = None
         if info is None:
             return not_found()
-        if _is_known(request, etag):
+        if _has_current_version(request, etag):
             return web.Response(status=304, headers=headers)
         try:
             if content_type is not None:
                 headers["Content-Type"] = content_type
             else:
-                headers |= await self._described(key, info, filename)
+                headers |= await self._content_headers(key, info, filename)
             return await self._send(request, key, info, headers)
         except FileNotFoundError:
             return not_found()
 
-    async def _described(self, key: str, info: FileInfo, filename: str) -> dict[str, str]:
+    async def _content_headers(self, key: str, info: FileInfo, filename: str) -> dict[str, str]:
         """Return the content headers detected from the bytes; the filename and the uploader's type are not trusted."""
-        content_type = media.displayable_type(await self._head(key, info))
+        content_type = media.displayable_type(await self._read_head(key, info))
         if content_type is not None:
             return {"Content-Type": content_type}
         disposition = f"attachment; filename*=UTF-8''{quote(filename, safe='')}"
@@ -331,12 +342,13 @@ class Cdn:
     async def _send(
         self, request: web.Request, key: str, info: FileInfo, headers: dict[str, str]
     ) -> web.StreamResponse:
+        """Stream a file, or the part that the Range header requests."""
         start, end, status = 0, info.size, 200
         range_header = request.headers.get("Range")
         if range_header is not None and request.headers.get("If-Range", headers["ETag"]) == headers["ETag"]:
-            span = byte_range(range_header, info.size)
-            if span is not None:
-                start, end = span
+            requested_range = byte_range(range_header, info.size)
+            if requested_range is not None:
+                start, end = requested_range
                 if start >= end:
                     headers["Content-Range"] = f"bytes */{info.size}"
                     return web.Response(status=416, headers=headers)
@@ -347,10 +359,10 @@ class Cdn:
         if request.method == "HEAD" or start == end:
             await response.prepare(request)
             return response
-        pieces = await self._files.stream(key, start=start, end=end)
+        chunks = await self._files.stream(key, start=start, end=end)
         await response.prepare(request)
-        async for piece in pieces:
-            await response.write(piece)
+        async for chunk in chunks:
+            await response.write(chunk)
         await response.write_eof()
         return response
 
@@ -372,7 +384,7 @@ def byte_range(header: str, size: int) -> tuple[int, int] | None:
     return int(first), end
 
 
-def _is_known(request: web.Request, etag: str) -> bool:
+def _has_current_version(request: web.Request, etag: str) -> bool:
     """Return whether the client has the current version, according to If-None-Match."""
     return etag in [tag.strip().removeprefix("W/") for tag in request.headers.get("If-None-Match", "").split(",")]
 
@@ -407,25 +419,25 @@ def default_avatar(index: int) -> bytes:
     rows = bytearray()
     for y in range(size):
         rows.append(0)
-        rows += bytes(_figure(x / size, y / size) for x in range(size))
+        rows += bytes(_is_in_figure(x / size, y / size) for x in range(size))
     palette = bytes.fromhex(_AVATAR_COLORS[index] + "ffffff")
     return b"".join(
         (
             b"\x89PNG\r\n\x1a\n",
-            _chunk(b"IHDR", size.to_bytes(4, "big") * 2 + bytes((8, 3, 0, 0, 0))),
-            _chunk(b"PLTE", palette),
-            _chunk(b"IDAT", zlib.compress(bytes(rows), 9)),
-            _chunk(b"IEND", b""),
+            _png_chunk(b"IHDR", size.to_bytes(4, "big") * 2 + bytes((8, 3, 0, 0, 0))),
+            _png_chunk(b"PLTE", palette),
+            _png_chunk(b"IDAT", zlib.compress(bytes(rows), 9)),
+            _png_chunk(b"IEND", b""),
         )
     )
 
 
-def _figure(x: float, y: float) -> int:
+def _is_in_figure(x: float, y: float) -> int:
     """Return 1 for a point inside the head or the shoulders, otherwise 0."""
     head = (x - 0.5) ** 2 + (y - 0.38) ** 2 < 0.03
     shoulders = (x - 0.5) ** 2 + (y - 1.0) ** 2 < 0.12 and y < 0.9
     return int(head or shoulders)
 
 
-def _chunk(kind: bytes, data: bytes) -> bytes:
+def _png_chunk(kind: bytes, data: bytes) -> bytes:
     return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")

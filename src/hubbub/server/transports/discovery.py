@@ -74,7 +74,7 @@ class DiscoveryEndpoint:
 
     def routes(self) -> list[web.RouteDef]:
         """Return the routes to mount on the application."""
-        return [web.get(path, self._show) for path in PATHS]
+        return [web.get(path, self._serve_document) for path in PATHS]
 
-    async def _show(self, _: web.Request) -> web.Response:
+    async def _serve_document(self, _: web.Request) -> web.Response:
         return web.Response(body=self._body, headers=_HEADERS)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 
 class TextSpan(NamedTuple):
-    """A span of text, optionally code, optionally a link."""
+    """A span of text, optionally code, optionally a link to `href`."""
 
     text: str
     href: str = ""
@@ -25,10 +25,11 @@ class TextSpan(NamedTuple):
 Spans = tuple[TextSpan, ...]
 
 CHANGES: Final = "/docs/changes"
+"""The path of the page about dated changes."""
 
 # Citations for maintainers, not shown to readers: "(spec/http.md#3.1)", "(decisions/0054)".
-_SOURCES: Final = re.compile(r"\s*\((?:spec/[a-z-]+\.md|decisions/)[^()]*\)")
-_MARKED: Final = re.compile(
+_CITATION_PATTERN: Final = re.compile(r"\s*\((?:spec/[a-z-]+\.md|decisions/)[^()]*\)")
+_MARKUP_PATTERN: Final = re.compile(
     r"`(?P<code>[^`]+)`|changes\.(?P<change>[A-Z][A-Z0-9_]+)|\b(?P<constant>[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 )
 
@@ -38,10 +39,10 @@ def parse_docstring(text: str | None, constants: Mapping[str, Any] | None = None
 
     Replace the names of numeric constants in `constants` by their values, link dated changes and drop citations.
     """
-    joined = " ".join(_SOURCES.sub("", text or "").split())
+    joined = " ".join(_CITATION_PATTERN.sub("", text or "").split())
     spans: list[TextSpan] = []
     position = 0
-    for match in _MARKED.finditer(joined):
+    for match in _MARKUP_PATTERN.finditer(joined):
         if match.start() > position:
             spans.append(TextSpan(joined[position : match.start()]))
         position = match.end()
@@ -64,19 +65,19 @@ def _format_value(value: Any) -> str:
 
 
 def summary(subject: Any) -> Spans:
-    """Return the first paragraph of a docstring of a class, function or module."""
+    """Return the first paragraph of the docstring of a class, function or module; empty for code of libraries."""
     module = subject if isinstance(subject, ModuleType) else sys.modules[subject.__module__]
-    own = vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__
-    if not own or not module.__name__.startswith("hubbub."):
+    docstring = vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__
+    if not docstring or not module.__name__.startswith("hubbub."):
         return ()
-    return parse_docstring(own.strip().partition("\n\n")[0], vars(module))
+    return parse_docstring(docstring.strip().partition("\n\n")[0], vars(module))
 
 
 def details(subject: Any) -> list[Spans]:
-    """Return the paragraphs after the first of a docstring of a class or function."""
-    own = (vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__) or ""
+    """Return the paragraphs after the first one of the docstring of a class or function."""
+    docstring = (vars(subject).get("__doc__") if isinstance(subject, type) else subject.__doc__) or ""
     constants = vars(sys.modules[subject.__module__])
-    return [parse_docstring(part, constants) for part in own.strip().split("\n\n")[1:]]
+    return [parse_docstring(paragraph, constants) for paragraph in docstring.strip().split("\n\n")[1:]]
 
 
 def plain_text(spans: Spans) -> str:
@@ -86,40 +87,40 @@ def plain_text(spans: Spans) -> str:
 
 def markdown(spans: Spans) -> str:
     """Return the text with code and links as Markdown."""
-    return "".join(_markdown(span) for span in spans)
+    return "".join(_span_markdown(span) for span in spans)
 
 
-def _markdown(span: TextSpan) -> str:
+def _span_markdown(span: TextSpan) -> str:
     text = f"`{span.text}`" if span.code else span.text
     return f"[{text}]({span.href})" if span.href else text
 
 
 def attribute_docstrings(kind: type) -> dict[str, Spans]:
     """Return the docstrings of a class's attributes, including inherited ones."""
-    found: dict[str, Spans] = {}
-    for each in reversed(kind.__mro__):
-        module = sys.modules.get(each.__module__)
-        if each.__module__.startswith("hubbub.") and module is not None and module.__file__:
-            docstrings = _attribute_docstrings(module.__file__).get(each.__name__, {})
-            found |= {name: parse_docstring(text, vars(module)) for name, text in docstrings.items()}
-    return found
+    docstrings_by_name: dict[str, Spans] = {}
+    for base in reversed(kind.__mro__):
+        module = sys.modules.get(base.__module__)
+        if base.__module__.startswith("hubbub.") and module is not None and module.__file__:
+            docstrings = _attribute_docstrings(module.__file__).get(base.__name__, {})
+            docstrings_by_name |= {name: parse_docstring(text, vars(module)) for name, text in docstrings.items()}
+    return docstrings_by_name
 
 
 @functools.cache
 def _attribute_docstrings(path: str) -> dict[str, dict[str, str]]:
-    """Return the docstrings that follow assignments, by class and name."""
+    """Return the docstrings that follow assignments in the classes of a source file, by class and name."""
     return {
         node.name: {
             target: text.value.value
             for assignment, text in zip(node.body, node.body[1:], strict=False)
             if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-            for target in _targets(assignment)
+            for target in _assigned_names(assignment)
         }
         for node in ast.parse(Path(path).read_text("utf-8")).body
         if isinstance(node, ast.ClassDef)
     }
 
 
-def _targets(node: ast.stmt) -> list[str]:
+def _assigned_names(node: ast.stmt) -> list[str]:
     targets = [node.target] if isinstance(node, ast.AnnAssign) else node.targets if isinstance(node, ast.Assign) else []
     return [target.id for target in targets if isinstance(target, ast.Name)]

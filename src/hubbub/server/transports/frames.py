@@ -9,7 +9,7 @@ BINARY: Final = 0x82
 
 
 def header(first: int, length: int) -> bytes:
-    """Return the frame header for a payload of this length."""
+    """Return the frame header for a payload of `length` bytes; `first` is `TEXT` or `BINARY`."""
     if length < 126:
         return bytes((first, length))
     if length < 65_536:
@@ -18,5 +18,5 @@ def header(first: int, length: int) -> bytes:
 
 
 def frame(first: int, payload: bytes) -> bytes:
-    """Return a complete frame."""
+    """Return a complete frame; `first` is `TEXT` or `BINARY`."""
     return header(first, len(payload)) + payload

@@ -32,13 +32,17 @@ class ImageRequest(NamedTuple):
     """The image conversion that a URL requests."""
 
     width: int | None
+    """The maximum width in pixels; None for no limit."""
     height: int | None
+    """The maximum height in pixels; None for no limit."""
     format: str | None
+    """The file extension of the requested type; None for the stored type."""
     animated: bool
+    """Whether to keep the animation."""
 
     @property
     def name(self) -> str:
-        """Return a string that identifies this conversion, for use in ETags."""
+        """A string that identifies this conversion, for use in ETags."""
         kind = self.format or "same"
         return f"{self.width or ''}x{self.height or ''}-{'moving' if self.animated else 'still'}-{kind}"
 
@@ -56,10 +60,10 @@ def parse_query(query: Mapping[str, str]) -> ImageRequest | None:
         return None
     # spec/http.md#1.12: only GIF, and WebP with `animated=true`, keep the animation.
     is_animated = kind in (None, "gif") or (kind == "webp" and animated == "true")
-    return ImageRequest(_side(width), _side(height), kind, is_animated)
+    return ImageRequest(_parse_side(width), _parse_side(height), kind, is_animated)
 
 
-def _side(text: str | None) -> int | None:
+def _parse_side(text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= SIDE_MAX):
@@ -77,7 +81,10 @@ class MediaProxy:
         self._waiting = 0
 
     async def convert(self, key: str, info: FileInfo, wanted: ImageRequest) -> EncodedImage:
-        """Return the image scaled down to the requested sides; raise InvalidImageError if it is not an image."""
+        """Convert the attachment with this key in the file store, scaled down to the requested width and height.
+
+        Raise InvalidImageError if it is not an image or too large, RESOURCE_OVERLOADED if too many requests wait.
+        """
         if info.size > SOURCE_BYTES_MAX:
             raise InvalidImageError("too large")
         if self._waiting >= WAITING_REQUESTS_MAX:

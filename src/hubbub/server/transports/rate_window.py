@@ -4,20 +4,20 @@ import math
 
 
 class RateWindow:
-    """A fixed-window rate limit; a window starts with its first request."""
+    """A rate limit of `limit` requests per window of `seconds`; a window starts with its first request."""
 
-    __slots__ = ("_count", "_max", "_seconds", "_since")
+    __slots__ = ("_count", "_limit", "_seconds", "_since")
 
     def __init__(self, limit: int, seconds: float) -> None:
-        self._max = limit
+        self._limit = limit
         self._seconds = seconds
         self._since = -math.inf
         self._count = 0
 
     def take(self, now: float) -> bool:
-        """Count a request; return False if it exceeds the limit."""
+        """Count a request at the time `now` in seconds; return False if it exceeds the limit."""
         if now - self._since >= self._seconds:
             self._since = now
             self._count = 0
         self._count += 1
-        return self._count <= self._max
+        return self._count <= self._limit

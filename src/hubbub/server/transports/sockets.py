@@ -64,6 +64,7 @@ class OpenSocket:
         self._socket = socket
         self.transport = transport
         self.close_task: asyncio.Task[None] | None = None
+        """The close handshake that the server started, or None."""
         self.code: int | None = None
         """The close code that the server sent, or None."""
         self.reason = ""
@@ -76,16 +77,16 @@ class OpenSocket:
     def close(self, code: int, reason: str, *, delay_seconds: float = 0.0) -> None:
         """Start the close handshake and return at once; abort the connection if the client does not answer.
 
-        `delay_seconds` is a delay in seconds during which the client may close the connection itself.
+        During `delay_seconds` before the handshake the client may close the connection itself.
         """
         if self.close_task is None:
             self.code, self.reason = code, reason
             self.close_task = asyncio.get_running_loop().create_task(self._close(code, reason, delay_seconds))
 
-    async def _close(self, code: int, reason: str, after_seconds: float) -> None:
+    async def _close(self, code: int, reason: str, delay_seconds: float) -> None:
         try:
-            if after_seconds:
-                await asyncio.sleep(after_seconds)
+            if delay_seconds:
+                await asyncio.sleep(delay_seconds)
             async with asyncio.timeout(CLOSE_TIMEOUT_SECONDS):
                 await self._socket.close(code=code, message=reason.encode())
         except TimeoutError:

@@ -75,15 +75,15 @@ class Migration:
 
 def load(directory: Path = DIRECTORY) -> list[Migration]:
     """Load the migrations of a directory, in order; they must be numbered from 1 without gaps."""
-    found = []
+    migrations = []
     for path in sorted(directory.glob("*.sql")):
         match = _FILE_NAME.fullmatch(path.name)
         if match is None:
             raise MigrationError(f"{path.name} must be named like 0001_word.sql")
-        found.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
-    if [migration.number for migration in found] != list(range(1, len(found) + 1)):
+        migrations.append(Migration(int(match[1]), match[2], path.read_text(encoding="utf-8")))
+    if [migration.number for migration in migrations] != list(range(1, len(migrations) + 1)):
         raise MigrationError(f"the migrations in {directory} must be numbered 1, 2, 3 ... without gaps")
-    return found
+    return migrations
 
 
 @functools.cache
@@ -118,7 +118,7 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
     parts: list[str] = []
     comments: list[str] = []
 
-    def finished() -> str | None:
+    def take_statement() -> str | None:
         statement, leading_comments = "".join(parts).strip(), "\n".join(comments)
         parts.clear()
         comments.clear()
@@ -139,27 +139,27 @@ def statements(text: str, dialect: Dialect) -> Iterator[str]:
             if _TRIGGER.match("".join(parts)) and not sqlite3.complete_statement("".join(parts) + ";"):
                 parts.append(";")
                 continue
-            if (statement := finished()) is not None:
+            if (statement := take_statement()) is not None:
                 yield statement
         else:
             parts.append(token[0])
-    if (statement := finished()) is not None:
+    if (statement := take_statement()) is not None:
         yield statement
 
 
 def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migration]) -> list[Migration]:
     """Return the migrations not yet applied. Raise MigrationError if the database is newer or used different files."""
-    known = {migration.number: migration for migration in migrations}
+    by_number = {migration.number: migration for migration in migrations}
     newest = max(applied, default=0)
-    if newest > len(known):
+    if newest > len(by_number):
         raise MigrationError(
-            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub only knows {len(known)}. "
+            f"the database has schema {newest} ({applied[newest][0]}), but this version of Hubbub only knows {len(by_number)}. "
             "It was used by a newer version: run that version, or restore a backup"
         )
     for number, (name, checksum) in sorted(applied.items()):
-        if known[number].checksum != checksum:
+        if by_number[number].checksum != checksum:
             raise MigrationError(
-                f"migration {number:04d}_{name} in the database differs from {number:04d}_{known[number].name} of this "
+                f"migration {number:04d}_{name} in the database differs from {number:04d}_{by_number[number].name} of this "
                 "version of Hubbub; a released migration must never change"
             )
     return [migration for migration in migrations if migration.number not in applied]
@@ -168,7 +168,7 @@ def pending(applied: Mapping[int, tuple[str, str]], migrations: Sequence[Migrati
 def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) -> list[Migration]:
     """Migrate a database and return the applied migrations; the connection must be in autocommit mode."""
     migrations = shipped_migrations() if directory == DIRECTORY else load(directory)
-    done: list[Migration] = []
+    newly_applied: list[Migration] = []
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -190,8 +190,8 @@ def migrate_sqlite(connection: sqlite3.Connection, directory: Path = DIRECTORY) 
                 connection.execute("ROLLBACK")
             raise
         if not todo:
-            return done
-        done.append(todo[0])
+            return newly_applied
+        newly_applied.append(todo[0])
 
 
 def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTORY) -> list[Migration]:
@@ -200,8 +200,8 @@ def migrate_postgres(connection: "psycopg.Connection", directory: Path = DIRECTO
     connection.execute("SELECT pg_advisory_lock(%s)", (ADVISORY_LOCK,))
     try:
         applied: dict[int, tuple[str, str]] = {}
-        found = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
-        if found is not None and found[0]:
+        row = connection.execute("SELECT to_regclass('schema_migrations') IS NOT NULL").fetchone()
+        if row is not None and row[0]:
             rows = connection.execute("SELECT number, name, checksum FROM schema_migrations")
             applied = {number: (name, checksum) for number, name, checksum in rows}
         todo = pending(applied, migrations)

@@ -30,6 +30,7 @@ CLIENT_FLAGS: Final = (
 )
 """Flags that the client may set; all other flags are derived from the activity."""
 PUBLIC_PARTY_FLAGS: Final = ActivityFlags.PARTY_PRIVACY_FRIENDS | ActivityFlags.PARTY_PRIVACY_VOICE_CHANNEL
+"""Flags that express that a party is public."""
 
 
 def visible_activities(
@@ -43,36 +44,42 @@ def visible_activities(
 ) -> tuple[list[dict[str, Any]], list[ActivitySecrets]]:
     """Return the activities that other users see, and their hidden parts (join secrets and button URLs).
 
-    An activity that was already set before keeps its `created_at`.
+    `sent` are the activities that the session set, and `before` is its previous presence, or None. An activity that is
+    unchanged since `before` keeps its `created_at`.
     """
     if actor.kind == "bearer":
         # An OAuth2 session may set one activity, and only of its own application.
         sent = [
-            _of_oauth2(activity, actor, application_name)
+            _complete_oauth2_activity(activity, actor, application_name)
             for activity in sent[:1]
             if activity.type in OAUTH2_ACTIVITY_TYPES
         ]
-    found: list[dict[str, Any]] = []
+    visible_list: list[dict[str, Any]] = []
     hidden: list[ActivitySecrets] = []
-    known = [] if before is None else before.activities
+    previous_activities = [] if before is None else before.activities
     for activity in sent[:ACTIVITIES_MAX]:
         if not 1 <= len(activity.name) <= wire.ACTIVITY_NAME_MAX:
             continue
         if activity.type not in range(ActivityType.COMPETING + 1):
             continue
-        visible = _of_bot(activity) if actor.is_bot else _of_user(activity, session_id)
+        visible = _bot_fields(activity) if actor.is_bot else _user_fields(activity, session_id)
         if actor.kind == "bearer" and actor.family_id != actor.application_id:
-            # Lets other applications of the family recognize it (spec/sdk.md#8.7).
+            # With this key other applications of the family recognize the activity (spec/sdk.md#8.7).
             visible["parent_application_id"] = actor.family_id
         if not changes.ACTIVITY_URLS.is_active(now_ms):
             _remove_urls(visible)
         created_at = next(
-            (each["created_at"] for each in known if each == visible | {"created_at": each["created_at"]}), now_ms
+            (
+                previous["created_at"]
+                for previous in previous_activities
+                if previous == visible | {"created_at": previous["created_at"]}
+            ),
+            now_ms,
         )
-        found.append(visible | {"created_at": created_at})
-        if not actor.is_bot and (secret := _hidden_parts(activity)) is not None:
+        visible_list.append(visible | {"created_at": created_at})
+        if not actor.is_bot and (secret := _activity_secrets(activity)) is not None:
             hidden.append(secret)
-    return found, hidden
+    return visible_list, hidden
 
 
 def _remove_urls(activity: dict[str, Any]) -> None:
@@ -83,7 +90,8 @@ def _remove_urls(activity: dict[str, Any]) -> None:
         activity.get("assets", {}).pop(key, None)
 
 
-def _of_oauth2(activity: SetActivity, actor: Actor, application_name: str) -> SetActivity:
+def _complete_oauth2_activity(activity: SetActivity, actor: Actor, application_name: str) -> SetActivity:
+    """Return an activity of an OAuth2 session with its application and a name."""
     return msgspec.structs.replace(
         activity,
         application_id=actor.application_id or UNSET,
@@ -91,7 +99,7 @@ def _of_oauth2(activity: SetActivity, actor: Actor, application_name: str) -> Se
     )
 
 
-def _of_bot(activity: SetActivity) -> dict[str, Any]:
+def _bot_fields(activity: SetActivity) -> dict[str, Any]:
     """Return the keys that a bot may set; its other keys are dropped (spec/gateway.md#8)."""
     fields: dict[str, Any] = {"name": activity.name, "type": activity.type}
     if isinstance(activity.state, str) and 1 <= len(activity.state) <= wire.ACTIVITY_STATE_MAX:
@@ -101,32 +109,33 @@ def _of_bot(activity: SetActivity) -> dict[str, Any]:
     return fields
 
 
-def _of_user(activity: SetActivity, session_id: str) -> dict[str, Any]:
-    fields = _of_bot(activity)
+def _user_fields(activity: SetActivity, session_id: str) -> dict[str, Any]:
+    """Return the valid fields of an activity that a user's session set."""
+    fields = _bot_fields(activity)
     if activity.type != ActivityType.CUSTOM:
         fields.pop("state", None)
-        fields |= _texts(activity, ("state", "details"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
-        fields |= _links(activity, ("state_url", "details_url"))
+        fields |= _text_fields(activity, ("state", "details"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+        fields |= _link_fields(activity, ("state_url", "details_url"))
     application_id = activity.application_id
     if application_id:
         fields["application_id"] = application_id
-    fields["id"] = _id(activity, session_id)
+    fields["id"] = _activity_id(activity, session_id)
     fields["session_id"] = session_id
     fields |= _simple_fields(activity)
-    if activity.party and (party := _party(activity.party)):
+    if activity.party and (party := _party_fields(activity.party)):
         fields["party"] = party
-    if activity.assets and (assets := _assets(activity.assets)):
+    if activity.assets and (assets := _asset_fields(activity.assets)):
         fields["assets"] = assets
     if labels := [label for label, _ in _buttons(activity)]:
         fields["buttons"] = labels
-    if platforms := _platforms(activity):
+    if platforms := _valid_platforms(activity):
         fields["supported_platforms"] = platforms
-    if flags := _flags(activity):
+    if flags := _activity_flags(activity):
         fields["flags"] = flags
     return fields
 
 
-def _id(activity: SetActivity, session_id: str) -> str:
+def _activity_id(activity: SetActivity, session_id: str) -> str:
     """Return an ID that is stable for the same application or name and type within a session."""
     if activity.type == ActivityType.CUSTOM:
         return "custom"
@@ -150,28 +159,29 @@ def _simple_fields(activity: SetActivity) -> dict[str, Any]:
     return fields
 
 
-def _texts(source: object, names: Iterable[str], length_min: int, length_max: int) -> dict[str, str]:
+def _text_fields(source: object, names: Iterable[str], length_min: int, length_max: int) -> dict[str, str]:
+    """Return the named fields of an object that are texts of an allowed length."""
     values = ((name, getattr(source, name)) for name in names)
     return {name: value for name, value in values if isinstance(value, str) and length_min <= len(value) <= length_max}
 
 
-def _links(source: object, names: Iterable[str]) -> dict[str, str]:
+def _link_fields(source: object, names: Iterable[str]) -> dict[str, str]:
     """Return the links that other users may click: only http and https URLs."""
-    found = _texts(source, names, 1, wire.ACTIVITY_URL_MAX)
-    return {name: value for name, value in found.items() if _is_web_url(value)}
+    texts = _text_fields(source, names, 1, wire.ACTIVITY_URL_MAX)
+    return {name: value for name, value in texts.items() if _is_web_url(value)}
 
 
-def _assets(assets: wire.ActivityAssets) -> dict[str, str]:
+def _asset_fields(assets: wire.ActivityAssets) -> dict[str, str]:
     return {
-        **_texts(assets, ("large_image", "small_image", "invite_cover_image"), 1, wire.ACTIVITY_IMAGE_MAX),
-        **_texts(assets, ("large_text", "small_text"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX),
-        **_links(assets, ("large_url", "small_url")),
+        **_text_fields(assets, ("large_image", "small_image", "invite_cover_image"), 1, wire.ACTIVITY_IMAGE_MAX),
+        **_text_fields(assets, ("large_text", "small_text"), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX),
+        **_link_fields(assets, ("large_url", "small_url")),
     }
 
 
-def _party(party: wire.SetActivityParty) -> dict[str, Any]:
+def _party_fields(party: wire.SetActivityParty) -> dict[str, Any]:
     """Return ID and size of the party. Its privacy is expressed by flags and not sent itself (spec/sdk.md#2)."""
-    fields: dict[str, Any] = _texts(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
+    fields: dict[str, Any] = _text_fields(party, ("id",), wire.ACTIVITY_TEXT_MIN, wire.ACTIVITY_STATE_MAX)
     size = party.size
     if (
         isinstance(size, list)
@@ -189,23 +199,24 @@ def _buttons(activity: SetActivity) -> list[tuple[str, str]]:
     if not isinstance(activity.buttons, list):
         return []
     urls = list(activity.metadata.button_urls) if activity.metadata else []
-    found = []
+    buttons = []
     for index, button in enumerate(activity.buttons[: wire.BUTTONS_MAX]):
         label = button if isinstance(button, str) else button.get("label") if isinstance(button, dict) else None
         url = button.get("url") if isinstance(button, dict) else urls[index] if index < len(urls) else ""
         if isinstance(label, str) and 1 <= len(label) <= wire.BUTTON_LABEL_MAX:
             is_valid = isinstance(url, str) and len(url) <= wire.BUTTON_URL_MAX and _is_web_url(url)
-            found.append((label, url if is_valid and isinstance(url, str) else ""))
-    return found
+            buttons.append((label, url if is_valid and isinstance(url, str) else ""))
+    return buttons
 
 
-def _platforms(activity: SetActivity) -> list[str]:
+def _valid_platforms(activity: SetActivity) -> list[str]:
     if not isinstance(activity.supported_platforms, list):
         return []
     return [name for name in wire.PLATFORMS if name in activity.supported_platforms]
 
 
-def _flags(activity: SetActivity) -> int:
+def _activity_flags(activity: SetActivity) -> int:
+    """Return the flags that the client set and those that are derived from the activity."""
     flags = activity.flags & CLIENT_FLAGS if isinstance(activity.flags, int) else 0
     if activity.instance is True:
         flags |= ActivityFlags.INSTANCE
@@ -222,7 +233,8 @@ def _join_secret(activity: SetActivity) -> str | None:
     return secret if is_valid and isinstance(secret, str) else None
 
 
-def _hidden_parts(activity: SetActivity) -> ActivitySecrets | None:
+def _activity_secrets(activity: SetActivity) -> ActivitySecrets | None:
+    """Return the join secret and button URLs of an activity, or None if it has neither."""
     if not activity.application_id:
         return None
     join, urls = _join_secret(activity), [url for _, url in _buttons(activity)]

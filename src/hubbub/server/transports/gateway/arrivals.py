@@ -11,8 +11,11 @@ class GuildArrival(msgspec.Struct, kw_only=True):
 
     state: GuildState
     snapshot: Snapshot
+    """The snapshot of the read; events that it covers are already contained in the data."""
     member: MemberState
     visible: frozenset[int]
+    """IDs of the channels that the member can view."""
     moderated: frozenset[int]
+    """IDs of the channels whose private threads are all visible to the member."""
     body: bytes | None
     """The payload of GUILD_CREATE, or None if the session lacks the GUILDS intent."""

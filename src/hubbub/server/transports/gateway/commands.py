@@ -34,8 +34,8 @@ from hubbub.server.transports.sockets import CloseConnection
 
 log = logging.getLogger(__name__)
 
-# Opcodes that first-party and SDK clients send (spec/gateway.md#2); they are unknown opcodes for bots. If no slice handles
-# one, it is ignored: streams, for example, are not supported, and a client that requests one must not lose its session.
+# Opcodes that first-party and SDK clients send (spec/gateway.md#2); they are unknown opcodes for bots. An opcode that no
+# slice handles is ignored: streams, for example, are not supported, but a client that requests one keeps its session.
 IGNORED_OPCODES: Final = frozenset(
     {
         GatewayOpcode.VOICE_SERVER_PING,
@@ -69,20 +69,23 @@ class Commands:
         self._context = context
         self._sessions = sessions
         self._counts = metrics.commands
-        self._requests = MemberRequests(context.clock, rate_limits)
+        self._member_requests = MemberRequests(context.clock, rate_limits)
         self._rate_limits = rate_limits
         self._table: dict[int, tuple[Command[Any], Callable[..., Any]]] = {}
-        for part in context.slices:
-            for command, function in part.commands():
+        for resource_slice in context.slices:
+            for command, function in resource_slice.commands():
                 self._table[command.opcode] = (command, function)
 
     async def execute(
         self, connection: GatewayConnection, session: GatewaySession, opcode: int, data: msgspec.Raw, now: float
     ) -> None:
-        """Execute a command; raise `CloseConnection` if its opcode is unknown or its payload invalid."""
+        """Execute a command; raise `CloseConnection` if its opcode is unknown or its payload invalid.
+
+        `now` is the time in seconds of the event loop's clock.
+        """
         if opcode == SET_PRESENCE.opcode:
             self._counts(SET_PRESENCE.name).inc()
-            presence = _payload(SET_PRESENCE, data)
+            presence = _decode_payload(SET_PRESENCE, data)
             if session.presence_limit.take(now) or not self._rate_limits.rejects("presence updates", session.user_id):
                 self._sessions.presence_feed.put(session, presence)
             return
@@ -99,7 +102,7 @@ class Commands:
             raise CloseConnection(CloseCode.UNKNOWN_OPCODE, "Unknown opcode")
         command, function = entry
         self._counts(command.name).inc()
-        payload = _payload(command, data)
+        payload = _decode_payload(command, data)
         if command is REQUEST_GUILD_MEMBERS and self._is_rate_limited(session, payload):
             return
 
@@ -108,12 +111,12 @@ class Commands:
             function(call, payload)
             return [(event.name, codec.encode(reply)) for event, reply in call.replies]
 
-        run = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
+        run_transaction = self._context.db.write if getattr(function, "__writes__", False) else self._context.db.read
         try:
             try:
-                replies = await run(work)
-            except RejectedWithSideEffects as refusal:
-                await run_side_effects(refusal, self._context.db, lambda tx: self._context.call(tx, session))
+                replies = await run_transaction(work)
+            except RejectedWithSideEffects as rejection:
+                await run_side_effects(rejection, self._context.db, lambda tx: self._context.call(tx, session))
                 raise
         except ApiError as error:
             # The gateway protocol has no error response (spec/gateway.md#7).
@@ -137,7 +140,7 @@ class Commands:
         if len(guilds) != 1 or guilds[0] not in session.seats:
             return False
         guild_id = guilds[0]
-        wait_ms = self._requests.wait_ms(session.user_id, guild_id, self._sessions.member_count(guild_id))
+        wait_ms = self._member_requests.wait_ms(session.user_id, guild_id, self._sessions.member_count(guild_id))
         if not wait_ms:
             return False
         nonce = request.nonce
@@ -152,7 +155,7 @@ class Commands:
         return True
 
 
-def _payload(command: Command[Any], data: msgspec.Raw) -> Any:
+def _decode_payload(command: Command[Any], data: msgspec.Raw) -> Any:
     try:
         # Decoded like HTTP request bodies, which rejects values that a store cannot hold: NUL in text, integers over 64
         # bits.

@@ -28,7 +28,9 @@ class Compression(IntEnum):
     PAYLOAD = 1
     """Requested in Identify: every large message is a zlib stream of its own."""
     ZLIB_STREAM = 2
+    """Requested in the URL: all messages of the connection are one zlib stream."""
     ZSTD_STREAM = 3
+    """Requested in the URL: all messages of the connection are one zstd stream."""
 
 
 UNCOMPRESSED_BYTES_MAX: Final = 160
@@ -41,9 +43,13 @@ ZLIB_HEADER: Final = b"\x78\x9c"
 _ZLIB_SYNC: Final = b"\x00\x00\x00\xff\xff"
 """An empty stored block: the suffix of Z_SYNC_FLUSH, by which clients detect the end of a message."""
 _ZLIB_FINAL: Final = b"\x01\x00\x00\xff\xff"
+"""An empty stored block that ends the stream."""
 _STORED_BLOCK_MAX: Final = 65_535
+"""Maximum size of a stored deflate block in bytes."""
 _RAW_BLOCK_MAX: Final = 1 << 17
+"""Maximum size of a raw zstd block in bytes."""
 _WINDOW_LOG: Final = 17
+"""Binary logarithm of the zstd window size in bytes."""
 
 ZSTD_HEADER: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
 """A zstd frame header: no content size, no checksum, a window of 128 KiB (RFC 8878, 3.1.1)."""
@@ -54,7 +60,7 @@ ZSTD_HEADER: Final = b"\x28\xb5\x2f\xfd\x00" + bytes(((_WINDOW_LOG - 10) << 3,))
 _ZSTD_DISTANCES: Final = bytes.fromhex("44 00 00 41 20 01 54 08 03 00 0b3c 00 00 00 02 54 00 02 00 1c")
 
 
-def _stored(data: bytes) -> bytes:
+def _stored_blocks(data: bytes) -> bytes:
     """Return the data in stored (uncompressed) deflate blocks (RFC 1951, 3.2.4)."""
     return b"".join(
         stored_block_header(len(part)) + part
@@ -82,7 +88,7 @@ class BlockCompressor:
     def zlib_blocks(self, tail: bytes) -> bytes:
         """Compress a tail into deflate blocks that end with 00 00 ff ff and do not refer to earlier blocks."""
         if len(tail) <= UNCOMPRESSED_BYTES_MAX:
-            return _stored(tail) + _ZLIB_SYNC
+            return _stored_blocks(tail) + _ZLIB_SYNC
         # A full flush resets the history, so that the next tail does not refer to this one.
         return self._deflate.compress(tail) + self._deflate.flush(zlib.Z_FULL_FLUSH)
 
@@ -113,7 +119,7 @@ def has_zstd() -> bool:
 def encode_message(kind: Compression, payload: bytes, *, starts_stream: bool = False) -> bytes:
     """Return a frame with a message for a single connection. `starts_stream` starts the connection's compressed stream."""
     if kind is Compression.ZLIB_STREAM:
-        return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored(payload) + _ZLIB_SYNC)
+        return frame(BINARY, (ZLIB_HEADER if starts_stream else b"") + _stored_blocks(payload) + _ZLIB_SYNC)
     if kind is Compression.ZSTD_STREAM:
         blocks = b"".join(
             raw_block_header(len(part)) + part
@@ -137,12 +143,12 @@ class FrameTemplate:
         """Number of digits of `s` to the bytes of the frame that precede them."""
 
     def frame(self, seq: int) -> bytes:
-        """Return the frame for a session with this sequence number."""
+        """Return the frame with a sequence number."""
         digits = b"%d" % seq
-        start = self.prefixes.get(len(digits)) or self._start(len(digits))
+        start = self.prefixes.get(len(digits)) or self._build_prefix(len(digits))
         return start + digits + self.tail
 
-    def _start(self, digits: int) -> bytes:
+    def _build_prefix(self, digits: int) -> bytes:
         length = len(self._head) + digits
         block = b""
         if self._kind is Compression.ZLIB_STREAM:
@@ -160,11 +166,12 @@ class PayloadFrameTemplate(FrameTemplate):
     __slots__ = ("_plain",)
 
     def __init__(self, head: bytes, tail: bytes, blocks: bytes) -> None:
+        """Create a template; `blocks` are the deflate blocks of `tail`."""
         super().__init__(Compression.PAYLOAD, head, blocks)
         self._plain = tail
 
     def frame(self, seq: int) -> bytes:
-        """Return the frame for a session with this sequence number, which the final checksum covers."""
+        """Return the frame with a sequence number, which the checksum at the end of the zlib stream covers."""
         head = self._head + b"%d" % seq
         checksum = zlib.adler32(self._plain, zlib.adler32(head))
         stream = ZLIB_HEADER + stored_block_header(len(head)) + head + self.tail + _ZLIB_FINAL

@@ -90,11 +90,14 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         """Write buffer limit in bytes; a client that exceeds it is disconnected as too slow."""
         self.compression = compression
         self.version = version
+        """The API version that the client requested; 0 if it is invalid."""
         self.resume_url = resume_url
+        # Times of connecting and of the last heartbeat, in seconds of the event loop's clock.
         self.opened_at = self.last_heartbeat_at = now
-        """Times of the last heartbeat and of connecting, in seconds of the event loop's clock."""
         self.frame_limit = frame_limit
+        """The rate limit of the frames that the client sends."""
         self.session: SessionT | None = None
+        """The session of the connection; None before Identify or Resume, and after the session was invalidated."""
         self.user_id: int | None = None
         """The user of the last authenticated Identify or Resume, or None."""
 
@@ -125,6 +128,6 @@ class GatewayWebSocket(OpenSocket, Generic[SessionT]):
         return False
 
     def delay_writes(self, delay_ms: int) -> None:
-        """Delay all further writes by this many milliseconds."""
+        """Delay all further writes by `delay_ms` milliseconds, for fault injection."""
         if not isinstance(self.transport, DelayedTransport):
             self.transport = DelayedTransport(self.transport, delay_ms / 1000)

@@ -42,7 +42,7 @@ VOICE_CHANNEL_SLICES: Final = frozenset({"voice_states", "stage_instances", "sch
 """Names of the slices that provide the keys of `VOICE_CHANNEL_EVENTS`."""
 
 # Keys of GUILD_CREATE that client libraries require, for worlds whose slices do not provide them.
-_GUILD_LISTS: Final[dict[str, Any]] = {
+_GUILD_CREATE_DEFAULTS: Final[dict[str, Any]] = {
     "voice_states": [],
     "members": [],
     "threads": [],
@@ -53,8 +53,9 @@ _GUILD_LISTS: Final[dict[str, Any]] = {
     "activity_instances": [],
 }
 PROFILES: Final = "user_application_profiles"
+"""The key of READY that several slices provide."""
 # Keys of READY that client libraries require, for worlds whose slices do not provide them.
-_READY: Final[dict[str, Any]] = {
+_READY_DEFAULTS: Final[dict[str, Any]] = {
     field.encode_name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
     for field in msgspec.structs.fields(Ready)
     if not field.required and field.default is not msgspec.UNSET
@@ -66,7 +67,9 @@ class GuildRefresh(msgspec.Struct, kw_only=True):
 
     snapshot: Snapshot
     state: GuildState | None = None
+    """The guild; None if it was deleted or only members were read."""
     members: dict[int, MemberState] = {}
+    """The members that were read, by user ID."""
 
 
 class VisibilityGain(NamedTuple):
@@ -76,19 +79,20 @@ class VisibilityGain(NamedTuple):
     member: MemberState
     standing: MemberStanding
     thread_channels: list[int]
-    """Ids of the channels whose threads are sent to the session."""
+    """IDs of the channels whose threads are sent to the session."""
     voice_channels: list[int]
-    """Ids of the voice channels whose current state is sent to the session."""
+    """IDs of the voice channels whose current state is sent to the session."""
 
 
 class PresenceAudience(NamedTuple):
     """The guilds and users that may see a user's presence."""
 
     guilds: list[int]
+    """IDs of the guilds that the user is in."""
     friends: list[tuple[int, int]]
     """(family ID, user ID) of each friend; family 0 means friends on the platform."""
     families: set[int]
-    """Ids of the families of applications that the user plays."""
+    """IDs of the families of applications that the user plays."""
 
 
 class GatewayContext:
@@ -118,9 +122,15 @@ class GatewayContext:
         self._presences = presences
         self._listeners = listeners
         self._ports = ports
-        self._threads = [part.guild for part in slices if part.name == THREADS_SLICE and part.guild is not None]
-        self._revealing = [
-            part.guild for part in slices if part.name in VOICE_CHANNEL_SLICES and part.guild is not None
+        self._threads = [
+            resource_slice.guild
+            for resource_slice in slices
+            if resource_slice.name == THREADS_SLICE and resource_slice.guild is not None
+        ]
+        self._voice_channel_parts = [
+            resource_slice.guild
+            for resource_slice in slices
+            if resource_slice.name in VOICE_CHANNEL_SLICES and resource_slice.guild is not None
         ]
 
     def call(self, tx: Tx, session: GatewaySession) -> Call:
@@ -158,14 +168,17 @@ class GatewayContext:
         return session.obfuscates or changes.CHANNEL_OBFUSCATION.is_active(self.clock.now_ms())
 
     async def presence_audience(self, user_id: int, *, friends: bool) -> PresenceAudience:
-        """Return the guilds and friends that may see a user's presence, in one read."""
+        """Return the guilds and friends that may see a user's presence, in one read.
+
+        Without `friends`, the lists of friends and families are empty.
+        """
 
         def work(tx: Tx) -> PresenceAudience:
-            found = self.source.friends(tx, user_id) if friends else []
+            friend_ids = self.source.friends(tx, user_id) if friends else []
             return PresenceAudience(
                 guilds=self.source.guild_ids(tx, user_id),
-                friends=found,
-                families=self.source.families(tx, user_id) if found else set(),
+                friends=friend_ids,
+                families=self.source.families(tx, user_id) if friend_ids else set(),
             )
 
         return await self.db.read(work)
@@ -184,14 +197,14 @@ class GatewayContext:
         def work(tx: Tx) -> SessionOpening:
             call = self.call(tx, session)
             guilds = [guild for guild in self.source.guild_ids(tx, session.user_id) if session.in_shard(guild)]
-            named: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
+            guild_entries: list[Any] = [{"id": GuildId(guild), "unavailable": True} for guild in guilds]
             if session.is_oauth2:
                 names = self.source.guild_names(tx, guilds) if Scope.GUILDS in session.actor.scopes else {}
-                named, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
-            parts = _READY | make(named)
-            for part in self.slices:
-                if part.ready is not None:
-                    provided = part.ready(call)
+                guild_entries, guilds = [{"id": GuildId(guild), "name": name} for guild, name in names.items()], []
+            parts = _READY_DEFAULTS | make(guild_entries)
+            for resource_slice in self.slices:
+                if resource_slice.ready is not None:
+                    provided = resource_slice.ready(call)
                     if PROFILES in provided:
                         # Several slices provide profiles; they are merged.
                         provided[PROFILES] = parts[PROFILES] | provided[PROFILES]
@@ -213,9 +226,9 @@ class GatewayContext:
     async def guild_arrivals(
         self, guild_id: int, sessions: Sequence[tuple[GatewaySession, bool]]
     ) -> list[GuildArrival | None]:
-        """Read what adds sessions to a guild, in order; None for a session whose user is not a member.
+        """Read the data that adds sessions to a guild, in order; None for a session whose user is not a member.
 
-        The flag beside a session is True if its user is joining the guild now.
+        `sessions` are pairs of a session and whether its user is joining the guild now.
         """
 
         def work(tx: Tx) -> list[GuildArrival | None]:
@@ -226,19 +239,19 @@ class GatewayContext:
             members = self.source.member_states(tx, guild_id, {session.user_id for session, _ in sessions})
             standings, now = Standings(state), self.clock.now_ms()
             standing_by_user = {user_id: standings.standing_of(member, now) for user_id, member in members.items()}
-            builder = _GuildCreate(state, self.slices)
-            found: list[GuildArrival | None] = []
+            builder = _GuildCreateBuilder(state, self.slices)
+            arrivals: list[GuildArrival | None] = []
             for session, joins in sessions:
                 member = members.get(session.user_id)
                 if member is None:
-                    found.append(None)
+                    arrivals.append(None)
                     continue
                 standing = standing_by_user[session.user_id]
                 body = None
                 if has_guilds_intent(session):
                     call = self.call(tx, session)
                     body = builder.body(call, session, member, standing, joins=joins, hides=self.obfuscates(session))
-                found.append(
+                arrivals.append(
                     GuildArrival(
                         state=state,
                         snapshot=snapshot,
@@ -248,12 +261,12 @@ class GatewayContext:
                         body=body,
                     )
                 )
-            return found
+            return arrivals
 
         return await self.db.read(work, long=True)
 
     async def refresh(self, guild_id: int, *, whole: bool, users: Collection[int]) -> GuildRefresh:
-        """Re-read a guild if `whole`, and the given members."""
+        """Re-read the members of a guild among `users`, and with `whole` also the guild itself."""
 
         def work(tx: Tx) -> GuildRefresh:
             members = self.source.member_states(tx, guild_id, users) if users else {}
@@ -271,40 +284,42 @@ class GatewayContext:
         """Return, for each session, the events that describe channels which became visible to it."""
 
         def work(tx: Tx) -> list[list[tuple[str, bytes]]]:
-            found = []
+            events_by_gain = []
             for gain in gains:
-                packets = self._revealed(tx, state, gain)
+                packets = self._voice_channel_events(tx, state, gain)
                 if gain.thread_channels:
                     packets.insert(0, ("THREAD_LIST_SYNC", self._thread_list(tx, state, gain)))
-                found.append(packets)
-            return found
+                events_by_gain.append(packets)
+            return events_by_gain
 
         return await self.db.read(work)
 
-    def _revealed(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> list[tuple[str, bytes]]:
+    def _voice_channel_events(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> list[tuple[str, bytes]]:
+        """Return the events with the current state of voice channels that became visible."""
         if not gain.voice_channels:
             return []
         call = self.call(tx, gain.session)
         view = guild_view(state, gain.session, gain.member, gain.standing, visible=frozenset(gain.voice_channels))
         events: list[tuple[str, bytes]] = []
-        for part in self._revealing:
-            for key, values in part(call, view).items():
+        for guild_part in self._voice_channel_parts:
+            for key, values in guild_part(call, view).items():
                 event, intent = VOICE_CHANNEL_EVENTS.get(key, ("", 0))
                 # The session already knows entries without a channel, such as external scheduled events.
-                revealed = [each for each in values if each.channel_id in view.visible] if event else []
+                revealed = [entry for entry in values if entry.channel_id in view.visible] if event else []
                 if gain.session.intents & intent:
-                    for each in msgspec.json.decode(codec.encode(revealed)):
-                        events.append((event, codec.encode({"guild_id": GuildId(state.id), **each})))
+                    for entry in msgspec.json.decode(codec.encode(revealed)):
+                        events.append((event, codec.encode({"guild_id": GuildId(state.id), **entry})))
         return events
 
     def _thread_list(self, tx: Tx, state: GuildState, gain: VisibilityGain) -> bytes:
-        session, gained = gain.session, gain.thread_channels
+        """Return the payload of THREAD_LIST_SYNC for channels that became visible."""
+        session, channel_ids = gain.session, gain.thread_channels
         call = self.call(tx, session)
-        view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(gained))
+        view = guild_view(state, session, gain.member, gain.standing, visible=frozenset(channel_ids))
         threads: list[Any] = []
-        for part in self._threads:
-            threads += msgspec.json.decode(codec.encode(part(call, view).get(THREADS_SLICE, [])))
-        # In GUILD_CREATE a thread contains the user's membership; here memberships are a separate list, with their IDs.
+        for guild_part in self._threads:
+            threads += msgspec.json.decode(codec.encode(guild_part(call, view).get(THREADS_SLICE, [])))
+        # In GUILD_CREATE a thread contains the user's membership; in THREAD_LIST_SYNC memberships are a separate list.
         members = [
             {"id": thread["id"], "user_id": str(session.user_id), **thread["member"]}
             for thread in threads
@@ -313,20 +328,20 @@ class GatewayContext:
         return codec.encode(
             {
                 "guild_id": GuildId(state.id),
-                "channel_ids": [ChannelId(channel) for channel in gained],
+                "channel_ids": [ChannelId(channel) for channel in channel_ids],
                 "threads": threads,
                 "members": members,
             }
         )
 
 
-class _GuildCreate:
+class _GuildCreateBuilder:
     """Builds GUILD_CREATE of one guild for several sessions; the common part is encoded once."""
 
     def __init__(self, state: GuildState, slices: Sequence[Slice]) -> None:
         self._state = state
-        self._parts = [part.guild for part in slices if part.guild is not None]
-        self._common: dict[frozenset[str], bytes] = {}
+        self._parts = [resource_slice.guild for resource_slice in slices if resource_slice.guild is not None]
+        self._shared_bodies: dict[frozenset[str], bytes] = {}
 
     def body(
         self,
@@ -338,35 +353,39 @@ class _GuildCreate:
         joins: bool,
         hides: bool,
     ) -> bytes:
-        """Return the payload for one session.
+        """Return the payload for one session; `hides` obfuscates the channels that the member cannot view.
 
-        At session start it has `unavailable: false`; after a join the key is absent.
+        At session start it has `unavailable: false`; if the user `joins` the guild now, the key is absent.
         """
         state = self._state
-        own: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "joined_at": member.joined_at,
             "large": state.member_count > session.large_threshold,
             "member_count": state.member_count,
         }
         if not joins:
-            own["unavailable"] = False
+            fields["unavailable"] = False
         visible = standing.visible
-        own["channels"] = msgspec.Raw(
+        fields["channels"] = msgspec.Raw(
             b"["
-            + b",".join(c.body if not hides or c.id in visible else c.obfuscated_body for c in state.channels.values())
+            + b",".join(
+                channel.body if not hides or channel.id in visible else channel.obfuscated_body
+                for channel in state.channels.values()
+            )
             + b"]"
         )
         view = guild_view(state, session, member, standing)
-        for part in self._parts:
-            own |= part(call, view)
-        return self._shared(frozenset(own)) + codec.encode(own)[1:]
+        for guild_part in self._parts:
+            fields |= guild_part(call, view)
+        return self._shared(frozenset(fields)) + codec.encode(fields)[1:]
 
-    def _shared(self, own: frozenset[str]) -> bytes:
-        shared = self._common.get(own)
+    def _shared(self, field_names: frozenset[str]) -> bytes:
+        """Return the encoded fields that all sessions with these own fields share."""
+        shared = self._shared_bodies.get(field_names)
         if shared is None:
-            everything = _GUILD_LISTS | self._state.shared_fields
-            remaining = {key: value for key, value in everything.items() if key not in own}
-            shared = self._common[own] = codec.encode(remaining)[:-1] + (b"," if remaining else b"")
+            everything = _GUILD_CREATE_DEFAULTS | self._state.shared_fields
+            remaining = {key: value for key, value in everything.items() if key not in field_names}
+            shared = self._shared_bodies[field_names] = codec.encode(remaining)[:-1] + (b"," if remaining else b"")
         return shared
 
 

@@ -20,7 +20,7 @@ def deliver_traced(
     why_not: Callable[[GatewaySession], str],
 ) -> None:
     """Call `deliver` and record each session's outcome: delivered if its sequence number increased, else `why_not`."""
-    before = [(session, session.replay.last_seq) for session in sessions]
+    previous_seqs = [(session, session.replay.last_seq) for session in sessions]
     deliver()
     context.trace.add(
         codec.timestamp(context.clock.now_ms()),
@@ -31,16 +31,19 @@ def deliver_traced(
             Outcome(
                 session_id=session.id,
                 user_id=UserId(session.user_id),
-                outcome=_form(session, dispatch) if session.replay.last_seq != last else why_not(session),
+                outcome=_delivered_form(session, dispatch)
+                if session.replay.last_seq != previous_seq
+                else why_not(session),
             )
-            for session, last in before
+            for session, previous_seq in previous_seqs
         ],
     )
 
 
-def _form(session: GatewaySession, dispatch: Dispatch) -> str:
-    whole = dispatch.redacted is None or session.sees_content or session.user_id in dispatch.unredacted_for
-    return DELIVERED if whole else REDACTED
+def _delivered_form(session: GatewaySession, dispatch: Dispatch) -> str:
+    """Return the outcome of a delivered event: with or without message content."""
+    is_full = dispatch.redacted is None or session.sees_content or session.user_id in dispatch.unredacted_for
+    return DELIVERED if is_full else REDACTED
 
 
 def missing_intents(session: GatewaySession, dispatch: Dispatch) -> str | None:

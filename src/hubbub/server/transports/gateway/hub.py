@@ -53,6 +53,7 @@ class SeatedMember:
 
     def __init__(self, state: MemberState | None, snapshot: Snapshot) -> None:
         self.state = state
+        """The member as of the last read; None if the user left the guild."""
         self.snapshot = snapshot
         self.seats: list[Seat] = []
 
@@ -70,52 +71,55 @@ class GuildHub:
     ) -> None:
         self.guild_id = guild_id
         self.state: GuildState | None = None
+        """The guild as of its last read; None until the first session is admitted."""
         self.seats: dict[GatewaySession, Seat] = {}
+        """Seats of the admitted sessions."""
         self._context = context
         self._packet = packet
         self._on_empty = on_empty
+        """Called when the last session has left the hub."""
         self._on_missed_events = on_missed_events
         """Called with sessions that missed events."""
         self._members: dict[int, SeatedMember] = {}
         self._standings: Standings | None = None
-        self._timeout_end = 0
+        self._timeout_end_ms = 0
         self._recipient_lists: dict[tuple[int | None, int, int], tuple[list[GatewaySession], list[GatewaySession]]] = {}
         """(channel, permission, intents) to the recipients with message content and those without it."""
-        self._arriving: list[Seat] = []
+        self._arriving_seats: list[Seat] = []
         self._load_task: asyncio.Task[None] | None = None
         self._recent_seats: dict[GatewaySession, Seat] = {}
         """Recently admitted sessions, whose GUILD_CREATE may already contain an event that arrives later."""
-        self._recent_end = 0
-        """Stamp from which on no event is contained in a GUILD_CREATE of these sessions."""
+        self._recent_end_stamp = 0
+        """Stamp from which on no event is contained in the GUILD_CREATE of a recently admitted session."""
         self._queue: deque[Dispatch | Seat] = deque()
         self._queue_task: asyncio.Task[None] | None = None
         self._changed_channels: dict[int, tuple[bytes, frozenset[int], float]] = {}
         """Changed or deleted channels until their event arrives: obfuscated payload, viewer IDs, and loop time."""
-        self._unannounced: set[int] = set()
-        """Ids of channels that are new in the state, until their CHANNEL_CREATE arrives."""
+        self._unannounced_channels: set[int] = set()
+        """IDs of channels that are new in the state, until their CHANNEL_CREATE arrives."""
 
     # Admission
 
     def expect(self, seat: Seat) -> None:
         """Start to buffer events for a session that will be admitted."""
-        self._arriving.append(seat)
+        self._arriving_seats.append(seat)
 
     def admit(self, seat: Seat) -> "asyncio.Future[None]":
         """Admit an expected session; the future is done when GUILD_CREATE and the buffered events are sent."""
         seat.is_admitted = True
         if self._load_task is None:
-            self._load_task = asyncio.get_running_loop().create_task(self._load())
+            self._load_task = asyncio.get_running_loop().create_task(self._load_arrivals())
         return seat.opened
 
-    async def _load(self) -> None:
+    async def _load_arrivals(self) -> None:
         """Read the data of arriving sessions in batches and queue their admission."""
         try:
-            while waiting := [seat for seat in self._arriving if seat.is_admitted and not seat.is_read][
+            while batch := [seat for seat in self._arriving_seats if seat.is_admitted and not seat.is_read][
                 :ADMISSION_BATCH_SIZE
             ]:
-                sessions = [(seat.session, seat.is_joining) for seat in waiting]
+                sessions = [(seat.session, seat.is_joining) for seat in batch]
                 arrivals = await self._read_with_retry(partial(self._context.guild_arrivals, self.guild_id, sessions))
-                for seat, arrival in zip(waiting, arrivals, strict=True):
+                for seat, arrival in zip(batch, arrivals, strict=True):
                     seat.arrival, seat.is_read = arrival, True
                     if arrival is None:
                         # No longer a member; the user also receives a GUILD_DELETE.
@@ -134,8 +138,8 @@ class GuildHub:
         if not seat.opened.done():
             seat.opened.set_result(None)
         session = seat.session
-        if seat in self._arriving:
-            self._arriving.remove(seat)
+        if seat in self._arriving_seats:
+            self._arriving_seats.remove(seat)
         if self.seats.get(session) is seat:
             del self.seats[session]
             self._recent_seats.pop(session, None)
@@ -144,7 +148,7 @@ class GuildHub:
             member.seats.remove(seat)
             if not member.seats:
                 del self._members[session.user_id]
-        if not self.seats and not self._arriving:
+        if not self.seats and not self._arriving_seats:
             self._on_empty(self)
 
     def running_tasks(self) -> list[asyncio.Task[None]]:
@@ -157,24 +161,27 @@ class GuildHub:
             task.cancel()
 
     def prune(self, now: float) -> None:
-        """Discard expired state of admissions and changed channels."""
+        """Discard expired state of admissions and changed channels; `now` is in seconds of the event loop's clock."""
         for session, seat in list(self._recent_seats.items()):
             if now - seat.opened_at >= RECENT_SEAT_SECONDS:
                 del self._recent_seats[session]
                 seat.snapshot = None
         if self._changed_channels:
             self._changed_channels = {
-                channel: was for channel, was in self._changed_channels.items() if now - was[2] < RECENT_SEAT_SECONDS
+                channel: change
+                for channel, change in self._changed_channels.items()
+                if now - change[2] < RECENT_SEAT_SECONDS
             }
 
-    async def _admit_read(self, seat: Seat) -> None:
+    async def _open_seat(self, seat: Seat) -> None:
+        """Admit a session whose data was read: send GUILD_CREATE and then the buffered events."""
         if seat.is_removed or seat.arrival is None:
             return
-        self._arriving.remove(seat)
+        self._arriving_seats.remove(seat)
         arrival, session = seat.arrival, seat.session
         seat.arrival = None
         if self.state is None:
-            self._adopt(arrival.state)
+            self._set_state(arrival.state)
         member = self._members.get(session.user_id)
         if member is None:
             member = self._members[session.user_id] = SeatedMember(arrival.member, arrival.snapshot)
@@ -188,7 +195,7 @@ class GuildHub:
         )
         seat.opened_at = asyncio.get_running_loop().time()
         self.seats[session] = self._recent_seats[session] = seat
-        self._recent_end = max(self._recent_end, arrival.snapshot.end)
+        self._recent_end_stamp = max(self._recent_end_stamp, arrival.snapshot.end)
         self._update_standings(member)
         if arrival.body is not None:
             session.send(self._packet("GUILD_CREATE", arrival.body))
@@ -230,7 +237,7 @@ class GuildHub:
                 item = self._queue.popleft()
                 try:
                     if isinstance(item, Seat):
-                        await self._admit_read(item)
+                        await self._open_seat(item)
                     else:
                         await self._process(item, None)
                 except Exception:
@@ -242,7 +249,7 @@ class GuildHub:
     def _invalidate_all(self, opening: Seat | None = None) -> None:
         """Invalidate all sessions after a failure: a new session is better than lost events (decisions/0004)."""
         self._queue.clear()
-        seats = [*self.seats.values(), *self._arriving]
+        seats = [*self.seats.values(), *self._arriving_seats]
         if opening is not None and opening not in seats:
             seats.append(opening)
         self._on_missed_events([seat.session for seat in seats])
@@ -273,19 +280,26 @@ class GuildHub:
             await self._announce_visibility(dispatch, [only])
 
     async def _refresh(self, dispatch: Dispatch) -> None:
-        whole = dispatch.refresh in WHOLE_GUILD_REFRESHES
-        waiting = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
-        users = {d.subject_id for d in waiting if d.refresh == "member" and d.subject_id in self._members}
-        renewal = await self._read_with_retry(lambda: self._context.refresh(self.guild_id, whole=whole, users=users))
-        if renewal.state is not None:
-            self._adopt(renewal.state)
+        """Re-read the guild or members that an event changed, and recompute the standings."""
+        is_whole = dispatch.refresh in WHOLE_GUILD_REFRESHES
+        dispatches = [dispatch, *(item for item in self._queue if isinstance(item, Dispatch))]
+        users = {
+            queued.subject_id
+            for queued in dispatches
+            if queued.refresh == "member" and queued.subject_id in self._members
+        }
+        refreshed = await self._read_with_retry(
+            lambda: self._context.refresh(self.guild_id, whole=is_whole, users=users)
+        )
+        if refreshed.state is not None:
+            self._set_state(refreshed.state)
         for user in users:
             if (member := self._members.get(user)) is not None:
-                member.state, member.snapshot = renewal.members.get(user), renewal.snapshot
+                member.state, member.snapshot = refreshed.members.get(user), refreshed.snapshot
         self._update_standings()
 
     async def _read_with_retry(self, read: Callable[[], Awaitable[T]]) -> T:
-        """Retry a read until it succeeds: delivery with outdated permissions would reveal hidden channels."""
+        """Run a read until it succeeds: delivery with outdated permissions would reveal hidden channels."""
         while True:
             try:
                 return await read()
@@ -293,26 +307,31 @@ class GuildHub:
                 log.exception("failed to read a guild; retrying", extra={"guild_id": self.guild_id})
                 await asyncio.sleep(RETRY_DELAY_SECONDS)
 
-    def _adopt(self, state: GuildState) -> None:
+    def _set_state(self, state: GuildState) -> None:
+        """Replace the guild's state; remember changed and new channels until their events arrive."""
         old, self.state = self.state, state
         self._standings = Standings(state)
         if old is None:
             return
-        at = asyncio.get_running_loop().time()
+        loop_time = asyncio.get_running_loop().time()
         for channel_id, channel in old.channels.items():
-            now = state.channels.get(channel_id)
-            if now is None:
-                viewers = frozenset(s.session.user_id for s in self.seats.values() if channel_id in s.visible_channels)
-                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, viewers, at))
-            elif now.obfuscated_body != channel.obfuscated_body:
-                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, frozenset(), at))
-        self._unannounced = (self._unannounced | (state.channels.keys() - old.channels.keys())) & state.channels.keys()
+            new_channel = state.channels.get(channel_id)
+            if new_channel is None:
+                viewers = frozenset(
+                    seat.session.user_id for seat in self.seats.values() if channel_id in seat.visible_channels
+                )
+                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, viewers, loop_time))
+            elif new_channel.obfuscated_body != channel.obfuscated_body:
+                self._changed_channels.setdefault(channel_id, (channel.obfuscated_body, frozenset(), loop_time))
+        self._unannounced_channels = (
+            self._unannounced_channels | (state.channels.keys() - old.channels.keys())
+        ) & state.channels.keys()
 
     def _update_standings(self, *members: SeatedMember) -> None:
         """Recompute the standing of these members, or of all members if none are given."""
         assert self._standings is not None
         now = self._context.clock.now_ms()
-        ends = {self._timeout_end} if members else set()
+        ends = {self._timeout_end_ms} if members else set()
         for member in members or self._members.values():
             standing = None if member.state is None else self._standings.standing_of(member.state, now)
             for seat in member.seats:
@@ -320,12 +339,13 @@ class GuildHub:
             if member.state is not None and member.state.timed_out_until_ms > now:
                 ends.add(member.state.timed_out_until_ms)
         # When the earliest timeout ends, standings change without an event.
-        self._timeout_end = min(ends - {0}, default=0)
+        self._timeout_end_ms = min(ends - {0}, default=0)
         self._recipient_lists.clear()
 
     # Delivery
 
     def _deliver(self, dispatch: Dispatch, only: Seat | None) -> None:
+        """Send an event to the sessions that may receive it, or only to one, and trace it if enabled."""
         if self._context.trace.enabled:
             sessions = list(self.seats) if only is None else [only.session]
             delivery_trace.deliver_traced(
@@ -339,11 +359,12 @@ class GuildHub:
             self._fan_out(dispatch, only)
 
     def _fan_out(self, dispatch: Dispatch, only: Seat | None) -> None:
-        if only is None and self._arriving:
+        """Send an event to the sessions that may receive it, or only to one."""
+        if only is None and self._arriving_seats:
             self._buffer_for_arriving(dispatch)
         if not self.seats:
             return
-        if self._timeout_end and self._context.clock.now_ms() >= self._timeout_end:
+        if self._timeout_end_ms and self._context.clock.now_ms() >= self._timeout_end_ms:
             self._update_standings()
         if dispatch.event in CHANNEL_EVENTS:
             self._deliver_channel(dispatch, only)
@@ -351,7 +372,7 @@ class GuildHub:
         audience = dispatch.audience
         full, redacted = self._recipients(audience.channel_id, audience.permission, dispatch.intents)
         if (
-            (self._recent_seats and 0 < dispatch.stamp < self._recent_end)
+            (self._recent_seats and 0 < dispatch.stamp < self._recent_end_stamp)
             or only is not None
             or audience.users
             or audience.members is not None
@@ -382,7 +403,7 @@ class GuildHub:
     def _buffer_for_arriving(self, dispatch: Dispatch) -> None:
         """Buffer an event for sessions that are not admitted yet; invalidate a session whose buffer overflows."""
         overflowed = []
-        for seat in self._arriving:
+        for seat in self._arriving_seats:
             if seat.backlog is not None:
                 seat.backlog.append(dispatch)
                 if len(seat.backlog) > QUEUED_EVENTS_MAX:
@@ -393,16 +414,18 @@ class GuildHub:
     def _recipients(
         self, channel_id: int | None, permission: int, intents: int
     ) -> tuple[list[GatewaySession], list[GatewaySession]]:
+        """Return the cached recipients with message content and those without it."""
         key = (channel_id, permission, intents)
-        found = self._recipient_lists.get(key)
-        if found is None:
-            found = self._recipient_lists[key] = ([], [])
+        recipients = self._recipient_lists.get(key)
+        if recipients is None:
+            recipients = self._recipient_lists[key] = ([], [])
             for session, seat in self.seats.items():
                 if (not intents or session.intents & intents) and _may_receive(seat.standing, channel_id, permission):
-                    found[0 if session.sees_content else 1].append(session)
-        return found
+                    recipients[0 if session.sees_content else 1].append(session)
+        return recipients
 
     def _narrow(self, sessions: list[GatewaySession], dispatch: Dispatch, only: Seat | None) -> list[GatewaySession]:
+        """Return the sessions that meet the conditions which recipient lists do not cover."""
         audience = dispatch.audience
         users, members, excluded, channel_id = (
             audience.users,
@@ -418,7 +441,7 @@ class GuildHub:
             if audience.voice_session_id and voice.session_id(session.id) != audience.voice_session_id:
                 continue
             if user_id == excluded or (
-                (fresh := self._recent_seats.get(session)) is not None and not fresh.needs_event(dispatch)
+                (recent_seat := self._recent_seats.get(session)) is not None and not recent_seat.needs_event(dispatch)
             ):
                 continue
             if audience.without_view_channel_id is not None:
@@ -450,7 +473,10 @@ class GuildHub:
     # Channel visibility (spec/gateway.md#9)
 
     def _deliver_channel(self, dispatch: Dispatch, only: Seat | None) -> None:
-        """Send CHANNEL_CREATE, UPDATE or DELETE to all sessions, obfuscated to those that cannot view the channel."""
+        """Send a CHANNEL_* event to all sessions, obfuscated for those that cannot view the channel.
+
+        `only` limits delivery to one session that is still processing its backlog.
+        """
         assert self.state is not None
         channel_id = dispatch.subject_id or dispatch.audience.channel_id or 0
         channel = self.state.channels.get(channel_id)
@@ -460,24 +486,24 @@ class GuildHub:
         hidden_packet = None if hidden is None else self._packet(dispatch.event, hidden)
         # An update of a hidden channel is sent only if its obfuscated form changed, or to a session processing its
         # backlog.
-        edited = hidden_before is not None and hidden_before != hidden
-        send_hidden = only is not None or edited or dispatch.event != "CHANNEL_UPDATE"
-        seeing: list[GatewaySession] = []
-        others: list[GatewaySession] = []
+        hidden_changed = hidden_before is not None and hidden_before != hidden
+        send_hidden = only is not None or hidden_changed or dispatch.event != "CHANNEL_UPDATE"
+        viewer_sessions: list[GatewaySession] = []
+        hidden_sessions: list[GatewaySession] = []
         for seat in list(self.seats.values()) if only is None else [only]:
             session = seat.session
             if seat.standing is None or not has_guilds_intent(session) or not seat.needs_event(dispatch):
                 continue
             sees = channel_id in seat.standing.visible if channel is not None else session.user_id in viewers
             if sees or not self._context.obfuscates(session):
-                seeing.append(session)
+                viewer_sessions.append(session)
             elif send_hidden or channel_id in seat.visible_channels:
-                others.append(session)
-        send_all(seeing, full_packet)
+                hidden_sessions.append(session)
+        send_all(viewer_sessions, full_packet)
         if hidden_packet is not None:
-            send_all(others, hidden_packet)
+            send_all(hidden_sessions, hidden_packet)
         if only is None:
-            self._unannounced.discard(channel_id)
+            self._unannounced_channels.discard(channel_id)
             if channel is not None:
                 self._changed_channels.pop(channel_id, None)
 
@@ -485,37 +511,45 @@ class GuildHub:
         """Inform sessions of channels that the event `cause` made visible or hidden to them."""
         state = self.state
         assert state is not None
-        caused = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
-        created = {caused} if cause.event == "CHANNEL_CREATE" else set()
+        cause_channel_id = cause.subject_id if cause.event in CHANNEL_EVENTS else 0
+        created = {cause_channel_id} if cause.event == "CHANNEL_CREATE" else set()
         packets_by_body: dict[bytes, Packet] = {}
         gains: list[VisibilityGain] = []
         for seat in seats:
             session, standing = seat.session, seat.standing
             if standing is None or seat.is_removed:
                 continue
-            before, seat.visible_channels = seat.visible_channels, standing.visible
-            moderated, seat.moderated_channels = seat.moderated_channels, standing.moderated
-            if (before == seat.visible_channels and moderated == seat.moderated_channels) or not has_guilds_intent(
-                session
-            ):
+            previously_visible, seat.visible_channels = seat.visible_channels, standing.visible
+            previously_moderated, seat.moderated_channels = seat.moderated_channels, standing.moderated
+            if (
+                previously_visible == seat.visible_channels and previously_moderated == seat.moderated_channels
+            ) or not has_guilds_intent(session):
                 continue
-            new = self._unannounced | created
-            gained = sorted(seat.visible_channels - before - new)
-            lost = sorted(channel for channel in before - seat.visible_channels if channel in state.channels)
+            unannounced = self._unannounced_channels | created
+            gained = sorted(seat.visible_channels - previously_visible - unannounced)
+            lost = sorted(
+                channel_id for channel_id in previously_visible - seat.visible_channels if channel_id in state.channels
+            )
             if self._context.obfuscates(session):
-                for body in [state.channels[c].body for c in gained if c != caused] + [
-                    state.channels[c].obfuscated_body for c in lost if c != caused
+                for body in [
+                    state.channels[channel_id].body for channel_id in gained if channel_id != cause_channel_id
+                ] + [
+                    state.channels[channel_id].obfuscated_body for channel_id in lost if channel_id != cause_channel_id
                 ]:
                     if (packet := packets_by_body.get(body)) is None:
                         packet = packets_by_body[body] = self._packet("CHANNEL_UPDATE", body)
                     session.send(packet)
             # A member who gained MANAGE_THREADS in a channel now sees all of its private threads.
-            threaded = {channel for channel in gained if state.channels[channel].type in THREAD_PARENT_TYPES}
-            threaded |= seat.moderated_channels - moderated - new
-            voiced = [channel for channel in gained if state.channels[channel].type in VOICE_CHANNEL_TYPES]
+            thread_channels = {
+                channel_id for channel_id in gained if state.channels[channel_id].type in THREAD_PARENT_TYPES
+            }
+            thread_channels |= seat.moderated_channels - previously_moderated - unannounced
+            voice_channels = [
+                channel_id for channel_id in gained if state.channels[channel_id].type in VOICE_CHANNEL_TYPES
+            ]
             member = self._members[session.user_id].state
-            if (threaded or voiced) and member is not None:
-                gains.append(VisibilityGain(session, member, standing, sorted(threaded), voiced))
+            if (thread_channels or voice_channels) and member is not None:
+                gains.append(VisibilityGain(session, member, standing, sorted(thread_channels), voice_channels))
         if gains:
             events = await self._read_with_retry(lambda: self._context.visibility_events(state, gains))
             for gain, packets in zip(gains, events, strict=True):
@@ -524,6 +558,7 @@ class GuildHub:
 
 
 def _may_receive(standing: MemberStanding | None, channel_id: int | None, permission: int) -> bool:
+    """Return whether a member can view the channel, if any, and has one of the permission bits, if any."""
     if standing is None:
         return False
     if channel_id is None:

@@ -41,7 +41,7 @@ OAUTH2_INTENT_SCOPES: Final = (
 """Intents available to OAuth2 sessions and their scopes; the GUILDS intent yields only IDs and names (spec/sdk.md#5.3)."""
 
 CONNECT_SCOPES: Final = ("gateway.connect", "voice")
-"""Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these."""
+"""Scopes for connecting to the gateway: an OAuth2 session needs `identify` and one of these scopes."""
 
 
 def split_token(text: str) -> tuple[str, str | None]:
@@ -72,8 +72,11 @@ class SessionParameters(msgspec.Struct, kw_only=True):
 
     intents: int
     shard: tuple[int, int]
+    """The shard's index and the number of shards."""
     large_threshold: int
+    """Number of members above which GUILD_CREATE of a guild does not contain all of them."""
     obfuscates: bool
+    """Whether channels that the session cannot view are obfuscated for it."""
     capabilities: int = 0
     """Capabilities of the client; always 0 for bots (spec/gateway.md#4.1)."""
 
@@ -81,8 +84,8 @@ class SessionParameters(msgspec.Struct, kw_only=True):
 def validate(identify: Identify, actor: Actor, multiple: int = 1) -> SessionParameters:
     """Validate Identify; raise `CloseConnection` if it is invalid. The shard count must be a multiple of `multiple`."""
     return SessionParameters(
-        shard=_shard(identify, multiple),
-        intents=_intents(identify, actor),
+        shard=_validated_shard(identify, multiple),
+        intents=_validated_intents(identify, actor),
         large_threshold=min(
             max(identify.large_threshold or LARGE_THRESHOLD_MIN, LARGE_THRESHOLD_MIN), LARGE_THRESHOLD_MAX
         ),
@@ -101,7 +104,8 @@ def require_sharding(guilds: int, actor: Actor) -> None:
         raise CloseConnection(CloseCode.SHARDING_REQUIRED, "Sharding required")
 
 
-def _shard(identify: Identify, multiple: int) -> tuple[int, int]:
+def _validated_shard(identify: Identify, multiple: int) -> tuple[int, int]:
+    """Return the shard's index and the number of shards; raise `CloseConnection` if they are invalid."""
     shard = identify.shard
     if shard is None:
         return 0, 1
@@ -110,7 +114,8 @@ def _shard(identify: Identify, multiple: int) -> tuple[int, int]:
     return shard[0], shard[1]
 
 
-def _intents(identify: Identify, actor: Actor) -> int:
+def _validated_intents(identify: Identify, actor: Actor) -> int:
+    """Return the intents of the session; raise `CloseConnection` if a bot may not have them."""
     requested = identify.intents
     if actor.kind == "user":
         return Intents.ALL

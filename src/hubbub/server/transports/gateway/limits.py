@@ -40,7 +40,11 @@ class ExpiringMap(Generic[K, V]):
     def put(self, key: K, value: V, is_current: Callable[[V], bool]) -> None:
         """Store a value. `is_current` returns False for the value of an expired entry."""
         if len(self._entries) >= self._sweep_at and key not in self._entries:
-            self._entries = {known: stored for known, stored in self._entries.items() if is_current(stored)}
+            self._entries = {
+                stored_key: stored_value
+                for stored_key, stored_value in self._entries.items()
+                if is_current(stored_value)
+            }
             self._sweep_at = max(SWEEP_THRESHOLD, 2 * len(self._entries))
         self._entries[key] = value
 
@@ -58,11 +62,14 @@ class SessionStarts:
         """(bot ID, rate limit key) to the last session start, in seconds of the event loop's clock."""
 
     def take(self, user_id: int, shard: int, now: float, guilds: int = 0) -> bool:
-        """Count a session start; return False if a limit rejects it. Only accepted starts are counted."""
+        """Count a session start of a bot in a shard; return False if a limit rejects it. Only accepted starts are counted.
+
+        `now` is in seconds of the event loop's clock, and `guilds` is the number of guilds of the bot.
+        """
         if self._rate_limits.mode is Mode.OFF:
             return True
         total, concurrency = self._settings.session_start_limits(guilds)
-        began, used = self._day(user_id)
+        began, used = self._day_usage(user_id)
         if used >= total and self._rate_limits.rejects("session starts", user_id):
             return False
         key = (user_id, shard % concurrency)
@@ -70,13 +77,13 @@ class SessionStarts:
             if self._rate_limits.rejects("identify", user_id, key[1]):
                 return False
         self._windows.put(key, now, lambda at: now - at < IDENTIFY_WINDOW_SECONDS)
-        self._days.put(user_id, (began, used + 1), lambda day: self._lasts(day[0]))
+        self._days.put(user_id, (began, used + 1), lambda day: self._is_current_day(day[0]))
         return True
 
     def remaining(self, user_id: int, guilds: int = 0) -> SessionStartLimit:
         """Return the limits that GET /gateway/bot reports to a bot in this number of guilds."""
         total, concurrency = self._settings.session_start_limits(guilds)
-        began, used = self._day(user_id)
+        began, used = self._day_usage(user_id)
         return SessionStartLimit(
             total=total,
             remaining=max(0, total - used),
@@ -84,12 +91,13 @@ class SessionStarts:
             max_concurrency=concurrency,
         )
 
-    def _day(self, user_id: int) -> tuple[int, int]:
+    def _day_usage(self, user_id: int) -> tuple[int, int]:
+        """Return the start of a bot's current 24-hour window (Unix ms) and its number of session starts."""
         now = self._clock.now_ms()
         began, used = self._days.get(user_id, (now, 0))
-        return (began, used) if self._lasts(began) else (now, 0)
+        return (began, used) if self._is_current_day(began) else (now, 0)
 
-    def _lasts(self, began: int) -> bool:
+    def _is_current_day(self, began: int) -> bool:
         return began <= self._clock.now_ms() < began + DAY_MS
 
 
@@ -102,15 +110,18 @@ class MemberRequests:
         self._last: ExpiringMap[tuple[int, int], int] = ExpiringMap()
 
     def wait_ms(self, user_id: int, guild_id: int, member_count: int) -> int:
-        """Return the milliseconds that the bot must wait. 0 accepts the request and starts the next wait."""
+        """Return the milliseconds that the bot must wait before it may request all members of a guild.
+
+        0 accepts the request, and the next one must wait.
+        """
         now = self._clock.now_ms()
-        large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
-        if self._rate_limits.mode is Mode.OFF or not (large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
+        is_large = member_count >= LARGE_GUILD_MEMBERS and changes.MEMBER_REQUEST_LIMIT_LARGE.is_active(now)
+        if self._rate_limits.mode is Mode.OFF or not (is_large or changes.MEMBER_REQUEST_LIMIT.is_active(now)):
             return 0
-        window = ALL_MEMBERS_INTERVAL_SECONDS * 1000
-        passed = now - self._last.get((user_id, guild_id), -window)
-        # If the clock was set back, `passed` is negative; that must not lock a bot out.
-        if 0 <= passed < window and self._rate_limits.rejects("all members", user_id, guild_id):
-            return window - passed
-        self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window)
+        window_ms = ALL_MEMBERS_INTERVAL_SECONDS * 1000
+        passed_ms = now - self._last.get((user_id, guild_id), -window_ms)
+        # If the clock was set back, `passed_ms` is negative; that must not lock a bot out.
+        if 0 <= passed_ms < window_ms and self._rate_limits.rejects("all members", user_id, guild_id):
+            return window_ms - passed_ms
+        self._last.put((user_id, guild_id), now, lambda at: 0 <= now - at < window_ms)
         return 0

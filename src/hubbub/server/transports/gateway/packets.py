@@ -14,7 +14,7 @@ from hubbub.server.transports.gateway.compression import (
 class Packet:
     """An encoded event that all receiving sessions share; only `s` differs. Replay buffers hold references to it."""
 
-    __slots__ = ("_count", "_deflater", "_head", "_tail", "created_at", "event", "templates", "size")
+    __slots__ = ("_record", "_deflater", "_head", "_tail", "created_at", "event", "templates", "size")
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Packet:
         self._head = b'{"t":"' + event.encode() + b'","s":'
         self._tail = b',"op":0,"d":' + body + b"}"
         self._deflater = deflater
-        self._count = record
+        self._record = record
         """Metrics callback: event name, number of connections, and size in bytes."""
         self.created_at = created_at
         """Creation time, in seconds of the event loop's clock."""
@@ -38,17 +38,17 @@ class Packet:
 
     def record_sent(self, count: int) -> None:
         """Report to the metrics that the packet was written to `count` more connections."""
-        if count and self._count is not None:
-            self._count(self.event, count, self.size)
+        if count and self._record is not None:
+            self._record(self.event, count, self.size)
 
     def template(self, kind: Compression) -> FrameTemplate:
         """Return the encoded form for connections with this kind of compression."""
-        face = self.templates[kind]
-        if face is None:
-            face = self.templates[kind] = self._make(kind)
-        return face
+        template = self.templates[kind]
+        if template is None:
+            template = self.templates[kind] = self._build_template(kind)
+        return template
 
-    def _make(self, kind: Compression) -> FrameTemplate:
+    def _build_template(self, kind: Compression) -> FrameTemplate:
         if kind is Compression.ZLIB_STREAM:
             return FrameTemplate(kind, self._head, self._deflater.zlib_blocks(self._tail))
         if kind is Compression.ZSTD_STREAM:

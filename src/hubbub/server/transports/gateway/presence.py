@@ -41,8 +41,10 @@ PENDING_CHANGES_MAX: Final = 1000
 """Number of pending changes above which changes of the same user are merged."""
 
 NODE_REPORT: Final = "_PRESENCE"
+"""Message with the presences of sessions of the sending node."""
 NODE_SESSION_ENDED: Final = "_PRESENCE_ENDED"
 NODE_HELLO: Final = "_PRESENCE_HELLO"
+"""Message that requests the full state of the other nodes."""
 NODE_KEEPALIVE: Final = "_PRESENCE_ALIVE"
 NODE_SHUTDOWN: Final = "_PRESENCE_BYE"
 
@@ -55,11 +57,14 @@ class _NodeMessage(msgspec.Struct, kw_only=True, omit_defaults=True):
     """A message between nodes. Its field names are the wire format."""
 
     node: str
+    """The node that sent the message."""
     said: list[SessionPresence] = []
+    """For `NODE_REPORT`: the presences of sessions of the node."""
     full: bool = False
     """Whether `said` holds all sessions of the node."""
     user_id: int = 0
     session_id: str = ""
+    """For `NODE_SESSION_ENDED`: the session that ended."""
 
 
 class PresenceFeed:
@@ -86,6 +91,7 @@ class PresenceFeed:
         """Called with the sessions of a node that stopped responding."""
         self.node = secrets.token_hex(8)
         self._last_message_at: dict[str, float] = {}
+        """Node to the time of its last message, in seconds of the event loop's clock."""
         self._changes: deque[_Change] = deque()
         self._merge_at = PENDING_CHANGES_MAX
         self.publish_task: asyncio.Task[None] | None = None
@@ -156,7 +162,10 @@ class PresenceFeed:
             self._bus.publish(f"guild.{guild_id}", presence_update(user_id, guild_id, presence))
 
     def sweep(self, now: float) -> None:
-        """Send a keepalive when it is due, and remove nodes that stopped responding."""
+        """Send a keepalive when it is due, and remove nodes that stopped responding.
+
+        `now` is in seconds of the event loop's clock.
+        """
         if now - self._keepalive_at >= KEEPALIVE_SECONDS:
             self._keepalive_at = now
             self._send(NODE_KEEPALIVE)
@@ -167,7 +176,7 @@ class PresenceFeed:
         for node in silent:
             log.warning("a node stopped responding; ending its sessions", extra={"node": node})
             self._on_lost_sessions(self._presences.sessions(node))
-            self._forget(node)
+            self._forget_node(node)
         if silent:
             self._bus.notify_gap()
 
@@ -176,11 +185,12 @@ class PresenceFeed:
         self._bus.publish(BUS_SUBJECT, Dispatch(event=event, body=body, audience=Audience()))
 
     def _receive(self, dispatch: Dispatch) -> None:
+        """Handle a message of another node."""
         message = codec.decode(dispatch.body, _NodeMessage)
         if message.node == self.node:
             return
         if dispatch.event == NODE_SHUTDOWN:
-            self._forget(message.node)
+            self._forget_node(message.node)
             return
         if dispatch.event == NODE_HELLO or message.node not in self._last_message_at:
             # The other node does not know our sessions, or we may have missed its HELLO: send the full state.
@@ -191,26 +201,30 @@ class PresenceFeed:
         if dispatch.event == NODE_REPORT and message.full:
             self._replace(message.node, message.said)
         elif dispatch.event == NODE_REPORT:
-            for one in message.said:
-                self._presences.update(msgspec.structs.replace(one, node=message.node))
-                self._send_own_sessions(one.user_id)
+            for session_presence in message.said:
+                self._presences.update(msgspec.structs.replace(session_presence, node=message.node))
+                self._send_own_sessions(session_presence.user_id)
         elif dispatch.event == NODE_SESSION_ENDED:
             self._presences.remove(message.user_id, message.session_id)
             self._send_own_sessions(message.user_id)
 
     def _replace(self, node: str, reported: list[SessionPresence]) -> None:
         """Replace the known sessions of a node with its full report, and publish the difference."""
-        before = {one.session_id: one for one in self._presences.sessions(node)}
+        previous = {
+            session_presence.session_id: session_presence for session_presence in self._presences.sessions(node)
+        }
         changed: dict[int, frozenset[int]] = {}
-        for one in reported:
-            known = before.pop(one.session_id, None)
+        for session_presence in reported:
+            previous_presence = previous.pop(session_presence.session_id, None)
             # An unchanged presence is not stored again: that would make it the user's most recent one.
-            one = msgspec.structs.replace(one, node=node)
-            if known != one:
-                changed[one.user_id] = changed.get(one.user_id, frozenset()) | self._presences.update(one)
-        for gone in before.values():
-            views = self._presences.remove(gone.user_id, gone.session_id)
-            changed[gone.user_id] = changed.get(gone.user_id, frozenset()) | views
+            session_presence = msgspec.structs.replace(session_presence, node=node)
+            if previous_presence != session_presence:
+                changed[session_presence.user_id] = changed.get(
+                    session_presence.user_id, frozenset()
+                ) | self._presences.update(session_presence)
+        for removed in previous.values():
+            views = self._presences.remove(removed.user_id, removed.session_id)
+            changed[removed.user_id] = changed.get(removed.user_id, frozenset()) | views
         for user_id, views in changed.items():
             self._send_own_sessions(user_id)
             self._queue_update(user_id, views, everywhere=False)
@@ -220,7 +234,8 @@ class PresenceFeed:
         self._send(NODE_HELLO)
         self._send(NODE_REPORT, said=self._presences.sessions(), full=True)
 
-    def _forget(self, node: str) -> None:
+    def _forget_node(self, node: str) -> None:
+        """Remove a node and its sessions, and inform this node's sessions."""
         self._last_message_at.pop(node, None)
         # Every remaining node detects the loss itself, so each updates only its own sessions.
         lost = {presence.user_id for presence in self._presences.sessions(node)}
@@ -248,28 +263,32 @@ class PresenceFeed:
             self._deliver_local(Dispatch(event=SESSIONS_REPLACE.name, body=body, audience=Audience.of_users(user_id)))
 
     def _queue_update(self, user_id: int, views: frozenset[int], *, everywhere: bool, bot: bool = False) -> None:
-        """Queue PRESENCE_UPDATE for the users whose view of a user changed."""
+        """Queue PRESENCE_UPDATE for the users who see the changed views of a user; with `everywhere`, also on other nodes.
+
+        `bot` means that the user is a bot, which has no friends.
+        """
         if self._find_audience is None or not views:
             return
-        seen = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
-        self._changes.append(_Change(user_id, seen, everywhere, bot))
+        presences_by_view = {family_id: self._presences.find(user_id, family_id=family_id) for family_id in views}
+        self._changes.append(_Change(user_id, presences_by_view, everywhere, bot))
         if len(self._changes) > self._merge_at:
-            self._merge()
+            self._merge_changes()
         if self.publish_task is None:
             self.publish_task = asyncio.get_running_loop().create_task(self._publish_updates())
 
-    def _merge(self) -> None:
+    def _merge_changes(self) -> None:
         """Merge pending changes of the same user, so that the queue is bounded by the number of users."""
         merged: dict[tuple[int, bool], _Change] = {}
         for change in self._changes:
-            before = merged.pop((change.user_id, change.everywhere), None)
-            if before is not None:
-                change = change._replace(seen=before.seen | change.seen, bot=before.bot or change.bot)
+            earlier = merged.pop((change.user_id, change.everywhere), None)
+            if earlier is not None:
+                change = change._replace(seen=earlier.seen | change.seen, bot=earlier.bot or change.bot)
             merged[change.user_id, change.everywhere] = change
         self._changes = deque(merged.values())
         self._merge_at = max(PENDING_CHANGES_MAX, 2 * len(merged))
 
     async def _publish_updates(self) -> None:
+        """Publish the pending changes in order."""
         assert self._find_audience is not None
         try:
             while self._changes:
@@ -302,16 +321,19 @@ class _Change(NamedTuple):
 
 def _updates(change: _Change, audience: PresenceAudience) -> Iterator[Dispatch]:
     """Yield the updates for a user's guilds, friends, and friends in a family of applications (spec/sdk.md#9.3)."""
-    user_id, friends = change.user_id, {other for family_id, other in audience.friends if family_id == PLATFORM_VIEW}
+    user_id, friends = (
+        change.user_id,
+        {friend_id for family_id, friend_id in audience.friends if family_id == PLATFORM_VIEW},
+    )
     for view, presence in change.seen.items():
         if view == PLATFORM_VIEW:
             for guild_id in audience.guilds:
                 yield presence_update(user_id, guild_id, presence)
             if friends:
                 yield friends_update(user_id, presence, Audience.of_users(*friends), audience.families)
-        elif fellows := {other for family_id, other in audience.friends if family_id == view} - friends:
-            inside = Audience.of_users(*fellows, family_id=view, oauth2_only=True)
-            yield friends_update(user_id, presence, inside, audience.families)
+        elif family_friends := {friend_id for family_id, friend_id in audience.friends if family_id == view} - friends:
+            family_audience = Audience.of_users(*family_friends, family_id=view, oauth2_only=True)
+            yield friends_update(user_id, presence, family_audience, audience.families)
 
 
 def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> Dispatch:
@@ -325,7 +347,10 @@ def presence_update(user_id: int, guild_id: int, presence: Presence | None) -> D
 
 
 def friends_update(user_id: int, presence: Presence | None, audience: Audience, families: Iterable[int]) -> Dispatch:
-    """Return PRESENCE_UPDATE for friends; each OAuth2 session learns whether the user plays its application."""
+    """Return PRESENCE_UPDATE for friends. It tells each OAuth2 session whether the user plays its application.
+
+    `families` are the families of applications that the user plays.
+    """
     return dispatch(
         PRESENCE_UPDATE,
         presences.presence_update(user_id, presence),

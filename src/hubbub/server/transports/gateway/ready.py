@@ -10,6 +10,7 @@ from hubbub.protocol.resources.gateway import READY, READY_SUPPLEMENTAL
 from hubbub.server.core.store import Snapshot
 from hubbub.server.transports.gateway.session import GatewaySession
 
+# Parts of READY, and the events that carry them for some clients.
 LOBBIES: Final = "lobbies"
 LOBBY_CREATE: Final = "LOBBY_CREATE"
 CALLS: Final = "calls"
@@ -22,14 +23,18 @@ class SessionOpening(msgspec.Struct, kw_only=True):
     packets: list[tuple[str, bytes]]
     """Names and payloads of READY and of the events that follow it immediately."""
     guilds: list[int]
+    """IDs of the guilds of the session's shard; empty for an OAuth2 session."""
     snapshot: Snapshot
     application_name: str = ""
     """Name of the application of an OAuth2 session, otherwise empty."""
 
 
 def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[str, bytes]]:
-    """Return names and payloads of READY and of the events that carry the parts which READY does not."""
-    after: list[tuple[str, Any]] = []
+    """Return names and payloads of READY and of the events that carry the parts which READY does not.
+
+    `parts` are the keys that the gateway and the slices provide; they are changed in place.
+    """
+    following: list[tuple[str, Any]] = []
     if not session.actor.is_bot:
         supplement = {
             "merged_presences": parts.pop("merged_presences", {"guilds": [], "friends": []}),
@@ -37,21 +42,21 @@ def ready_events(parts: dict[str, Any], session: GatewaySession) -> list[tuple[s
             "game_invites": parts.pop("game_invites", []),
         }
         if session.capabilities & Capabilities.PRIORITIZED_READY_PAYLOAD:
-            after.append((READY_SUPPLEMENTAL.name, supplement))
+            following.append((READY_SUPPLEMENTAL.name, supplement))
         else:
             parts["presences"] = supplement["merged_presences"]["friends"]
             parts["game_invites"] = supplement["game_invites"]
         if LOBBIES in parts and not session.capabilities & Capabilities.AUTO_LOBBY_CONNECT:
             lobbies = parts.pop(LOBBIES)
             if session.intents & Intents.LOBBIES:
-                after += [(LOBBY_CREATE, lobby) for lobby in lobbies]
+                following += [(LOBBY_CREATE, lobby) for lobby in lobbies]
         calls = parts.pop(CALLS, [])
         if session.capabilities & Capabilities.AUTO_CALL_CONNECT and session.intents & Intents.CALLS:
             # Clients without this capability request each call (opcode 13).
-            after += [(CALL_CREATE, call) for call in calls]
+            following += [(CALL_CREATE, call) for call in calls]
         if session.capabilities & Capabilities.DEDUPE_USER_OBJECTS:
             _deduplicate_users(parts)
-    return [(READY.name, codec.encode(parts)), *((event, codec.encode(body)) for event, body in after)]
+    return [(READY.name, codec.encode(parts)), *((event, codec.encode(body)) for event, body in following)]
 
 
 def _deduplicate_users(parts: dict[str, Any]) -> None:
@@ -59,8 +64,8 @@ def _deduplicate_users(parts: dict[str, Any]) -> None:
     users: dict[str, Any] = {}
     for key in ("relationships", "game_relationships"):
         relationships = _to_dicts(parts.get(key, []))
-        for one in relationships:
-            if (user := one.pop("user", None)) is not None:
+        for relationship in relationships:
+            if (user := relationship.pop("user", None)) is not None:
                 users[user["id"]] = user
         parts[key] = relationships
     channels = _to_dicts(parts.get("private_channels", []))

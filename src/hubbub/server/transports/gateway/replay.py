@@ -7,7 +7,7 @@ from typing import Final
 from hubbub.server.transports.gateway.packets import Packet
 
 ACKNOWLEDGED_SECONDS: Final = 60.0
-"""Time in seconds that acknowledged packets are kept; a client that restarted may have lost what it acknowledged."""
+"""Time in seconds that acknowledged packets are kept; a client that restarted may have lost acknowledged events."""
 
 
 class ReplayBuffer:
@@ -46,7 +46,10 @@ class ReplayBuffer:
         return list(islice(self._packets, seq - oldest, seq - oldest + limit))
 
     def discard(self, acknowledged: int, created_before: float, now: float) -> None:
-        """Discard packets created before `created_before`, and packets acknowledged more than `ACKNOWLEDGED_SECONDS` ago."""
+        """Discard packets created before `created_before`, and acknowledged ones older than `ACKNOWLEDGED_SECONDS`.
+
+        `acknowledged` is the last acknowledged sequence number; times are in seconds of the event loop's clock.
+        """
         packets = self._packets
         number = self.last_seq - len(packets)
         while packets:

@@ -141,14 +141,17 @@ class Gateway:
         connections = list(self._connections)
         for connection in connections:
             connection.close(CloseCode.UNKNOWN_ERROR, "Reconnect")
-        await asyncio.gather(*(c.close_task for c in connections if c.close_task is not None), return_exceptions=True)
+        await asyncio.gather(
+            *(connection.close_task for connection in connections if connection.close_task is not None),
+            return_exceptions=True,
+        )
 
     async def handle(self, request: web.Request) -> web.WebSocketResponse:
         """Handle a WebSocket request until the connection ends."""
         socket, transport = await sockets.accept(request, FRAME_BYTES_MAX)
         if transport is None:
             return socket
-        connection = self._connection(request, socket, transport)
+        connection = self._create_connection(request, socket, transport)
         self._connections.add(connection)
         code: int | None = None
         try:
@@ -180,7 +183,7 @@ class Gateway:
 
     # Connecting
 
-    def _connection(
+    def _create_connection(
         self, request: web.Request, socket: web.WebSocketResponse, transport: asyncio.WriteTransport
     ) -> GatewayConnection:
         version = request.query.get("v", DEFAULT_VERSION)
@@ -256,7 +259,7 @@ class Gateway:
         if connection.session is not None:
             raise CloseConnection(CloseCode.ALREADY_AUTHENTICATED, "Already authenticated")
 
-    async def _actor(self, token: str) -> Actor:
+    async def _require_actor(self, token: str) -> Actor:
         bare, kind = identification.split_token(token)
         actor = await self._authenticate(bare)
         if actor is None or not identification.may_connect(actor, kind):
@@ -265,12 +268,12 @@ class Gateway:
 
     async def _identify(self, connection: GatewayConnection, identify: Identify) -> None:
         try:
-            actor = await self._actor(identify.token)
+            actor = await self._require_actor(identify.token)
             connection.user_id = int(actor.user_id)
             guilds = await self._context.guild_count(actor) if actor.is_bot else 0
             settings = self._config.gateway
-            multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
-            parameters = identification.validate(identify, actor, multiple)
+            shard_multiple = settings.large_bot_concurrency if settings.is_large(guilds) else 1
+            parameters = identification.validate(identify, actor, shard_multiple)
         except CloseConnection as closing:
             self._metrics.gateway_identifies(str(int(closing.code))).inc()
             raise
@@ -290,7 +293,7 @@ class Gateway:
         self._metrics.gateway_identifies("ok").inc()
 
     async def _resume(self, connection: GatewayConnection, resume: Resume) -> None:
-        actor = await self._actor(resume.token)
+        actor = await self._require_actor(resume.token)
         connection.user_id = int(actor.user_id)
         session = self.sessions.find(resume.session_id)
         if session is None or session.user_id != actor.user_id or session.actor.token_id != actor.token_id:
@@ -316,7 +319,7 @@ class Gateway:
         return len(matching)
 
     def _apply_pending_fault(self, connection: GatewayConnection, actor: Actor, session_id: str | None) -> bool:
-        """Apply a pending fault to an Identify or Resume; return whether it must not continue."""
+        """Apply a pending fault to an Identify or Resume; return whether the Identify or Resume must not continue."""
         fault = self._faults.take_gateway(int(actor.user_id), session_id)
         if fault is None:
             return False
@@ -339,14 +342,14 @@ class Gateway:
         """Close connections without heartbeats or without Identify, and discard expired session state, periodically."""
         loop = asyncio.get_running_loop()
         settings = self._config.gateway
-        silence = settings.heartbeat_interval_ms / 1000 * settings.heartbeat_grace
-        pause = min(SWEEP_INTERVAL_SECONDS, silence / 10)
+        silence_seconds = settings.heartbeat_interval_ms / 1000 * settings.heartbeat_grace
+        pause_seconds = min(SWEEP_INTERVAL_SECONDS, silence_seconds / 10)
         while True:
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause_seconds)
             try:
                 now = loop.time()
                 for connection in list(self._connections):
-                    if now - connection.last_heartbeat_at > silence:
+                    if now - connection.last_heartbeat_at > silence_seconds:
                         connection.close(CloseCode.UNKNOWN_ERROR, "No heartbeat")
                     elif connection.session is None and now - connection.opened_at > settings.hello_timeout_ms / 1000:
                         connection.close(CloseCode.SESSION_TIMED_OUT, "Session timed out")

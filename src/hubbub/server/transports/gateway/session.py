@@ -49,7 +49,7 @@ class RecipientClass:
 
 WRITE_BATCH_SIZE: Final = 256
 """Number of frames that are built before they are written; small enough to stay in the processor cache."""
-_kinds: Final[WeakValueDictionary[tuple[object, ...], RecipientClass]] = WeakValueDictionary()
+_recipient_classes: Final[WeakValueDictionary[tuple[object, ...], RecipientClass]] = WeakValueDictionary()
 
 
 class GatewaySession:
@@ -102,18 +102,22 @@ class GatewaySession:
         self.actor = actor
         self.user_id = int(actor.user_id)
         self.is_oauth2 = actor.kind == "bearer"
-        """Whether it is an OAuth2 session: an application connects on behalf of a user."""
+        """Whether an application connects on behalf of a user, with an OAuth2 token."""
         self.intents = intents
-        kind = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
-        self.recipient_class = _kinds.get(kind) or _kinds.setdefault(kind, RecipientClass())
+        class_key = (actor.kind, actor.application_id, actor.family_id, actor.scopes, intents)
+        self.recipient_class = _recipient_classes.get(class_key) or _recipient_classes.setdefault(
+            class_key, RecipientClass()
+        )
         self.shard = shard
+        """The shard's index and the number of shards."""
         self.large_threshold = large_threshold
         self.obfuscates = obfuscates
-        """Whether hidden channels are obfuscated for it even before changes.CHANNEL_OBFUSCATION takes effect."""
+        """Whether hidden channels are obfuscated for the session even before changes.CHANNEL_OBFUSCATION takes effect."""
         self.capabilities = capabilities
         self.application_name = ""
         """Name of the application of an OAuth2 session, otherwise empty."""
         self.sees_content = not actor.is_bot or bool(intents & Intents.MESSAGE_CONTENT)
+        """Whether the session receives the content of all messages."""
         self.version = version
         self.device = device
         self.started_at = now
@@ -130,7 +134,9 @@ class GatewaySession:
         self.snapshot: Snapshot | None = None
         """The store snapshot of READY; None once no earlier event can still arrive."""
         self.acknowledged_seq = 0
+        """The last sequence number that the client acknowledged in a heartbeat."""
         self.expiry_timer: Timer | None = None
+        """Ends the session when it can no longer be resumed; None while a client is connected."""
         self.ended = False
 
     def send(self, packet: Packet) -> None:
@@ -201,15 +207,17 @@ class Seat:
         self.backlog: list[Dispatch] | None = []
         """Events received before GUILD_CREATE was sent; None afterwards."""
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Resolved when GUILD_CREATE and the buffered events are sent, or the session is removed."""
         self.opened_at = 0.0
+        """Time at which GUILD_CREATE was sent, in seconds of the event loop's clock."""
         self.snapshot: Snapshot | None = None
         """The store snapshot of GUILD_CREATE: events that it covers are not sent again. None once it expired."""
         self.standing: MemberStanding | None = None
         """The member's permissions, or None while the user is not a member."""
         self.visible_channels: frozenset[int] = frozenset()
-        """Ids of the channels that the session was informed it can view."""
+        """IDs of the channels that the client knows to be visible, from GUILD_CREATE and later events."""
         self.moderated_channels: frozenset[int] = frozenset()
-        """Ids of the channels whose private threads were all sent to the session."""
+        """IDs of the channels whose private threads were all sent to the session."""
         self.is_removed = False
 
     def needs_event(self, dispatch: Dispatch) -> bool:
@@ -225,7 +233,7 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
     Frames are built in batches before the first one is written, because each write is a system call that leaves the
     processor caches cold for the code after it. Metrics are updated once for all sessions.
     """
-    faces, sent = packet.templates, 0
+    templates, sent = packet.templates, 0
     for start in range(0, len(sessions), WRITE_BATCH_SIZE):
         writes = []
         for session in sessions[start : start + WRITE_BATCH_SIZE]:
@@ -239,13 +247,13 @@ def send_all(sessions: list[GatewaySession], packet: Packet) -> None:
                 session.connection = None
                 connection.close(CloseCode.UNKNOWN_ERROR, "Too slow")
             else:
-                face = faces[connection.compression] or packet.template(connection.compression)
-                writes.append((transport, face.frame(seq)))
+                template = templates[connection.compression] or packet.template(connection.compression)
+                writes.append((transport, template.frame(seq)))
         sent += len(writes)
         for transport, frame in writes:
             try:
                 transport.write(frame)
             except RuntimeError:
-                # The peer disconnected (see sockets.GONE); the other sessions must still receive the event.
+                # The peer disconnected (see sockets.IGNORE_DISCONNECT); the other sessions must still receive the event.
                 continue
     packet.record_sent(sent)

@@ -54,20 +54,30 @@ class GatewaySessions:
     def __init__(self, context: GatewayContext, bus: Bus[Dispatch], metrics: Metrics, presences: Presences) -> None:
         self._context = context
         self._bus = bus
-        self._count = metrics.delivered
+        self._record_delivered = metrics.delivered
         self._presences = presences
         self._sessions: dict[str, GatewaySession] = {}
         self._hubs: dict[int, tuple[GuildHub, Subscription]] = {}
         self._user_sessions: dict[int, UserSessions] = {}
         self._deflater = BlockCompressor()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._gap: Subscription | None = None
-        self._crowd: Subscription | None = None
+        self._gap_subscription: Subscription | None = None
+        self._broadcast_subscription: Subscription | None = None
         self._resumable_ms = context.config.gateway.replay_ms
-        self._session_ended_hooks = [part.session_ended for part in context.slices if part.session_ended is not None]
-        self._session_began_hooks = [part.session_began for part in context.slices if part.session_began is not None]
+        self._session_ended_hooks = [
+            resource_slice.session_ended
+            for resource_slice in context.slices
+            if resource_slice.session_ended is not None
+        ]
+        self._session_began_hooks = [
+            resource_slice.session_began
+            for resource_slice in context.slices
+            if resource_slice.session_began is not None
+        ]
         self._stored_session_hooks = [
-            part.stored_sessions for part in context.slices if part.stored_sessions is not None
+            resource_slice.stored_sessions
+            for resource_slice in context.slices
+            if resource_slice.stored_sessions is not None
         ]
         self._orphans_checked_at = 0.0
         self._gaps = 0
@@ -77,8 +87,8 @@ class GatewaySessions:
             context.clock,
             presences,
             find_audience=context.presence_audience,
-            deliver_local=self._deliver_here,
-            on_lost_sessions=self._lost_sessions,
+            deliver_local=self._deliver_local,
+            on_lost_sessions=self._on_lost_sessions,
         )
         metrics.watch(metrics.gateway_sessions, lambda: len(self._sessions))
 
@@ -86,8 +96,8 @@ class GatewaySessions:
         """Subscribe to the bus."""
         self._loop = asyncio.get_running_loop()
         self._orphans_checked_at = self._loop.time()
-        self._gap = self._bus.on_gap(self._lost_events)
-        self._crowd = self._bus.subscribe(BROADCAST_SUBJECT, self._share)
+        self._gap_subscription = self._bus.on_gap(self._on_missed_events)
+        self._broadcast_subscription = self._bus.subscribe(BROADCAST_SUBJECT, self._deliver_broadcast)
         self.presence_feed.start()
 
     async def close(self) -> None:
@@ -97,7 +107,7 @@ class GatewaySessions:
             self._end(session)
         await self._run_ended_hooks(sessions)
         self.presence_feed.close()
-        for subscription in (self._gap, self._crowd):
+        for subscription in (self._gap_subscription, self._broadcast_subscription):
             if subscription is not None:
                 subscription.cancel()
         for task in list(self._tasks):
@@ -105,12 +115,12 @@ class GatewaySessions:
 
     async def settle(self) -> None:
         """Wait until all events received so far are sent: guilds re-read, presences published, sessions admitted."""
-        while under_way := {
+        while running_tasks := {
             *self._tasks,
             *(task for hub, _ in self._hubs.values() for task in hub.running_tasks()),
             *filter(None, [self.presence_feed.publish_task]),
         }:
-            await asyncio.wait(under_way)
+            await asyncio.wait(running_tasks)
 
     def find(self, session_id: str) -> GatewaySession | None:
         """Return the session if it is connected or can be resumed, or None."""
@@ -121,7 +131,7 @@ class GatewaySessions:
 
     def packet(self, event: str, body: bytes) -> Packet:
         """Return an encoded event that can be sent to any number of sessions."""
-        return Packet(event, body, self._deflater, self._loop.time(), self._count)
+        return Packet(event, body, self._deflater, self._loop.time(), self._record_delivered)
 
     def member_count(self, guild_id: int) -> int:
         """Return a guild's member count as of its last read, or 0 if no session of this node is in the guild."""
@@ -153,22 +163,22 @@ class GatewaySessions:
             presence_limit=RateWindow(PRESENCE_UPDATES_MAX, PRESENCE_UPDATE_WINDOW_SECONDS),
             now=self._loop.time(),
         )
-        known = self._user_sessions.get(session.user_id)
-        if not actor.is_bot and known is not None and len(known.sessions) >= SESSIONS_PER_USER_MAX:
+        existing = self._user_sessions.get(session.user_id)
+        if not actor.is_bot and existing is not None and len(existing.sessions) >= SESSIONS_PER_USER_MAX:
             raise CloseConnection(CloseCode.TOO_MANY_SESSIONS, "Too many sessions")
         user_sessions = self._join_user_sessions(session)
         gaps = self._gaps
         try:
-            # Subscribe before reading: events in between are buffered, and sent unless the read already contains them.
+            # Subscribed before reading: events in between are buffered, and sent unless the read already contains them.
             await self._bus.flush()
             await self._run_began_hooks(session)
             opening = await self._context.ready(
-                session, lambda guilds: self._ready(session, guilds, connection.resume_url, identify.shard)
+                session, lambda guilds: self._ready_fields(session, guilds, connection.resume_url, identify.shard)
             )
             session.snapshot, session.application_name = opening.snapshot, opening.application_name
             require_sharding(len(opening.guilds), actor)
             # Events of a guild after READY must reach the client even if they happen before its GUILD_CREATE.
-            seats = [self._seat(session, guild, joins=False) for guild in opening.guilds]
+            seats = [self._create_seat(session, guild, joins=False) for guild in opening.guilds]
             await self._bus.flush()
         except BaseException:
             self._end(session)
@@ -185,15 +195,17 @@ class GatewaySessions:
             session.connection = connection
         for event, body in opening.packets:
             session.send(self.packet(event, body))
-        early, session.early_events = session.early_events or [], None
-        for dispatch in early:
+        early_events, session.early_events = session.early_events or [], None
+        for dispatch in early_events:
             batch = DispatchBatch()
             user_sessions.add_recipient(session, dispatch, batch)
             batch.send()
         self.presence_feed.put(session, identify.presence or SetPresence())
-        self._spawn(self._stream(session, seats))
+        self._spawn(self._admit_to_guilds(session, seats))
 
-    def _ready(self, session: GatewaySession, guilds: list[Any], url: str, shard: list[int] | None) -> dict[str, Any]:
+    def _ready_fields(
+        self, session: GatewaySession, guilds: list[Any], url: str, shard: list[int] | None
+    ) -> dict[str, Any]:
         """Return the keys of READY that no slice provides."""
         ready: dict[str, Any] = {
             "v": session.version,
@@ -218,17 +230,19 @@ class GatewaySessions:
             ready["av_sf_protocol_floor"] = int(changes.E2EE_VOICE_ONLY.is_active(self._context.clock.now_ms()))
         return ready
 
-    async def _stream(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
-        waiting = iter(seats)
-        while not session.ended and (batch := list(islice(waiting, CONCURRENT_GUILD_READS_MAX))):
+    async def _admit_to_guilds(self, session: GatewaySession, seats: list[tuple[GuildHub, Seat]]) -> None:
+        """Admit a session to its guilds, a few at a time, at the pace of the client."""
+        remaining = iter(seats)
+        while not session.ended and (batch := list(islice(remaining, CONCURRENT_GUILD_READS_MAX))):
             await asyncio.gather(*(hub.admit(seat) for hub, seat in batch if not seat.is_removed))
             if session.connection is not None:
                 await session.connection.wait_writable()
 
-    def _seat(self, session: GatewaySession, guild_id: int, *, joins: bool) -> tuple[GuildHub, Seat]:
+    def _create_seat(self, session: GatewaySession, guild_id: int, *, joins: bool) -> tuple[GuildHub, Seat]:
+        """Create a session's seat in a guild, and the guild's hub if there is none."""
         entry = self._hubs.get(guild_id)
         if entry is None:
-            hub = GuildHub(guild_id, self._context, self.packet, self._empty, self._invalidate_some)
+            hub = GuildHub(guild_id, self._context, self.packet, self._remove_empty_hub, self._invalidate_some)
             entry = self._hubs[guild_id] = (hub, self._bus.subscribe(f"guild.{guild_id}", hub.receive))
         seat = session.seats[guild_id] = Seat(session, is_joining=joins)
         entry[0].expect(seat)
@@ -251,7 +265,7 @@ class GatewaySessions:
             return
         if session.ended or guild_id in session.seats or not session.in_shard(guild_id):
             return
-        hub, seat = self._seat(session, guild_id, joins=True)
+        hub, seat = self._create_seat(session, guild_id, joins=True)
 
         async def admit() -> None:
             await self._bus.flush()
@@ -276,23 +290,25 @@ class GatewaySessions:
         if seat is not None and guild_id in self._hubs:
             self._hubs[guild_id][0].leave(seat)
 
-    def _empty(self, hub: GuildHub) -> None:
+    def _remove_empty_hub(self, hub: GuildHub) -> None:
+        """Remove a hub without sessions."""
         entry = self._hubs.get(hub.guild_id)
         if entry is not None and entry[0] is hub:
             del self._hubs[hub.guild_id]
             entry[1].cancel()
             hub.close()
 
-    def _deliver_here(self, dispatch: Dispatch) -> None:
+    def _deliver_local(self, dispatch: Dispatch) -> None:
+        """Deliver an event to this node's sessions only."""
         if dispatch.audience.guild_id is None:
-            self._share(dispatch)
+            self._deliver_broadcast(dispatch)
             return
         entry = self._hubs.get(dispatch.audience.guild_id)
         if entry is not None:
             entry[0].receive(dispatch)
 
-    def _share(self, dispatch: Dispatch) -> None:
-        """Deliver an event for many users to those connected here; the packets are created once for all of them."""
+    def _deliver_broadcast(self, dispatch: Dispatch) -> None:
+        """Deliver an event for many users to those connected to this node; packets are created once for all of them."""
         users, by_user = dispatch.audience.users, self._user_sessions
         if len(users) * 4 > len(by_user):
             # A large share of the local users: iterate in insertion order, which visits memory sequentially.
@@ -313,7 +329,7 @@ class GatewaySessions:
             for user_sessions in recipients:
                 self._invalidate_some(list(user_sessions.sessions))
 
-    def _lost_events(self) -> None:
+    def _on_missed_events(self) -> None:
         """Invalidate every session, because the bus may have lost events for any of them."""
         self._gaps += 1
         self.invalidate_all()
@@ -329,13 +345,13 @@ class GatewaySessions:
     # Resuming sessions
 
     async def resume(self, connection: GatewayConnection, session: GatewaySession, seq: int) -> bool:
-        """Replay missed events on a new connection; return False if the replay buffer no longer has them."""
+        """Replay the events after `seq` on a new connection; return False if the replay buffer no longer has them."""
         if not 0 <= seq <= session.replay.last_seq:
             raise CloseConnection(CloseCode.INVALID_SEQ, "Invalid seq")
-        for old in (session.connection, session.resuming):
-            if old is not None:
-                old.session = None
-                old.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
+        for old_connection in (session.connection, session.resuming):
+            if old_connection is not None:
+                old_connection.session = None
+                old_connection.close(CloseCode.UNKNOWN_ERROR, "Resumed elsewhere")
         session.connection, session.resuming = None, connection
         connection.session = session
         if session.expiry_timer is not None:
@@ -358,7 +374,10 @@ class GatewaySessions:
     # Ending sessions
 
     def detach(self, connection: GatewayConnection, code: int | None) -> None:
-        """Release the session of a closed connection; it stays resumable unless the close code ends it."""
+        """Release the session of a closed connection; it stays resumable unless the client's close code ends it.
+
+        `code` is None if the client sent no close frame.
+        """
         session = connection.session
         if session is None or session.ended:
             return
@@ -394,6 +413,7 @@ class GatewaySessions:
             connection.send_payload(GatewayOpcode.INVALID_SESSION, False)
 
     def _end(self, session: GatewaySession) -> None:
+        """Remove a session from its guilds and from this node; does nothing if it has already ended."""
         if session.ended:
             return
         session.ended = True
@@ -401,7 +421,7 @@ class GatewaySessions:
         if session.expiry_timer is not None:
             session.expiry_timer.cancel()
             session.expiry_timer = None
-        known = self._sessions.pop(session.id, None)
+        removed = self._sessions.pop(session.id, None)
         for guild_id in list(session.seats):
             self.leave_guild(session, guild_id)
         user_sessions = self._user_sessions.get(session.user_id)
@@ -411,7 +431,7 @@ class GatewaySessions:
                 del self._user_sessions[session.user_id]
                 if user_sessions.subscription is not None:
                     user_sessions.subscription.cancel()
-        if known is not None:
+        if removed is not None:
             self.presence_feed.drop(session.user_id, session.id)
 
     async def _run_began_hooks(self, session: GatewaySession) -> None:
@@ -430,12 +450,14 @@ class GatewaySessions:
         """Run the slices' `session_ended` hooks for sessions of this node."""
         await self._clean_up([(session.actor, session.id) for session in sessions])
 
-    def _lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
+    def _on_lost_sessions(self, lost_presences: list[SessionPresence]) -> None:
         """Clean up after the sessions of a node that was killed.
 
         The actor kind is not known; "user" is correct for cleanup, because bots leave nothing additional behind.
         """
-        lost = [(Actor(user_id=UserId(one.user_id), kind="user"), one.session_id) for one in lost_presences]
+        lost = [
+            (Actor(user_id=UserId(presence.user_id), kind="user"), presence.session_id) for presence in lost_presences
+        ]
         self._spawn(self._clean_up(lost))
 
     async def end_orphans(self) -> None:
@@ -446,13 +468,23 @@ class GatewaySessions:
 
         def work(tx: Tx) -> set[tuple[int, str]]:
             before_ms = self._context.clock.now_ms() - ORPHAN_AGE_MS
-            return {stored for sessions_kept in self._stored_session_hooks for stored in sessions_kept(tx, before_ms)}
+            return {
+                stored_session
+                for stored_sessions in self._stored_session_hooks
+                for stored_session in stored_sessions(tx, before_ms)
+            }
 
         stored = await self._context.db.read(work, long=True)
-        lost = [each for each in sorted(stored) if not self._presences.has(*each) and each[1] not in self._sessions]
+        lost = [
+            session_entry
+            for session_entry in sorted(stored)
+            if not self._presences.has(*session_entry) and session_entry[1] not in self._sessions
+        ]
         if lost:
             log.warning("ending sessions that no node has", extra={"sessions": len(lost)})
-            await self._clean_up([(Actor(user_id=UserId(user_id), kind="user"), each) for user_id, each in lost])
+            await self._clean_up(
+                [(Actor(user_id=UserId(user_id), kind="user"), session_id) for user_id, session_id in lost]
+            )
 
     async def _clean_up(self, ended: list[tuple[Actor, str]]) -> None:
         """Run the slices' `session_ended` hooks."""
@@ -486,12 +518,12 @@ class GatewaySessions:
             self._orphans_checked_at = now
             self._spawn(self.end_orphans())
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
+    def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(coroutine)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_done)
 
-    def _done(self, task: asyncio.Task[Any]) -> None:
+    def _on_task_done(self, task: asyncio.Task[Any]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a gateway background task failed", exc_info=error)

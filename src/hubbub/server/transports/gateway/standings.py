@@ -19,11 +19,12 @@ VOICE_CHANNEL_TYPES: Final = frozenset({ChannelType.GUILD_VOICE, ChannelType.GUI
 
 
 class MemberStanding:
-    """The permissions of all members with the same roles; a member with own channel overwrites has a separate one."""
+    """The permissions of all members with the same roles; the owner and members with own overwrites do not share it."""
 
     __slots__ = ("__weakref__", "_bits", "_guild", "_member", "_moderated", "_restricted", "base", "visible")
 
     def __init__(self, guild: GuildState, member: MemberState, restricted: bool) -> None:
+        """Compute the standing; `restricted` reduces it to the permissions of a timed-out member."""
         self._guild = guild
         self._member = member
         self._restricted = restricted
@@ -32,29 +33,38 @@ class MemberStanding:
         """Guild-level permissions."""
         self._bits: dict[int, int] = {}
         self._moderated: frozenset[int] | None = None
-        self.visible = self._visible(base)
-        """Ids of the visible channels; a category is visible if a channel in it is (spec/gateway.md#9)."""
+        self.visible = self._find_visible(base)
+        """IDs of the visible channels; a category is visible if a channel in it is (spec/gateway.md#9)."""
 
-    def _visible(self, base: int) -> frozenset[int]:
+    def _find_visible(self, base: int) -> frozenset[int]:
+        """Return the IDs of the visible channels; `base` are the permissions in the guild."""
         channels = self._guild.channels.values()
-        seen = {
-            c.id
-            for c in channels
-            if gateway_queries.member_channel_permissions(self._guild, self._member, c, base) & VIEW
+        visible_ids = {
+            channel.id
+            for channel in channels
+            if gateway_queries.member_channel_permissions(self._guild, self._member, channel, base) & VIEW
         }
-        parents = {c.parent_id for c in channels if c.id in seen and c.parent_id is not None}
-        seen |= {c.id for c in channels if c.type == ChannelType.GUILD_CATEGORY and c.id in parents}
-        return frozenset(seen)
+        parents = {
+            channel.parent_id for channel in channels if channel.id in visible_ids and channel.parent_id is not None
+        }
+        visible_ids |= {
+            channel.id for channel in channels if channel.type == ChannelType.GUILD_CATEGORY and channel.id in parents
+        }
+        return frozenset(visible_ids)
 
     @property
     def moderated(self) -> frozenset[int]:
-        """Ids of the channels whose private threads are all visible."""
+        """IDs of the channels whose private threads are all visible."""
         if self._moderated is None:
-            threaded = [
-                channel for channel in self.visible if self._guild.channels[channel].type in THREAD_PARENT_TYPES
+            thread_parent_ids = [
+                channel_id
+                for channel_id in self.visible
+                if self._guild.channels[channel_id].type in THREAD_PARENT_TYPES
             ]
             self._moderated = frozenset(
-                channel for channel in threaded if self.permissions(channel) & Permissions.MANAGE_THREADS
+                channel_id
+                for channel_id in thread_parent_ids
+                if self.permissions(channel_id) & Permissions.MANAGE_THREADS
             )
         return self._moderated
 
@@ -75,23 +85,25 @@ class MemberStanding:
 class Standings:
     """The standings of the members of one guild state."""
 
-    __slots__ = ("_guild", "_individual_ids", "_known")
+    __slots__ = ("_guild", "_individual_ids", "_shared_standings")
 
     def __init__(self, guild: GuildState) -> None:
         self._guild = guild
         # Members with channel overwrites of their own, and the owner, do not share a standing.
         self._individual_ids = {guild.owner_id}.union(*(channel.overwrites for channel in guild.channels.values()))
         # Weak references: a hub may exist for months while its members pass through many combinations of roles.
-        self._known: WeakValueDictionary[tuple[int, tuple[int, ...], bool], MemberStanding] = WeakValueDictionary()
+        self._shared_standings: WeakValueDictionary[tuple[int, tuple[int, ...], bool], MemberStanding] = (
+            WeakValueDictionary()
+        )
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._shared_standings)
 
     def standing_of(self, member: MemberState, now_ms: int) -> MemberStanding:
-        """Return a member's standing at the given time."""
+        """Return a member's standing at a time in Unix milliseconds."""
         restricted = member.restricted or member.timed_out_until_ms > now_ms
         key = (member.user_id if member.user_id in self._individual_ids else 0, member.roles, restricted)
-        standing = self._known.get(key)
+        standing = self._shared_standings.get(key)
         if standing is None:
-            standing = self._known[key] = MemberStanding(self._guild, member, restricted)
+            standing = self._shared_standings[key] = MemberStanding(self._guild, member, restricted)
         return standing

@@ -24,6 +24,8 @@ MEMBERSHIP_EVENTS: Final = frozenset({GUILD_CREATE.name, GUILD_DELETE.name})
 
 
 class _GuildId(msgspec.Struct):
+    """The part of GUILD_CREATE and GUILD_DELETE that names the guild."""
+
     id: str
 
 
@@ -79,9 +81,9 @@ class UserSessions:
     def receive(self, dispatch: Dispatch) -> None:
         """Handle an event for the user from the bus."""
         if dispatch.event == ACTOR_CHANGED.name:
-            revoked = set(codec.decode(dispatch.body, ActorChanged).revoked)
+            revoked_ids = set(codec.decode(dispatch.body, ActorChanged).revoked)
             for session in list(self.sessions):
-                if session.actor.token_id in revoked:
+                if session.actor.token_id in revoked_ids:
                     self._control.revoke(session)
         elif not dispatch.event.startswith("_"):
             try:
@@ -129,7 +131,7 @@ class UserSessions:
             return
         if audience.guild_id is None:
             if dispatch.event in MEMBERSHIP_EVENTS:
-                if not self._move(session, dispatch):
+                if not self._update_membership(session, dispatch):
                     return
             elif (
                 session.shard[1] > 1 and not audience.session_id and not session.in_event_shard(audience.shard_guild_id)
@@ -156,17 +158,18 @@ class UserSessions:
             return None
         if not session.accepts(dispatch) or dispatch.event in self._context.config.gateway.disabled_gateway_events:
             return None
-        games = dispatch.oauth2_bodies
-        body = games.get(int(session.actor.family_id or 0)) or games.get(0) if games else None
+        family_bodies = dispatch.oauth2_bodies
+        body = family_bodies.get(int(session.actor.family_id or 0)) or family_bodies.get(0) if family_bodies else None
         return self._recipients(dispatch, body or dispatch.body, batch)
 
     def _recipients(self, dispatch: Dispatch, body: bytes, batch: DispatchBatch) -> list[GatewaySession]:
-        found = batch.packets.get(id(body))
-        if found is None:
-            found = batch.packets[id(body)] = (self._packet(dispatch.event, body), [])
-        return found[1]
+        """Return the recipient list of the packet with this body, which is created on first use."""
+        packet_and_recipients = batch.packets.get(id(body))
+        if packet_and_recipients is None:
+            packet_and_recipients = batch.packets[id(body)] = (self._packet(dispatch.event, body), [])
+        return packet_and_recipients[1]
 
-    def _move(self, session: GatewaySession, dispatch: Dispatch) -> bool:
+    def _update_membership(self, session: GatewaySession, dispatch: Dispatch) -> bool:
         """Add the session to a guild or remove it; return whether the event itself is sent to the session now."""
         guild_id = int(codec.decode(dispatch.body, _GuildId).id)
         if dispatch.event == GUILD_CREATE.name:

@@ -55,20 +55,24 @@ class VoiceSession:
         self.replay = VoiceReplayBuffer()
         self.media_session_id = secrets.token_hex(16)
         self.known_ssrcs: dict[int, int] = {}
-        """User ID to SSRC of the members that the client was informed of before it entered the call."""
+        """User ID to SSRC of the members that the client was informed of before it became a member."""
         self.is_member = False
-        """Whether the client was sent its key, which makes it a member of the call."""
+        """Whether the client was sent its media key, which makes it a member of the call."""
         self.announced_dave_version = 0
         """The DAVE version that was sent to the client together with its key."""
         self.speaking = 0
+        """The speaking flags that the client last sent."""
         self.video: protocol.Video | None = None
+        """The video streams that the client last announced; None if it never announced any."""
         self.detached_number = 0
         """The number of the newest message at the time the last connection was lost."""
         self.resume_timer: Timer | None = None
+        """Ends the session when it can no longer be resumed; None while a client is connected."""
         self.ended = False
 
     @property
     def user_id(self) -> int:
+        """The ID of the user who has the ticket."""
         return int(self.ticket.user_id)
 
     @property
@@ -84,13 +88,13 @@ class VoiceSession:
     def send_buffered(self, op: int, payload: object) -> None:
         """Send a message, and buffer it for a resume."""
         seq = wire_seq(self.replay.last_number + 1) if self.version >= protocol.BUFFERED_VERSION else None
-        self._buffer(TEXT, protocol.encode_frame(op, payload, seq))
+        self._buffer_and_write(TEXT, protocol.encode_frame(op, payload, seq))
 
     def send_buffered_bytes(self, op: int, payload: bytes) -> None:
         """Send a binary message, which always has a sequence number, and buffer it for a resume."""
-        self._buffer(BINARY, protocol.encode_binary_frame(op, payload, wire_seq(self.replay.last_number + 1)))
+        self._buffer_and_write(BINARY, protocol.encode_binary_frame(op, payload, wire_seq(self.replay.last_number + 1)))
 
-    def _buffer(self, first: int, payload: bytes) -> None:
+    def _buffer_and_write(self, first: int, payload: bytes) -> None:
         self.replay.append(first, payload, asyncio.get_running_loop().time())
         if self.connection is not None:
             self.connection.write(first, payload)
@@ -115,12 +119,14 @@ class VoiceCall:
     def __init__(
         self, channel_id: int, sender: ExternalSender, end: Callable[[VoiceSession, VoiceCloseCode, str], None]
     ) -> None:
+        """Create a call; `sender` signs MLS proposals, and `end` ends a session with a close code and reason."""
         self.channel_id = channel_id
-        # Where clients without end-to-end encryption are not allowed, `VoiceServer` rejects them before they get here.
+        # Where clients without end-to-end encryption are not allowed, `VoiceServer` rejects them before they join the call.
         self._group = DaveGroup(channel_id, sender, allows_plain_clients=True)
         self._end = end
         self._tick_timer: asyncio.TimerHandle | None = None
         self.members: dict[int, VoiceSession] = {}
+        """Sessions of the members by user ID."""
         self.session_count = 0
         """Number of sessions that are members or will become members."""
         self.forwarding_group = ForwardingGroup(lambda: self._group.allows_unencrypted(_now()))
@@ -136,22 +142,23 @@ class VoiceCall:
             member.send_buffered(op, payload)
 
     def send_members(self, session: VoiceSession) -> None:
-        """Inform a new client of the members: after Ready, and before it enters, of those who joined or left since."""
+        """Inform a client of the members after Ready, and again before it becomes a member, of the changes since."""
         present = {other.user_id: other.peer.ssrc for other in self.others(session)}
         for user_id in [user_id for user_id, ssrc in session.known_ssrcs.items() if present.get(user_id) != ssrc]:
             session.send_buffered(VoiceOpcode.CLIENT_DISCONNECT, protocol.ClientDisconnect(user_id=UserId(user_id)))
             del session.known_ssrcs[user_id]
-        others = [other for other in self.others(session) if other.user_id not in session.known_ssrcs]
-        if not others:
+        new_members = [other for other in self.others(session) if other.user_id not in session.known_ssrcs]
+        if not new_members:
             return
         session.send_buffered(
-            VoiceOpcode.CLIENTS_CONNECT, protocol.ClientsConnect(user_ids=[UserId(other.user_id) for other in others])
+            VoiceOpcode.CLIENTS_CONNECT,
+            protocol.ClientsConnect(user_ids=[UserId(other.user_id) for other in new_members]),
         )
-        for other in others:
+        for other in new_members:
             session.known_ssrcs[other.user_id] = other.peer.ssrc
-            self._describe(other, session)
+            self._send_client_info(other, session)
             # Also sent for members who do not speak, because it maps SSRCs to users.
-            session.send_buffered(VoiceOpcode.SPEAKING, _speaking(other))
+            session.send_buffered(VoiceOpcode.SPEAKING, _speaking_payload(other))
             if other.video is not None:
                 session.send_buffered(VoiceOpcode.VIDEO, other.video)
 
@@ -161,16 +168,16 @@ class VoiceCall:
             member.send_buffered(
                 VoiceOpcode.CLIENTS_CONNECT, protocol.ClientsConnect(user_ids=[UserId(session.user_id)])
             )
-            self._describe(session, member)
+            self._send_client_info(session, member)
 
     def add_member(self, session: VoiceSession) -> None:
-        """Make a session a member; from here on it receives packets."""
+        """Make a session a member, to which packets are forwarded."""
         session.is_member = True
         self.members[session.user_id] = session
         self.forwarding_group.add(session.peer)
 
     def remove_member(self, session: VoiceSession) -> None:
-        """Remove a member and inform the others."""
+        """Remove a member and inform the others; does nothing for a session that is not a member."""
         if self.members.get(session.user_id) is not session:
             return
         del self.members[session.user_id]
@@ -202,16 +209,16 @@ class VoiceCall:
             self._tick_timer.cancel()
             self._tick_timer = None
 
-    def _send(self, sendings: Iterable[OutgoingMessage]) -> None:
-        for sending in sendings:
-            for user_id in sending.to:
+    def _send(self, messages: Iterable[OutgoingMessage]) -> None:
+        for message in messages:
+            for user_id in message.to:
                 member = self.members.get(user_id)
                 if member is None:
                     continue
-                if isinstance(sending.payload, bytes):
-                    member.send_buffered_bytes(sending.op, sending.payload)
+                if isinstance(message.payload, bytes):
+                    member.send_buffered_bytes(message.op, message.payload)
                 else:
-                    member.send_buffered(sending.op, sending.payload)
+                    member.send_buffered(message.op, message.payload)
         self._schedule_tick()
 
     def _schedule_tick(self) -> None:
@@ -223,6 +230,7 @@ class VoiceCall:
             self._tick_timer = asyncio.get_running_loop().call_at(deadline, self._tick)
 
     def _tick(self) -> None:
+        """Handle the timeouts of the group, and end sessions whose key package is overdue."""
         self._tick_timer = None
         self._send(self._group.tick(_now()))
         for user_id in self._group.overdue:
@@ -235,17 +243,18 @@ class VoiceCall:
     def set_speaking(self, session: VoiceSession, speaking: int) -> None:
         """Set the speaking flags of a member and inform the others."""
         session.speaking = speaking
-        self.send_to_others(session, VoiceOpcode.SPEAKING, _speaking(session))
+        self.send_to_others(session, VoiceOpcode.SPEAKING, _speaking_payload(session))
 
     def set_video(self, session: VoiceSession, video: protocol.Video) -> None:
         """Set the video streams of a member and inform the others."""
         session.video = video
         self.send_to_others(session, VoiceOpcode.VIDEO, video)
 
-    def _describe(self, other: VoiceSession, to: VoiceSession) -> None:
+    def _send_client_info(self, other: VoiceSession, recipient: VoiceSession) -> None:
+        """Send the flags and the platform of a member to another."""
         user_id = UserId(other.user_id)
-        to.send_buffered(VoiceOpcode.CLIENT_FLAGS, protocol.ClientFlags(user_id=user_id))
-        to.send_buffered(VoiceOpcode.CLIENT_PLATFORM, protocol.ClientPlatform(user_id=user_id))
+        recipient.send_buffered(VoiceOpcode.CLIENT_FLAGS, protocol.ClientFlags(user_id=user_id))
+        recipient.send_buffered(VoiceOpcode.CLIENT_PLATFORM, protocol.ClientPlatform(user_id=user_id))
 
 
 def _now() -> float:
@@ -253,5 +262,5 @@ def _now() -> float:
     return asyncio.get_running_loop().time()
 
 
-def _speaking(session: VoiceSession) -> protocol.Speaking:
+def _speaking_payload(session: VoiceSession) -> protocol.Speaking:
     return protocol.Speaking(speaking=session.speaking, ssrc=session.peer.ssrc, user_id=UserId(session.user_id))

@@ -25,12 +25,14 @@ RESUME_WINDOW_MS: Final = 10_000
 MOVE_CLOSE_DELAY_SECONDS: Final = 0.25
 """Delay in seconds before the server closes the old connection of a client that was moved.
 
-discord.py closes it itself when it learns of the new server. If the server's close arrives at the same time, discord.py
-waits for an event that it has already received, until it times out.
+discord.py closes the old connection itself when it receives the new server. If the server's close arrives at the same
+time, discord.py waits for an event that it has already received, until it times out.
 """
 
 SessionKey = tuple[int, int]
+"""Server ID (of the guild, lobby or private channel) and user ID."""
 MakeCall = Callable[[Tx], Call]
+"""Builds the call of a transaction."""
 
 
 class Calls:
@@ -54,6 +56,7 @@ class Calls:
         self.forwarder = forwarder
         self._sessions: dict[SessionKey, VoiceSession] = {}
         self._by_token: dict[bytes, VoiceSession] = {}
+        """Sessions by the hash of their ticket's token."""
         self._sender = ExternalSender()
         """Signs MLS proposals for the groups of all calls."""
         self._calls_by_channel: dict[int, VoiceCall] = {}
@@ -86,10 +89,13 @@ class Calls:
         return await self._db.read(lambda tx: self._source.find_ticket(tx, token_hash))
 
     def start_session(self, ticket: VoiceTicket, connection: VoiceConnection, dave: int) -> VoiceSession:
-        """Start the session of a client with a valid ticket, and end its previous session."""
+        """Start the session of a client with a valid ticket, and end the user's previous session.
+
+        `dave` is the highest DAVE version that the client supports; 0 means no end-to-end encryption.
+        """
         key = (int(ticket.server_id), int(ticket.user_id))
-        if (before := self._sessions.get(key)) is not None:
-            self.end(before, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
+        if (previous := self._sessions.get(key)) is not None:
+            self.end(previous, VoiceCloseCode.DISCONNECTED, "Connected elsewhere")
         call = self._calls_by_channel.get(ticket.channel_id)
         if call is None:
             call = self._calls_by_channel[ticket.channel_id] = VoiceCall(ticket.channel_id, self._sender, self.end)
@@ -99,7 +105,7 @@ class Calls:
         self._sessions[key] = self._by_token[ticket.token_hash] = session
         session.attach(connection)
         self._apply_ticket(session, ticket)
-        # Changes between the read of the ticket and this point were missed, so read it again.
+        # Changes of the ticket since it was read were missed, so it is read again.
         self._refresh(key, ended=False)
         return session
 
@@ -119,7 +125,7 @@ class Calls:
     async def reject(self, session: VoiceSession) -> None:
         """End a session because the client was rejected, and report it.
 
-        The report is committed before the client learns of it, so that an immediate reconnect is already throttled.
+        The report is committed before the connection is closed, so that an immediate reconnect is already throttled.
         """
         self.end(session, None, "")
         await self.report_rejected(session.ticket)
@@ -152,9 +158,10 @@ class Calls:
         report_left: bool = False,
         close_delay_seconds: float = 0.0,
     ) -> None:
-        """End a session, inform the other members, and close its connection after `close_delay_seconds` seconds.
+        """End a session, inform the other members, and close its connection after `close_delay_seconds`.
 
-        `report_left` also reports to the platform that the user has left.
+        With a `code` of None the connection is not closed. `report_left` also reports to the platform that the user has
+        left.
         """
         if session.ended:
             return
@@ -210,19 +217,19 @@ class Calls:
             self.end(session, VoiceCloseCode.CALL_TERMINATED, "The call has ended")
         else:
             # spec/voice.md#1: also on a move, otherwise discord.py stays connected to the old server.
-            after_seconds = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
-            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=after_seconds)
+            close_delay_seconds = 0.0 if ticket is None else MOVE_CLOSE_DELAY_SECONDS
+            self.end(session, VoiceCloseCode.DISCONNECTED, "Disconnected", close_delay_seconds=close_delay_seconds)
 
     def _apply_ticket(self, session: VoiceSession, ticket: VoiceTicket) -> None:
         session.ticket = ticket
         session.peer.is_muted, session.peer.is_deaf = ticket.silent, ticket.deaf
 
     def sweep(self, now: float) -> None:
-        """Discard messages that are too old to be replayed."""
+        """Discard messages that are too old to be replayed; `now` is in seconds of the event loop's clock."""
         for session in self._sessions.values():
             session.replay.discard_expired(now)
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, coroutine: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

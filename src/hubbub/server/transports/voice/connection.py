@@ -34,10 +34,11 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
     def __init__(self, socket: WebSocketResponse, transport: WritableTransport, *, version: int, now: float) -> None:
         super().__init__(socket, transport)
         self.version = version
+        # Times of connecting and of the last heartbeat, in seconds of the event loop's clock (decisions/0005).
         self.opened_at = self.last_heartbeat_at = now
-        """Times of the last heartbeat and of connecting, in seconds of the event loop's clock (decisions/0005)."""
         self.frame_limit = RateWindow(FRAMES_MAX, FRAMES_WINDOW_SECONDS)
         self.session: SessionT | None = None
+        """The session of the connection; None before Identify or Resume, and after another connection resumed it."""
         self.is_identifying = False
         """Whether an Identify is being processed."""
 
@@ -51,7 +52,10 @@ class VoiceWebSocket(OpenSocket, Generic[SessionT]):
         self.write(TEXT, protocol.encode_frame(op, payload, None))
 
     def write(self, first: int, payload: bytes) -> None:
-        """Write a frame, or drop the connection if the client is too slow; it may resume."""
+        """Write a frame, or drop the connection if the client is too slow; the client may resume.
+
+        `first` is the first byte of the frame: `frames.TEXT` or `frames.BINARY`.
+        """
         if self.close_task is not None:
             return
         if self.transport.get_write_buffer_size() > WRITE_BUFFER_MAX:

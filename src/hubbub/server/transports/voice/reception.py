@@ -2,65 +2,72 @@
 
 from typing import Final
 
-_WINDOW: Final = 64
+_WINDOW_PACKETS: Final = 64
 
 
 class ReplayWindow:
-    """A replay window: which of the last 64 packet numbers were seen."""
+    """A replay window: which of the last 64 packet numbers, of `bits` bits each, were seen."""
 
-    __slots__ = ("_half", "_mask", "_seen", "highest")
+    __slots__ = ("_half_range", "_mask", "_seen_bits", "highest")
 
     def __init__(self, bits: int) -> None:
         self._mask = (1 << bits) - 1
-        self._half = 1 << (bits - 1)
-        self._seen = 0
+        self._half_range = 1 << (bits - 1)
+        self._seen_bits = 0
+        """Bit n is set if the number `highest` - n was seen."""
         self.highest = -1
         """The highest number seen, or -1."""
 
     def record(self, number: int) -> bool:
         """Record a number; return False if it was seen before or is older than the window."""
         if self.highest < 0:
-            self.highest, self._seen = number, 1
+            self.highest, self._seen_bits = number, 1
             return True
         ahead = (number - self.highest) & self._mask
-        if 0 < ahead < self._half:
-            self._seen = ((self._seen << ahead) | 1) & ((1 << _WINDOW) - 1) if ahead < _WINDOW else 1
+        if 0 < ahead < self._half_range:
+            self._seen_bits = (
+                ((self._seen_bits << ahead) | 1) & ((1 << _WINDOW_PACKETS) - 1) if ahead < _WINDOW_PACKETS else 1
+            )
             self.highest = number
             return True
         behind = (self.highest - number) & self._mask
-        if behind >= _WINDOW or self._seen >> behind & 1:
+        if behind >= _WINDOW_PACKETS or self._seen_bits >> behind & 1:
             return False
-        self._seen |= 1 << behind
+        self._seen_bits |= 1 << behind
         return True
 
 
 class Reception:
-    """Reception statistics of a sender's stream."""
+    """Reception statistics of the audio stream of one sender."""
 
-    __slots__ = ("_base", "_cycles", "_highest", "received")
+    __slots__ = ("_first_sequence", "_wraparounds", "_highest", "received")
 
     def __init__(self) -> None:
-        self._base = -1
-        self._cycles = 0
+        self._first_sequence = -1
+        self._wraparounds = 0
         self._highest = 0
         self.received = 0
 
     def record(self, sequence: int) -> None:
         """Record the arrival of a packet with this sequence number."""
-        if self._base < 0:
-            self._base = self._highest = sequence
+        if self._first_sequence < 0:
+            self._first_sequence = self._highest = sequence
         elif 0 < (sequence - self._highest) & 0xFFFF < 0x8000:
             if sequence < self._highest:
-                self._cycles += 1
+                self._wraparounds += 1
             self._highest = sequence
         self.received += 1
 
     @property
     def highest(self) -> int:
-        """The extended highest sequence number: the number of wraparounds in the upper 16 bits."""
-        return (self._cycles & 0xFFFF) << 16 | self._highest
+        """The highest sequence number, with the number of wraparounds in the upper 16 bits (RFC 3550)."""
+        return (self._wraparounds & 0xFFFF) << 16 | self._highest
 
     @property
     def lost(self) -> int:
         """The number of lost packets."""
-        return 0 if self._base < 0 else (self._cycles << 16 | self._highest) - self._base + 1 - self.received
+        return (
+            0
+            if self._first_sequence < 0
+            else (self._wraparounds << 16 | self._highest) - self._first_sequence + 1 - self.received
+        )

@@ -11,6 +11,8 @@ AGE_MAX_SECONDS: Final = 60.0
 
 
 class BufferedMessage(NamedTuple):
+    """A message in the replay buffer."""
+
     number: int
     """Unbounded number, counted from 1; `wire_seq` converts it to the number on the wire."""
     frame_byte: int
@@ -28,11 +30,11 @@ def wire_seq(number: int) -> int:
 class VoiceReplayBuffer:
     """The most recent messages of a voice session."""
 
-    __slots__ = ("_held", "_messages", "last_number")
+    __slots__ = ("_held_bytes", "_messages", "last_number")
 
     def __init__(self) -> None:
         self._messages: deque[BufferedMessage] = deque()
-        self._held = 0
+        self._held_bytes = 0
         self.last_number = 0
         """The number of the newest message, or 0."""
 
@@ -40,34 +42,34 @@ class VoiceReplayBuffer:
         return len(self._messages)
 
     def append(self, first: int, payload: bytes, now: float) -> None:
-        """Store a message under the next number."""
+        """Store a message under the next number; `first` is the first byte of its WebSocket frame."""
         self.last_number += 1
         self._messages.append(BufferedMessage(self.last_number, first, payload, now))
-        self._held += len(payload)
-        while len(self._messages) > MESSAGES_MAX or self._held > BYTES_MAX:
-            self._drop()
+        self._held_bytes += len(payload)
+        while len(self._messages) > MESSAGES_MAX or self._held_bytes > BYTES_MAX:
+            self._drop_oldest()
 
     def acknowledge(self, seq: int) -> None:
         """Discard messages up to an acknowledged sequence number; an unknown number has no effect."""
         if any(wire_seq(message.number) == seq for message in self._messages):
             while wire_seq(self._messages[0].number) != seq:
-                self._drop()
-            self._drop()
+                self._drop_oldest()
+            self._drop_oldest()
 
     def discard_expired(self, now: float) -> None:
         """Discard messages older than `AGE_MAX_SECONDS`."""
         while self._messages and now - self._messages[0].sent_at > AGE_MAX_SECONDS:
-            self._drop()
+            self._drop_oldest()
 
     def since(self, seq: int) -> list[BufferedMessage] | None:
-        """Return the messages after a sequence number of the wire, or None if some of them were discarded.
+        """Return the messages after a sequence number on the wire, or None if some of them were discarded.
 
         A sequence number of 0 or less means that the client has seen no message.
         """
-        before = self.last_number - len(self._messages)
+        last_discarded = self.last_number - len(self._messages)
         if seq <= 0:
-            return None if before else list(self._messages)
-        if before and seq == wire_seq(before):
+            return None if last_discarded else list(self._messages)
+        if last_discarded and seq == wire_seq(last_discarded):
             return list(self._messages)
         for index, message in enumerate(self._messages):
             if wire_seq(message.number) == seq:
@@ -78,5 +80,5 @@ class VoiceReplayBuffer:
         """Return the messages after an unbounded number."""
         return [message for message in self._messages if message.number > number]
 
-    def _drop(self) -> None:
-        self._held -= len(self._messages.popleft().payload)
+    def _drop_oldest(self) -> None:
+        self._held_bytes -= len(self._messages.popleft().payload)

@@ -38,7 +38,9 @@ MISSED_HEARTBEATS_MAX: Final = 2.5
 SWEEPS_PER_INTERVAL: Final = 8
 """Number of heartbeat checks per heartbeat interval."""
 GOING_AWAY: Final = 1001
+"""The WebSocket close code of a server that shuts down (RFC 6455, 7.4.1)."""
 SESSIONLESS_OPCODES: Final = frozenset({VoiceOpcode.IDENTIFY, VoiceOpcode.RESUME, VoiceOpcode.HEARTBEAT})
+"""Opcodes that a client may send before it has a session."""
 DAVE_JSON_OPCODES: Final = frozenset({VoiceOpcode.DAVE_TRANSITION_READY, VoiceOpcode.MLS_INVALID_COMMIT_WELCOME})
 
 
@@ -103,7 +105,10 @@ class VoiceServer:
         connections = list(self._connections)
         for connection in connections:
             connection.close(code, reason)
-        await asyncio.gather(*(c.close_task for c in connections if c.close_task is not None), return_exceptions=True)
+        await asyncio.gather(
+            *(connection.close_task for connection in connections if connection.close_task is not None),
+            return_exceptions=True,
+        )
         if self._runner is not None:
             await self._runner.cleanup()
         self.calls.forwarder.close()
@@ -115,9 +120,9 @@ class VoiceServer:
         if transport is None:
             return socket
         now = asyncio.get_running_loop().time()
-        connection = VoiceConnection(socket, transport, version=_version(request), now=now)
+        connection = VoiceConnection(socket, transport, version=_requested_version(request), now=now)
         self._connections.add(connection)
-        left = False
+        client_left = False
         try:
             self._send_hello(connection)
             while connection.close_task is None:
@@ -127,7 +132,7 @@ class VoiceServer:
                 elif message.type is WSMsgType.BINARY:
                     self._handle_binary_frame(connection, message.data)
                 else:
-                    left = message.type is WSMsgType.CLOSE and message.data == 1000
+                    client_left = message.type is WSMsgType.CLOSE and message.data == 1000
                     break
         except CloseConnection as closing:
             connection.close(closing.code, closing.reason)
@@ -141,22 +146,25 @@ class VoiceServer:
             self._connections.discard(connection)
             session, connection.session = connection.session, None
             if session is not None and session.connection is connection and not session.ended:
-                self.calls.connection_lost(session, client_left=left)
+                self.calls.connection_lost(session, client_left=client_left)
         if connection.close_task is not None:
             self._metrics.voice_closes(str(connection.code)).inc()
             await connection.close_task
         return socket
 
     def _send_hello(self, connection: VoiceConnection) -> None:
-        known = connection.version <= protocol.NEWEST_VERSION
-        old = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.is_active(self._clock.now_ms())
-        if old or not known:
+        is_known = connection.version <= protocol.NEWEST_VERSION
+        is_outdated = connection.version < protocol.OLDEST_VERSION and changes.VOICE_VERSIONS.is_active(
+            self._clock.now_ms()
+        )
+        if is_outdated or not is_known:
             # The specification requires a rejection; a close code tells clients the reason (decisions/0050).
             raise CloseConnection(VoiceCloseCode.BAD_REQUEST, "Unsupported version; use v=4 to v=9")
         hello = protocol.VoiceHello(v=connection.version, heartbeat_interval=self._settings.heartbeat_interval_ms)
         connection.send_payload(VoiceOpcode.HELLO, hello)
 
     async def _sweep(self) -> None:
+        """Close connections without heartbeats or without Identify, periodically."""
         interval = self._settings.heartbeat_interval_ms / 1000
         loop = asyncio.get_running_loop()
         while True:
@@ -189,7 +197,7 @@ class VoiceServer:
         elif session is None:
             return
         elif op == VoiceOpcode.SELECT_PROTOCOL:
-            await self._select(session, _decode(frame.d, protocol.SelectProtocol))
+            await self._select_protocol(session, _decode(frame.d, protocol.SelectProtocol))
         elif op == VoiceOpcode.SPEAKING:
             self._set_speaking(session, _decode(frame.d, protocol.SetSpeaking))
         elif op == VoiceOpcode.VIDEO:
@@ -197,7 +205,7 @@ class VoiceServer:
         elif op == VoiceOpcode.MEDIA_SINK_WANTS:
             wants = _decode(frame.d, dict[str, Any])
             session.peer.unwanted_ssrcs = frozenset(
-                int(ssrc) for ssrc, wanted in wants.items() if ssrc.isdecimal() and len(ssrc) <= 10 and wanted == 0
+                int(ssrc) for ssrc, quality in wants.items() if ssrc.isdecimal() and len(ssrc) <= 10 and quality == 0
             )
         elif op == VoiceOpcode.BACKEND_VERSION:
             version = f"hubbub {hubbub.__version__}"
@@ -244,21 +252,25 @@ class VoiceServer:
             channel_id = identify.channel_id
             if ticket.session_id != identify.session_id or channel_id not in (None, ticket.channel_id):
                 raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Session is no longer valid")
-            dave = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
-            if not dave and not ticket.stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
+            dave_version = min(max(identify.max_dave_protocol_version or 0, 0), protocol.DAVE_VERSION)
+            if not dave_version and not ticket.stage and changes.E2EE_VOICE_ONLY.is_active(self._clock.now_ms()):
                 await self.calls.report_rejected(ticket)
                 raise CloseConnection(VoiceCloseCode.E2EE_REQUIRED, "End-to-end encryption is required")
             if connection.close_task is not None:
                 return
-            session = self.calls.start_session(ticket, connection, dave)
+            session = self.calls.start_session(ticket, connection, dave_version)
         finally:
             connection.is_identifying = False
         peer = session.peer
         streams = [
             protocol.Stream(
-                type=each.type, rid=each.rid, quality=each.quality, ssrc=peer.ssrc + 1, rtx_ssrc=peer.ssrc + 2
+                type=requested.type,
+                rid=requested.rid,
+                quality=requested.quality,
+                ssrc=peer.ssrc + 1,
+                rtx_ssrc=peer.ssrc + 2,
             )
-            for each in (identify.streams or [])[:1]
+            for requested in (identify.streams or [])[:1]
         ]
         session.send(
             VoiceOpcode.READY,
@@ -266,15 +278,15 @@ class VoiceServer:
                 ssrc=peer.ssrc,
                 ip=self.sockets.address,
                 port=self.sockets.udp_port,
-                modes=list(self._modes()),
+                modes=list(self._encryption_modes()),
                 streams=streams,
             ),
         )
         session.call.send_members(session)
 
-    def _modes(self) -> tuple[str, ...]:
-        old = () if changes.VOICE_ENCRYPTION.is_active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
-        return protocol.ENCRYPTION_MODES + old
+    def _encryption_modes(self) -> tuple[str, ...]:
+        old_modes = () if changes.VOICE_ENCRYPTION.is_active(self._clock.now_ms()) else protocol.OLD_ENCRYPTION_MODES
+        return protocol.ENCRYPTION_MODES + old_modes
 
     def _resume(self, connection: VoiceConnection, resume: protocol.VoiceResume) -> None:
         session = self.calls.find_session(auth.hash_token(resume.token))
@@ -291,28 +303,29 @@ class VoiceServer:
             )
         if missed is None:
             raise CloseConnection(VoiceCloseCode.SESSION_NO_LONGER_VALID, "Missed messages are no longer available")
-        before = session.connection
+        previous_connection = session.connection
         session.attach(connection)
-        if before is not None:
-            before.session = None
-            before.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
+        if previous_connection is not None:
+            previous_connection.session = None
+            previous_connection.close(VoiceCloseCode.DISCONNECTED, "Resumed elsewhere")
         # spec/voice.md#6: missed messages follow RESUMED, because client libraries drop messages that arrive before it.
         connection.send_payload(VoiceOpcode.RESUMED, None)
         for message in missed:
             connection.write(message.frame_byte, message.payload)
 
-    async def _select(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
+    async def _select_protocol(self, session: VoiceSession, select: protocol.SelectProtocol) -> None:
+        """Create a key for the client's encryption mode; the first key makes the client a member."""
         if select.protocol != "udp":
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_PROTOCOL, "Unknown protocol")
         mode = _decode(select.data, protocol.Transport).mode
-        if mode not in self._modes():
+        if mode not in self._encryption_modes():
             await self.calls.reject(session)
             raise CloseConnection(VoiceCloseCode.UNKNOWN_ENCRYPTION_MODE, "Unknown encryption mode")
         if session.ended:
             return
-        first = not session.is_member
-        if first:
+        is_new_member = not session.is_member
+        if is_new_member:
             session.call.send_members(session)
             session.call.announce_member(session)
             session.call.add_member(session)
@@ -327,7 +340,7 @@ class VoiceServer:
                 media_session_id=session.media_session_id,
             ),
         )
-        if first:
+        if is_new_member:
             session.call.join_dave_group(session)
             await self.calls.report_connected(session)
 
@@ -339,11 +352,11 @@ class VoiceServer:
         self.calls.forwarder.start_speaking(session.peer)
 
     def _set_video(self, session: VoiceSession, request: protocol.SetVideo) -> None:
-        """Start or stop a client's video. SSRCs other than the client's own are ignored."""
-        own = session.peer.ssrc + 1
-        sends_video = request.video_ssrc == own
+        """Start or stop a client's video. SSRCs other than the client's own video SSRC are ignored."""
+        own_ssrc = session.peer.ssrc + 1
+        sends_video = request.video_ssrc == own_ssrc
         if not sends_video and session.video is None:
-            # discord.py sends this to indicate that it has no video.
+            # discord.py sends opcode 12 also to indicate that it has no video.
             return
         session.peer.sends_video = sends_video
         session.call.set_video(
@@ -351,13 +364,13 @@ class VoiceServer:
             protocol.Video(
                 user_id=UserId(session.user_id),
                 audio_ssrc=session.peer.ssrc,
-                video_ssrc=own if sends_video else 0,
-                streams=[each for each in request.streams if each.ssrc == own][:1] if sends_video else [],
+                video_ssrc=own_ssrc if sends_video else 0,
+                streams=[stream for stream in request.streams if stream.ssrc == own_ssrc][:1] if sends_video else [],
             ),
         )
 
 
-def _version(request: web.Request) -> int:
+def _requested_version(request: web.Request) -> int:
     """Return the requested protocol version: 1 if absent, 999 if invalid."""
     text = request.query.get("v", "1")
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 4 and int(text) else 999

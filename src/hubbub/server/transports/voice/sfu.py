@@ -85,18 +85,20 @@ class Peer:
 
     def __init__(self, ssrc: int) -> None:
         self.ssrc = ssrc
-        """SSRC of its audio; the next two numbers are for its video and for retransmissions."""
+        """SSRC of the client's audio; the next two numbers are for its video and for retransmissions."""
         self.cipher: Cipher | None = None
+        """The cipher of the client's packets; None until the client has a key."""
         self.address: Address | None = None
+        """The address that the client sends from; None until it is discovered."""
         self.address_verified = False
-        """Whether an authentic packet came from that address; after that, discovery cannot change it."""
+        """Whether an authentic packet came from `address`; after that, discovery cannot change it."""
         self.group: ForwardingGroup | None = None
         self.is_muted = False
         self.is_deaf = False
         self.has_announced_speaking = False
         """Whether the client announced by opcode 5 that it speaks."""
         self.early_packets: deque[bytes] = deque(maxlen=EARLY_PACKETS_MAX)
-        """The most recent packets received before that announcement."""
+        """The most recent audio packets received before the client announced that it speaks."""
         self.sends_video = False
         """Whether the client announced by opcode 12 that it sends video."""
         self.supports_dave = False
@@ -104,14 +106,16 @@ class Peer:
         self.unwanted_ssrcs: frozenset[int] = frozenset()
         """SSRCs of the streams that the client does not want to receive."""
         self.windows: dict[int, ReplayWindow] = {}
+        """Replay windows by SSRC, or one under the key 0 if all streams share it."""
         self.reception = Reception()
         self.report_timer: asyncio.TimerHandle | None = None
         self.discovery_timer: asyncio.TimerHandle | None = None
 
     def is_new(self, ssrc: int, number: int) -> bool:
-        """Return whether a packet was not seen before.
+        """Return whether a packet was not seen before, and record it.
 
-        Nonce counters (32 bits) cover all streams of a key; sequence numbers (16 bits) are per stream.
+        `number` is a nonce counter (32 bits), which covers all streams of a key, or a sequence number (16 bits), which
+        is per stream.
         """
         assert self.cipher is not None
         stream = 0 if self.cipher.number_bits == 32 else ssrc
@@ -126,22 +130,22 @@ class Forwarder:
 
     def __init__(self, sock: socket.socket, metrics: Metrics) -> None:
         self._socket = sock
-        self._packets = metrics.voice_packets
+        self._packet_counter = metrics.voice_packets
         self._peers: dict[int, Peer] = {}
         """SSRC to its peer; each peer has three SSRCs."""
-        self._byes: set[asyncio.TimerHandle] = set()
+        self._bye_timers: set[asyncio.TimerHandle] = set()
 
     def start(self) -> None:
         """Start to read packets."""
         with contextlib.suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER_BYTES)
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SOCKET_BUFFER_BYTES)
-        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._read)
+        asyncio.get_running_loop().add_reader(self._socket.fileno(), self._read_datagrams)
 
     def close(self) -> None:
         """Stop reading and close the socket."""
         asyncio.get_running_loop().remove_reader(self._socket.fileno())
-        for handle in self._byes:
+        for handle in self._bye_timers:
             handle.cancel()
         for peer in set(self._peers.values()):
             self._cancel_timers(peer)
@@ -156,17 +160,17 @@ class Forwarder:
             ssrc = (secrets.randbits(30) << 2) + 4
             if ssrc < 1 << 32 and ssrc not in self._peers:
                 peer = Peer(ssrc)
-                for own in (ssrc, ssrc + 1, ssrc + 2):
-                    self._peers[own] = peer
+                for own_ssrc in (ssrc, ssrc + 1, ssrc + 2):
+                    self._peers[own_ssrc] = peer
                 return peer
 
     def create_key(self, peer: Peer, mode: str) -> bytes:
-        """Create a key for a peer, and start its receiver reports."""
+        """Create a key for a peer and an encryption mode, start the receiver reports, and return the key."""
         key = secrets.token_bytes(32)
         peer.cipher = CIPHERS[mode](key)
         peer.windows.clear()
         self._cancel_timers(peer)
-        peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._report, peer)
+        peer.report_timer = asyncio.get_running_loop().call_later(FIRST_REPORT_SECONDS, self._send_report, peer)
         return key
 
     def start_speaking(self, peer: Peer) -> None:
@@ -176,11 +180,11 @@ class Forwarder:
             self._forward(peer, peer.ssrc, peer.early_packets.popleft())
 
     def remove_peer(self, peer: Peer) -> None:
-        """Remove a peer and send it three RTCP BYE packets."""
-        for own in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
-            self._peers.pop(own, None)
+        """Remove a peer and send it `BYE_COUNT` RTCP BYE packets."""
+        for own_ssrc in (peer.ssrc, peer.ssrc + 1, peer.ssrc + 2):
+            self._peers.pop(own_ssrc, None)
         self._cancel_timers(peer)
-        self._bye(peer, BYE_COUNT)
+        self._send_bye(peer, BYE_COUNT)
 
     def _cancel_timers(self, peer: Peer) -> None:
         """Stop the receiver reports and discovery responses of a peer."""
@@ -189,39 +193,42 @@ class Forwarder:
                 handle.cancel()
         peer.report_timer = peer.discovery_timer = None
 
-    def _report(self, peer: Peer) -> None:
+    def _send_report(self, peer: Peer) -> None:
         loop = asyncio.get_running_loop()
-        peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._report, peer)
+        peer.report_timer = loop.call_later(REPORT_INTERVAL_SECONDS, self._send_report, peer)
         report = rtp.receiver_report(peer.ssrc, peer.reception.highest, peer.reception.lost)
         self._send_control(peer, report)
 
-    def _bye(self, peer: Peer, left: int) -> None:
+    def _send_bye(self, peer: Peer, remaining: int) -> None:
         self._send_control(peer, rtp.bye())
-        if left > 1:
+        if remaining > 1:
             loop = asyncio.get_running_loop()
-            self._byes = {handle for handle in self._byes if handle.when() > loop.time() and not handle.cancelled()}
-            self._byes.add(loop.call_later(BYE_INTERVAL_SECONDS, self._bye, peer, left - 1))
+            self._bye_timers = {
+                handle for handle in self._bye_timers if handle.when() > loop.time() and not handle.cancelled()
+            }
+            self._bye_timers.add(loop.call_later(BYE_INTERVAL_SECONDS, self._send_bye, peer, remaining - 1))
 
     def _send_control(self, peer: Peer, packet: bytes) -> None:
+        """Encrypt an RTCP packet and send it to a peer."""
         if peer.cipher is None or peer.address is None:
             return
         if peer.cipher.can_encrypt_control:
-            clear = rtp.RTCP_HEADER_BYTES
-            self._send(peer.cipher.encrypt(packet[:clear], packet[clear:]), peer.address)
+            header_length = rtp.RTCP_HEADER_BYTES
+            self._send(peer.cipher.encrypt(packet[:header_length], packet[header_length:]), peer.address)
         else:
             # RTCP cannot be encrypted in this mode; any datagram serves to keep discord.py's reader running.
             self._send(datagrams.PONG + bytes(4), peer.address)
 
     # Packets
 
-    def _read(self) -> None:
+    def _read_datagrams(self) -> None:
         for _ in range(READ_BATCH_SIZE):
             try:
                 packet, address = self._socket.recvfrom(rtp.PACKET_BYTES_MAX)
             except BlockingIOError:
                 return
             except OSError:
-                # On some systems, delivery errors of earlier datagrams are reported here.
+                # On some systems, `recvfrom` reports delivery errors of earlier datagrams.
                 continue
             self.handle_datagram(packet, address)
 
@@ -229,29 +236,30 @@ class Forwarder:
         """Handle a datagram from any address."""
         size = len(packet)
         if size == datagrams.DISCOVERY_BYTES and packet.startswith(datagrams.DISCOVERY_REQUEST):
-            self._discover(packet, address)
+            self._handle_discovery(packet, address)
         elif size == 8:
             if packet.startswith(datagrams.PING):
                 self._send(datagrams.PONG + packet[4:], address)
             # Other datagrams of this size are keepalives.
         elif size < rtp.RTCP_HEADER_BYTES + TAG_BYTES or packet[0] >> 6 != 2:
-            self._packets("malformed").inc()
+            self._packet_counter("malformed").inc()
         elif packet[1] in rtp.RTCP_TYPES:
-            self._control(packet, address)
+            self._handle_control(packet, address)
         else:
-            self._media(packet, address)
+            self._handle_media(packet, address)
 
-    def _discover(self, packet: bytes, address: Address) -> None:
+    def _handle_discovery(self, packet: bytes, address: Address) -> None:
+        """Handle a client's request for its own public address."""
         ssrc = int.from_bytes(packet[4:8], "big")
         peer = self._peers.get(ssrc)
         if peer is None or peer.ssrc != ssrc:
-            self._packets("unknown").inc()
+            self._packet_counter("unknown").inc()
             return
         if not peer.address_verified:
             peer.address = address
-        self._answer(peer, address, DISCOVERY_RESPONSES)
+        self._send_discovery_response(peer, address, DISCOVERY_RESPONSES)
 
-    def _answer(self, peer: Peer, address: Address, left: int) -> None:
+    def _send_discovery_response(self, peer: Peer, address: Address, remaining: int) -> None:
         """Send a discovery response, and repeat it until the client has selected a mode.
 
         discord.py sends one request, and its packet reader may consume the response before the discovery code waits for
@@ -261,86 +269,88 @@ class Forwarder:
         if peer.discovery_timer is not None:
             peer.discovery_timer.cancel()
             peer.discovery_timer = None
-        if left > 1 and peer.cipher is None:
+        if remaining > 1 and peer.cipher is None:
             peer.discovery_timer = asyncio.get_running_loop().call_later(
-                DISCOVERY_INTERVAL_SECONDS, self._answer, peer, address, left - 1
+                DISCOVERY_INTERVAL_SECONDS, self._send_discovery_response, peer, address, remaining - 1
             )
 
-    def _control(self, packet: bytes, address: Address) -> None:
+    def _handle_control(self, packet: bytes, address: Address) -> None:
         peer = self._peers.get(int.from_bytes(packet[4:8], "big"))
         if peer is None or peer.cipher is None:
-            self._packets("unknown").inc()
+            self._packet_counter("unknown").inc()
             return
-        self._open(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
+        self._decrypt(peer, peer.ssrc, packet, rtp.RTCP_HEADER_BYTES, address)
 
-    def _media(self, packet: bytes, address: Address) -> None:
+    def _handle_media(self, packet: bytes, address: Address) -> None:
         ssrc = int.from_bytes(packet[8:12], "big")
         peer = self._peers.get(ssrc)
         if peer is None or peer.cipher is None:
-            self._packets("unknown").inc()
+            self._packet_counter("unknown").inc()
             return
-        clear = rtp.header_length(packet) if peer.cipher.rtpsize else rtp.FIXED_HEADER_BYTES
-        body = self._open(peer, ssrc, packet, clear, address)
+        header_length = rtp.header_length(packet) if peer.cipher.rtpsize else rtp.FIXED_HEADER_BYTES
+        body = self._decrypt(peer, ssrc, packet, header_length, address)
         if body is None:
             return
         if ssrc == peer.ssrc:
             peer.reception.record(int.from_bytes(packet[2:4], "big"))
-        self._forward(peer, ssrc, packet[:clear] + body)
+        self._forward(peer, ssrc, packet[:header_length] + body)
 
-    def _open(self, peer: Peer, ssrc: int, packet: bytes, clear: int, address: Address) -> bytes | None:
+    def _decrypt(self, peer: Peer, ssrc: int, packet: bytes, header_length: int, address: Address) -> bytes | None:
+        """Return the decrypted body of a packet, or None if it is forged or replayed."""
         assert peer.cipher is not None
         try:
-            body, number = peer.cipher.decrypt(packet, clear)
+            body, number = peer.cipher.decrypt(packet, header_length)
         except PacketError:
-            self._packets("forged").inc()
+            self._packet_counter("forged").inc()
             return None
         if not peer.is_new(ssrc, number):
-            self._packets("replayed").inc()
+            self._packet_counter("replayed").inc()
             return None
         peer.address, peer.address_verified = address, True
         return body
 
     def _forward(self, peer: Peer, ssrc: int, packet: bytes) -> None:
-        party = peer.group
-        clear = rtp.header_length(packet)
-        frame = rtp.extract_frame(packet, clear) if clear <= len(packet) else None
+        """Forward a decrypted packet to the other peers of the sender's group, or drop it."""
+        group = peer.group
+        header_length = rtp.header_length(packet)
+        frame = rtp.extract_frame(packet, header_length) if header_length <= len(packet) else None
         if frame is None:
-            self._packets("malformed").inc()
+            self._packet_counter("malformed").inc()
             return
-        audio = ssrc == peer.ssrc
-        if audio and not peer.has_announced_speaking:
+        is_audio = ssrc == peer.ssrc
+        if is_audio and not peer.has_announced_speaking:
             # The announcement arrives over the WebSocket, possibly after the first packets.
             peer.early_packets.append(packet)
             return
-        if party is None or peer.is_muted or not (audio or peer.sends_video):
-            self._packets("muted").inc()
+        if group is None or peer.is_muted or not (is_audio or peer.sends_video):
+            self._packet_counter("muted").inc()
             return
-        encrypted = frame.endswith(rtp.E2EE_TRAILER)
+        is_encrypted = frame.endswith(rtp.E2EE_TRAILER)
         # A video frame spans several packets; the last one has the marker bit and the trailer.
-        checked = not encrypted and frame != rtp.SILENCE_FRAME and (audio or packet[1] & 0x80)
-        if checked and not party.allows_unencrypted():
-            self._packets("plain").inc()
+        is_plain = not is_encrypted and frame != rtp.SILENCE_FRAME and (is_audio or packet[1] & 0x80)
+        if is_plain and not group.allows_unencrypted():
+            self._packet_counter("plain").inc()
             return
-        header, body = packet[:clear], packet[clear:]
-        sent = 0
-        for other in party.peers:
+        header, body = packet[:header_length], packet[header_length:]
+        sent_count = 0
+        for other in group.peers:
             address, cipher = other.address, other.cipher
             if other is peer or address is None or cipher is None or other.is_deaf or ssrc in other.unwanted_ssrcs:
                 continue
-            if encrypted and not other.supports_dave:
+            if is_encrypted and not other.supports_dave:
                 continue
             if cipher.rtpsize:
                 self._send(cipher.encrypt(header, body), address)
             else:
                 self._send(cipher.encrypt(packet[: rtp.FIXED_HEADER_BYTES], packet[rtp.FIXED_HEADER_BYTES :]), address)
-            sent += 1
-        self._packets("received").inc()
-        if sent:
-            self._packets("sent").inc(sent)
+            sent_count += 1
+        self._packet_counter("received").inc()
+        if sent_count:
+            self._packet_counter("sent").inc(sent_count)
 
     def _send(self, packet: bytes, address: Address) -> None:
         try:
             self._socket.sendto(packet, address)
         except OSError:
             # The send buffer is full, or the address is unreachable.
-            self._packets("unsent").inc()
+            self._packet_counter("unsent").inc()

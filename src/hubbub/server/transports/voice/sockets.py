@@ -16,7 +16,7 @@ class VoiceSockets:
     tcp: socket.socket
     udp: socket.socket
     tls: ssl.SSLContext | None
-    """None if a reverse proxy terminates TLS."""
+    """The TLS context of the WebSocket server; None if a reverse proxy terminates TLS."""
     endpoint: str
     """host[:port] of the WebSocket URL (wss://) that clients connect to."""
     address: str
@@ -70,15 +70,15 @@ def tls_context(settings: VoiceConfig) -> ssl.SSLContext | None:
     """Return the TLS context of the configured certificate, or None; raise ConfigError if it is invalid."""
     if settings.certificate is None:
         return None
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     try:
-        made.load_cert_chain(settings.certificate, settings.key)
+        context.load_cert_chain(settings.certificate, settings.key)
     except (OSError, ValueError) as error:
         # ssl.SSLError is an OSError.
         reason = getattr(error, "strerror", None) or error
         raise ConfigError("voice.certificate", settings.certificate, f"cannot be used with its key: {reason}") from None
-    return made
+    return context
 
 
 def public_address(config: Config) -> str:

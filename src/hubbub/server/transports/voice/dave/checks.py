@@ -1,8 +1,8 @@
 """Validation of clients' key packages and commits, before other clients receive them.
 
 Clients disconnect, or worse, when they cannot apply a proposal, so an invalid message of one member must not reach the
-others. Checks that need the group's secrets (the tags of a commit) or the whole tree (its signature) are not possible
-here; members perform them and report failures with op 31.
+others. The server cannot perform checks that need the group's secrets (the tags of a commit) or the whole tree (its
+signature); members perform them and report failures with op 31.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,7 +20,8 @@ COMMIT_BASE_BYTES_MAX = 8_192
 COMMIT_BYTES_PER_MEMBER = 1_024
 """Additional bytes of the size limit of a commit, per member and new member."""
 
-_ALWAYS = (0, (1 << 64) - 1)
+_UNLIMITED_LIFETIME = (0, (1 << 64) - 1)
+"""The only lifetime (not before, not after) that DAVE allows in a key package."""
 
 
 class RejectedMessage(Exception):
@@ -37,12 +38,16 @@ def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
         raise RejectedMessage("key package: identity of another user")
     if leaf.source != codec.FROM_KEY_PACKAGE:
         raise RejectedMessage("key package: leaf of a commit")
-    if leaf.lifetime != _ALWAYS:
+    if leaf.lifetime != _UNLIMITED_LIFETIME:
         raise RejectedMessage("key package: lifetime")
     if leaf.extensions or package.extensions:
         raise RejectedMessage("key package: extensions")
-    can = leaf.capabilities
-    if codec.MLS_10 not in can.versions or codec.SUITE not in can.suites or codec.BASIC not in can.credentials:
+    capabilities = leaf.capabilities
+    if (
+        codec.MLS_10 not in capabilities.versions
+        or codec.SUITE not in capabilities.suites
+        or codec.BASIC not in capabilities.credentials
+    ):
         raise RejectedMessage("key package: capabilities")
     # Encryption to an invalid point is impossible, and RFC 9420 (10.1) requires two different keys.
     if parse_public_key(package.init_key) is None or parse_public_key(leaf.encryption_key) is None:
@@ -56,12 +61,12 @@ def validate_key_package(data: bytes, user_id: int) -> ValidatedKeyPackage:
         raise RejectedMessage("key package: signature of the leaf")
     if not verify(key, "KeyPackageTBS", package.unsigned(), package.signature):
         raise RejectedMessage("key package: signature")
-    bare = package.encode()
-    return ValidatedKeyPackage(user_id, package, bare, reference("KeyPackage Reference", bare))
+    encoded = package.encode()
+    return ValidatedKeyPackage(user_id, package, encoded, reference("KeyPackage Reference", encoded))
 
 
 def require_unique_keys(arrival: ValidatedKeyPackage, taken: Collection[bytes]) -> None:
-    """Reject keys that another member has: RFC 9420 (7.3) forbids them, so no client could commit the Add."""
+    """Reject a key package with a key in `taken`: RFC 9420 (7.3) forbids keys of other members in a commit."""
     leaf = arrival.package.leaf
     if {arrival.package.init_key, leaf.encryption_key, leaf.signature_key} & set(taken):
         raise RejectedMessage("key package: key of another member")
@@ -77,7 +82,10 @@ def require_commit(
     leaf: codec.LeafNode,
     proposals: Mapping[bytes, Proposal],
 ) -> None:
-    """Reject a commit unless it is by the member at this leaf and consists of exactly the pending proposals."""
+    """Reject a commit unless it is by the member at `leaf_index` and consists of exactly the pending proposals.
+
+    `leaf` is the committer's current leaf; `proposals` are the pending proposals by reference.
+    """
     if commit.group_id != group_id:
         raise RejectedMessage("commit: another group")
     if commit.epoch != epoch:

@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 MLS_10: Final = 1
+"""The protocol version MLS 1.0."""
 SUITE: Final = 2
 """DHKEM P-256, AES-128-GCM, SHA-256, ECDSA P-256: the only cipher suite of DAVE version 1."""
 
+# Values of the enumerations of RFC 9420: WireFormat, CredentialType, SenderType, ContentType, ProposalOrRefType and
+# LeafNodeSource.
 PUBLIC_MESSAGE: Final = 1
 KEY_PACKAGE: Final = 5
 BASIC: Final = 1
@@ -21,8 +24,10 @@ BY_REFERENCE: Final = 2
 FROM_KEY_PACKAGE: Final = 1
 FROM_COMMIT: Final = 3
 
-_WRAPPED = b"\x00\x01\x00\x05"
-_VEC_MAX = 1 << 30
+_MESSAGE_WRAPPER = b"\x00\x01\x00\x05"
+"""The first bytes of an MLSMessage with a key package: version and wire format."""
+_VEC_BYTES_MAX = 1 << 30
+"""The size in bytes from which a vector cannot be encoded."""
 
 
 class Malformed(ValueError):
@@ -30,17 +35,17 @@ class Malformed(ValueError):
 
 
 def u16(value: int) -> bytes:
-    """Encode two bytes, big endian."""
+    """Encode a number as two bytes, big endian."""
     return value.to_bytes(2, "big")
 
 
 def u32(value: int) -> bytes:
-    """Encode four bytes, big endian."""
+    """Encode a number as four bytes, big endian."""
     return value.to_bytes(4, "big")
 
 
 def u64(value: int) -> bytes:
-    """Encode eight bytes, big endian."""
+    """Encode a number as eight bytes, big endian."""
     return value.to_bytes(8, "big")
 
 
@@ -51,7 +56,7 @@ def vec(data: bytes) -> bytes:
         return bytes((length,)) + data
     if length < 1 << 14:
         return (length | 1 << 14).to_bytes(2, "big") + data
-    if length < _VEC_MAX:
+    if length < _VEC_BYTES_MAX:
         return (length | 2 << 30).to_bytes(4, "big") + data
     raise ValueError("too long for a vector")
 
@@ -59,20 +64,20 @@ def vec(data: bytes) -> bytes:
 class ByteReader:
     """Decodes structures from bytes in sequence."""
 
-    __slots__ = ("_data", "_at")
+    __slots__ = ("_data", "_position")
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self._position = 0
 
     def take(self, count: int) -> bytes:
         """Return exactly the next `count` bytes."""
-        end = self._at + count
+        end = self._position + count
         if end > len(self._data):
             raise Malformed("too short")
-        taken = self._data[self._at : end]
-        self._at = end
-        return taken
+        data = self._data[self._position : end]
+        self._position = end
+        return data
 
     def u8(self) -> int:
         """Decode one byte."""
@@ -98,8 +103,8 @@ class ByteReader:
             return self.take(first)
         if form == 3:
             raise Malformed("invalid length prefix")
-        more = (1 << form) - 1
-        length = int.from_bytes(bytes((first & 0x3F,)) + self.take(more), "big")
+        extra_bytes = (1 << form) - 1
+        length = int.from_bytes(bytes((first & 0x3F,)) + self.take(extra_bytes), "big")
         if length < (1 << 6 if form == 1 else 1 << 14):
             raise Malformed("length is not in its shortest form")
         return self.take(length)
@@ -109,7 +114,7 @@ class ByteReader:
         data = self.vec()
         if len(data) % 2:
             raise Malformed("odd length of a vector of two-byte numbers")
-        return tuple(int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2))
+        return tuple(int.from_bytes(data[offset : offset + 2], "big") for offset in range(0, len(data), 2))
 
     def expect(self, value: int, expected: int, name: str) -> None:
         """Raise `Malformed` unless a value is the expected one."""
@@ -119,7 +124,7 @@ class ByteReader:
     @property
     def has_more(self) -> bool:
         """Whether undecoded bytes are left."""
-        return self._at < len(self._data)
+        return self._position < len(self._data)
 
     def end(self) -> None:
         """Raise `Malformed` if undecoded bytes are left."""
@@ -129,7 +134,7 @@ class ByteReader:
     @property
     def position(self) -> int:
         """The number of decoded bytes."""
-        return self._at
+        return self._position
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +162,12 @@ class LeafNode:
     encryption_key: bytes
     signature_key: bytes
     identity: bytes
+    """The user ID as eight bytes."""
     capabilities: LeafCapabilities
     source: int
+    """`FROM_KEY_PACKAGE` or `FROM_COMMIT`."""
     lifetime: tuple[int, int]
-    """Not before and not after; both 0 in the leaf of a commit."""
+    """Not before and not after, in Unix seconds; both 0 in the leaf of a commit."""
     parent_hash: bytes
     """Parent hash of the leaf of a commit; empty in the leaf of a key package."""
     extensions: bytes
@@ -230,7 +237,9 @@ class Commit:
     leaf_index: int
     authenticated_data: bytes
     references: tuple[bytes, ...]
+    """References of the applied proposals."""
     path_leaf: LeafNode | None
+    """The committer's new leaf; None for a commit without a path."""
     path: tuple[PathNode, ...]
     signature: bytes
     confirmation_tag: bytes
@@ -264,6 +273,7 @@ class Welcome:
     secrets: tuple[tuple[bytes, bytes, bytes], ...]
     """Reference of the key package, KEM output and ciphertext, one entry per new member."""
     group_info: bytes
+    """The encrypted GroupInfo."""
 
     def encode(self) -> bytes:
         """Encode the Welcome, without the MLSMessage wrapper."""
@@ -277,9 +287,9 @@ class Welcome:
 
 def read_key_package(data: bytes) -> KeyPackage:
     """Decode a key package, with or without the MLSMessage wrapper."""
-    # The white paper wraps it, both known libraries do not. Without the wrapper the cipher suite follows, which is not
-    # 5.
-    reader = ByteReader(data[4:] if data.startswith(_WRAPPED) else data)
+    # The white paper wraps key packages, both known libraries do not. Without the wrapper the version is followed by the
+    # cipher suite, which is never 5.
+    reader = ByteReader(data[4:] if data.startswith(_MESSAGE_WRAPPER) else data)
     reader.expect(reader.u16(), MLS_10, "version")
     reader.expect(reader.u16(), SUITE, "suite")
     init_key = reader.vec()

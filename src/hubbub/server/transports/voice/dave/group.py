@@ -43,6 +43,7 @@ ADDS_PER_COMMIT_MAX = 64
 """Number of Adds in one commit."""
 
 _STRIKES_MAX = 2
+"""Number of strikes from which a participant's commits are rejected."""
 
 
 class DaveGroup:
@@ -53,11 +54,13 @@ class DaveGroup:
         """Number of rejected messages by reason."""
         self._id = codec.u64(group_id)
         self._sender = sender
-        self._mixed = allows_plain_clients
+        self._allows_plain_clients = allows_plain_clients
         self._version = DAVE_VERSION
+        """The DAVE version of the call; 0 while a client without encryption is in it."""
         self._participants: dict[int, Participant] = {}
         self._tree: Tree | None = None
-        self._founding = InitialGroup(sender, self._id)
+        """The leaves of the group; None while there is no group."""
+        self._initial_group = InitialGroup(sender, self._id)
         self._batch: dict[bytes, Proposal] = {}
         """The proposals sent in this epoch, by reference; empty while there is no group.
 
@@ -65,11 +68,15 @@ class DaveGroup:
         Welcome.
         """
         self._commit_due: float | None = None
+        """Time at which the group restarts if no commit has arrived; None while none is expected."""
         self._restarts = 0
+        """Number of restarts since the last commit."""
         self._transitions: dict[int, Transition] = {}
         self._last_transition = 0
         self._settle_due: float | None = None
+        """Time from which the next proposals may be sent; None if they may be sent now."""
         self._plain_until: float | None = None
+        """Time until which plain frames are forwarded after an upgrade, or None."""
 
     # Queries of the voice server.
 
@@ -96,7 +103,7 @@ class DaveGroup:
 
     @property
     def deadline(self) -> float | None:
-        """Time at which `tick` must be called, or None. Every other call may change it."""
+        """Time in seconds at which `tick` must be called, or None. Every call of a method may change it."""
         times = [transition.due for transition in self._transitions.values()]
         times += [time for time in (self._commit_due, self._settle_due) if time is not None]
         times += [
@@ -110,66 +117,69 @@ class DaveGroup:
 
     def joined(self, user_id: int, now: float, version: int = DAVE_VERSION) -> list[OutgoingMessage]:
         """Add a client that was sent op 4 and was announced to the others (op 11)."""
-        if version < DAVE_VERSION and not self._mixed:
+        if version < DAVE_VERSION and not self._allows_plain_clients:
             raise ValueError("this call does not accept clients without end-to-end encryption")
-        sendings = self.left(user_id, now) if user_id in self._participants else []
+        messages = self.left(user_id, now) if user_id in self._participants else []
         participant = self._participants[user_id] = Participant(
             user_id, min(version, DAVE_VERSION), last_package_at=now
         )
         if participant.version == 0:
-            return sendings + self._downgrade(now)
+            return messages + self._downgrade(now)
         if self._version:
-            sendings += self._introduce(participant)
+            messages += self._external_sender_messages(participant)
             participant.missing_since = now
-        return sendings + self._advance(now)
+        return messages + self._advance(now)
 
     def left(self, user_id: int, now: float) -> list[OutgoingMessage]:
         """Remove a client whose session has ended; not for a client that may still resume."""
         if self._participants.pop(user_id, None) is None:
             return []
-        sendings = self._drop_from_transitions(user_id)
+        messages = self._drop_from_transitions(user_id)
         if not self._participants:
             self._version = DAVE_VERSION
             self._plain_until = None
-            self._clear()
+            self._clear_group()
         elif self._version == 0 and all(participant.version for participant in self._participants.values()):
-            sendings += self._upgrade(now)
-        elif user_id in self._founding:
-            sendings += self._withdraw(user_id, now)
-        return sendings + self._advance(now)
+            messages += self._upgrade(now)
+        elif user_id in self._initial_group:
+            messages += self._remove_founder(user_id, now)
+        return messages + self._advance(now)
 
     def received(
         self, user_id: int, op: int, payload: bytes | Mapping[str, object], now: float
     ) -> list[OutgoingMessage]:
-        """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `rejections` and otherwise ignored."""
+        """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `rejections` and otherwise ignored.
+
+        `payload` is the data after the opcode of a binary message, or the mapping in `d`.
+        """
         participant = self._participants.get(user_id)
         try:
             if participant is None or (self._version == 0 and op != DaveOpcode.TRANSITION_READY):
                 raise RejectedMessage("not in a call with end-to-end encryption")
             match op:
                 case DaveOpcode.KEY_PACKAGE:
-                    sendings = self._handle_package(participant, _bytes(payload), now)
+                    messages = self._handle_package(participant, _require_bytes(payload), now)
                 case DaveOpcode.COMMIT_WELCOME:
-                    sendings = self._handle_commit(participant, _bytes(payload), now)
+                    messages = self._handle_commit(participant, _require_bytes(payload), now)
                 case DaveOpcode.TRANSITION_READY:
-                    sendings = self._handle_ready(participant, _transition_id(payload))
+                    messages = self._handle_ready(participant, _require_transition_id(payload))
                 case DaveOpcode.INVALID_COMMIT_WELCOME:
-                    sendings = self._handle_invalid(participant, _transition_id(payload), now)
+                    messages = self._handle_invalid(participant, _require_transition_id(payload), now)
                 case _:
                     raise RejectedMessage("opcode")
         except codec.Malformed:
             self.rejections["malformed"] += 1
             return []
-        except RejectedMessage as refused:
-            self.rejections[str(refused)] += 1
+        except RejectedMessage as rejection:
+            self.rejections[str(rejection)] += 1
             return []
-        return sendings + self._advance(now)
+        return messages + self._advance(now)
 
     def tick(self, now: float) -> list[OutgoingMessage]:
         """Handle the timeouts that are due."""
-        sendings: list[OutgoingMessage] = []
-        for transition in [each for each in self._transitions.values() if each.due <= now]:
-            sendings += self._execute(transition)
+        messages: list[OutgoingMessage] = []
+        for transition in [transition for transition in self._transitions.values() if transition.due <= now]:
+            messages += self._execute_transition(transition)
         for participant in self._participants.values():
             participant.is_overdue = (
                 participant.missing_since is not None and participant.missing_since + KEY_PACKAGE_SECONDS <= now
@@ -178,59 +188,62 @@ class DaveGroup:
             self._settle_due = None
         if self._commit_due is not None and self._commit_due <= now:
             self._restarts += 1
-            sendings += self._restart(now)
-        return sendings + self._advance(now)
+            messages += self._restart(now)
+        return messages + self._advance(now)
 
     # Key packages.
 
     def _handle_package(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
+        """Handle op 26: the client wants to be added to the group with this key package."""
         if not participant.may_send_package(now):
             raise RejectedMessage("key package: too many")
-        arrival = checks.validate_key_package(data, participant.user_id)
-        checks.require_unique_keys(arrival, self._keys_besides(participant.user_id))
-        if len(self._founding) > 1 and participant.user_id in self._founding:
+        key_package = checks.validate_key_package(data, participant.user_id)
+        checks.require_unique_keys(key_package, self._keys_of_others(participant.user_id))
+        if len(self._initial_group) > 1 and participant.user_id in self._initial_group:
             # The client may have restarted before or after the last proposals arrived, so its proposals are unknown.
-            return self._restart_one(participant, now)
-        if participant.user_id in self._founding:
-            self._founding.clear()
+            return self._restart_participant(participant, now)
+        if participant.user_id in self._initial_group:
+            self._initial_group.clear()
         # A client that sends a key package has restarted and is no longer in the group, even if the tree has its leaf.
         participant.reset(None)
-        participant.key_package = arrival
+        participant.key_package = key_package
         return []
 
-    def _keys_besides(self, user_id: int) -> set[bytes]:
+    def _keys_of_others(self, user_id: int) -> set[bytes]:
         """Return all keys of other participants in the group or waiting for it."""
-        arrivals = [
+        key_packages = [
             participant.key_package
             for participant in self._participants.values()
             if participant.key_package is not None
         ]
-        leaves = [arrival.package.leaf for arrival in arrivals] + [leaf for _, leaf in self._tree or ()]
-        own = codec.u64(user_id)
-        keys = {arrival.package.init_key for arrival in arrivals if arrival.user_id != user_id}
+        leaves = [key_package.package.leaf for key_package in key_packages] + [leaf for _, leaf in self._tree or ()]
+        own_identity = codec.u64(user_id)
+        keys = {key_package.package.init_key for key_package in key_packages if key_package.user_id != user_id}
         for leaf in leaves:
-            if leaf.identity != own:
+            if leaf.identity != own_identity:
                 keys |= {leaf.encryption_key, leaf.signature_key}
         return keys
 
     def _handle_invalid(self, participant: Participant, transition_id: int, now: float) -> list[OutgoingMessage]:
+        """Handle op 31: the client could not apply a commit or Welcome."""
         transition = self._transitions.get(transition_id)
         if transition is not None and transition.record_failure(participant.user_id):
             committer = self._participants.get(transition.committer or 0)
             if committer is not None:
-                # A single judge may itself be wrong, so its first report is not enough to exclude the committer.
+                # A single validator may itself be wrong, so its first report is not enough to exclude the committer.
                 committer.strikes += min(len(transition.validators), _STRIKES_MAX)
-        sendings = self._drop_from_transitions(participant.user_id)
-        if participant.user_id in self._founding:
-            return sendings + self._restart_one(participant, now)
+        messages = self._drop_from_transitions(participant.user_id)
+        if participant.user_id in self._initial_group:
+            return messages + self._restart_participant(participant, now)
         if participant.missing_since is None:
             participant.reset(now)
-        return sendings
+        return messages
 
-    def _restart_one(self, participant: Participant, now: float) -> list[OutgoingMessage]:
+    def _restart_participant(self, participant: Participant, now: float) -> list[OutgoingMessage]:
+        """Remove a founder and request a new key package from it."""
         participant.reset(now)
         return [
-            *self._withdraw(participant.user_id, now),
+            *self._remove_founder(participant.user_id, now),
             outgoing([participant.user_id], DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION)),
         ]
 
@@ -242,8 +255,8 @@ class DaveGroup:
             return []
         if self._tree is None:
             return self._propose_founders(now)
-        inside = self._inside()
-        if len(self._participants) == 1 or all(participant.strikes >= _STRIKES_MAX for participant in inside):
+        members = self._group_members()
+        if len(self._participants) == 1 or all(participant.strikes >= _STRIKES_MAX for participant in members):
             # No member is left that could commit, or only one participant is left in the call.
             to = self._with_package(self._participants.values())
             return [
@@ -252,52 +265,58 @@ class DaveGroup:
             ]
         if self._batch or self._settle_due is not None:
             return []
-        return self._open_batch(self._tree, inside, now)
+        return self._open_batch(self._tree, members, now)
 
     def _propose_founders(self, now: float) -> list[OutgoingMessage]:
         """Propose waiting clients to each other while there is no group."""
-        sendings: list[OutgoingMessage] = []
+        messages: list[OutgoingMessage] = []
         limit = FOUNDERS_MAX << min(self._restarts, 4)
         for participant in self._participants.values():
             if (
                 participant.key_package is not None
-                and participant.user_id not in self._founding
-                and len(self._founding) < limit
+                and participant.user_id not in self._initial_group
+                and len(self._initial_group) < limit
             ):
-                sendings += self._founding.propose(participant.key_package)
-        if sendings:
+                messages += self._initial_group.propose(participant.key_package)
+        if messages:
             self._await_commit(now)
-        founders = [self._participants[user_id] for user_id in self._founding]
+        founders = [self._participants[user_id] for user_id in self._initial_group]
         if all(participant.strikes >= _STRIKES_MAX for participant in founders):
             for participant in founders:
                 participant.strikes = 0
-        return sendings
+        return messages
 
-    def _withdraw(self, user_id: int, now: float) -> list[OutgoingMessage]:
-        sendings = self._founding.remove(user_id)
+    def _remove_founder(self, user_id: int, now: float) -> list[OutgoingMessage]:
+        """Remove a founder from the group that does not exist yet."""
+        messages = self._initial_group.remove(user_id)
         self._commit_due = None
-        if len(self._founding) > 1:
+        if len(self._initial_group) > 1:
             self._await_commit(now)
-        return sendings
+        return messages
 
-    def _open_batch(self, tree: Tree, inside: list[Participant], now: float) -> list[OutgoingMessage]:
-        """Propose the whole difference between the group and the call in one message."""
-        used = {participant.leaf_index for participant in inside}
-        batch = [proposals.remove(self._sender, self._id, tree.epoch, index) for index, _ in tree if index not in used]
-        coming = [
+    def _open_batch(self, tree: Tree, members: list[Participant], now: float) -> list[OutgoingMessage]:
+        """Propose the whole difference between the group and the call in one message; `members` are those of the group."""
+        used_indexes = {participant.leaf_index for participant in members}
+        batch = [
+            proposals.remove(self._sender, self._id, tree.epoch, index)
+            for index, _ in tree
+            if index not in used_indexes
+        ]
+        key_packages = [
             participant.key_package
             for participant in self._participants.values()
             if participant.leaf_index is None and participant.key_package
         ]
         batch += [
-            proposals.add(self._sender, self._id, tree.epoch, arrival) for arrival in coming[:ADDS_PER_COMMIT_MAX]
+            proposals.add(self._sender, self._id, tree.epoch, key_package)
+            for key_package in key_packages[:ADDS_PER_COMMIT_MAX]
         ]
         if not batch:
             return []
         self._batch = {proposal.ref: proposal for proposal in batch}
         self._await_commit(now)
         return [
-            outgoing((participant.user_id for participant in inside), DaveOpcode.PROPOSALS, proposals.append(batch))
+            outgoing((participant.user_id for participant in members), DaveOpcode.PROPOSALS, proposals.append(batch))
         ]
 
     def _await_commit(self, now: float) -> None:
@@ -306,6 +325,7 @@ class DaveGroup:
     # Commits.
 
     def _handle_commit(self, participant: Participant, data: bytes, now: float) -> list[OutgoingMessage]:
+        """Handle op 28: validate a commit with its Welcome, and accept it."""
         if len(data) > checks.COMMIT_BASE_BYTES_MAX + checks.COMMIT_BYTES_PER_MEMBER * (
             len(self._participants) + len(self._batch)
         ):
@@ -315,10 +335,10 @@ class DaveGroup:
         commit, message, welcome = codec.read_commit_and_welcome(data)
         tree, index = self._tree, participant.leaf_index
         if tree is None:
-            if participant.user_id not in self._founding or participant.key_package is None:
+            if participant.user_id not in self._initial_group or participant.key_package is None:
                 raise RejectedMessage("commit: not a member")
             tree, index = Tree(participant.key_package.package.leaf), 0
-            batch = self._founding.proposals_for(participant.user_id)
+            batch = self._initial_group.proposals_for(participant.user_id)
         elif index is None:
             raise RejectedMessage("commit: not a member")
         else:
@@ -347,36 +367,41 @@ class DaveGroup:
         now: float,
     ) -> list[OutgoingMessage]:
         """Apply a valid commit, and send it to the members and the Welcome to new members."""
-        placed = tree.apply(commit, batch)
-        members = [participant.user_id for participant in self._inside()]
+        leaf_indexes = tree.apply(commit, batch)
+        members = [participant.user_id for participant in self._group_members()]
         transition = self._new_transition(now, DAVE_VERSION)
         transition.committer = committer.user_id
         prefix = codec.u16(transition.id)
-        sendings = [outgoing(members, DaveOpcode.ANNOUNCE_COMMIT, prefix + message)]
+        messages = [outgoing(members, DaveOpcode.ANNOUNCE_COMMIT, prefix + message)]
         newcomers: list[int] = []
         for proposal in batch.values():
-            arrival = proposal.key_package
-            participant = self._participants.get(arrival.user_id) if arrival is not None else None
+            key_package = proposal.key_package
+            participant = self._participants.get(key_package.user_id) if key_package is not None else None
             # A client that left or restarted meanwhile cannot use the Welcome; the next batch corrects the group.
-            if arrival is None or welcome is None or participant is None or participant.key_package is not arrival:
+            if (
+                key_package is None
+                or welcome is None
+                or participant is None
+                or participant.key_package is not key_package
+            ):
                 continue
-            participant.leaf_index = placed[arrival.ref]
+            participant.leaf_index = leaf_indexes[key_package.ref]
             participant.entry_transition = transition.id
             newcomers.append(participant.user_id)
-            sendings.append(
-                outgoing([participant.user_id], DaveOpcode.WELCOME, prefix + welcome.only(arrival.ref).encode())
+            messages.append(
+                outgoing([participant.user_id], DaveOpcode.WELCOME, prefix + welcome.only(key_package.ref).encode())
             )
         if tree.epoch == 1:
             committer.entry_transition = transition.id
         transition.recipients.update(members, newcomers)
         transition.waiting.update(transition.recipients)
         transition.validators = set(members) - {committer.user_id} or set(newcomers)
-        self._founding.clear()
+        self._initial_group.clear()
         self._batch = {}
         self._commit_due = None
         self._restarts = 0
         self._settle_due = now + SETTLE_SECONDS
-        return sendings
+        return messages
 
     # Transitions.
 
@@ -387,21 +412,23 @@ class DaveGroup:
         return transition
 
     def _handle_ready(self, participant: Participant, transition_id: int) -> list[OutgoingMessage]:
+        """Handle op 23: the client is ready for a transition."""
         transition = self._transitions.get(transition_id)
         if transition is None or participant.user_id not in transition.waiting:
             return []
-        return self._complete(transition, participant.user_id)
+        return self._mark_ready(transition, participant.user_id)
 
-    def _complete(self, transition: Transition, user_id: int) -> list[OutgoingMessage]:
+    def _mark_ready(self, transition: Transition, user_id: int) -> list[OutgoingMessage]:
+        """Stop waiting for a member, and execute the transition if it was the last one."""
         transition.waiting.discard(user_id)
         if transition.waiting:
             return []
         committer = self._participants.get(transition.committer or 0)
         if committer is not None and not transition.failed:
             committer.strikes = 0
-        return self._execute(transition)
+        return self._execute_transition(transition)
 
-    def _execute(self, transition: Transition) -> list[OutgoingMessage]:
+    def _execute_transition(self, transition: Transition) -> list[OutgoingMessage]:
         del self._transitions[transition.id]
         if transition.id == self._last_transition:
             self._settle_due = None
@@ -411,32 +438,35 @@ class DaveGroup:
         return [outgoing(to, DaveOpcode.EXECUTE_TRANSITION, ExecuteTransition(transition.id))] if to else []
 
     def _drop_from_transitions(self, user_id: int) -> list[OutgoingMessage]:
-        sendings: list[OutgoingMessage] = []
+        """Remove a member from all transitions, and execute those that waited only for it."""
+        messages: list[OutgoingMessage] = []
         for transition in list(self._transitions.values()):
             if user_id not in transition.failed:
                 transition.recipients.discard(user_id)
             if user_id in transition.waiting:
-                sendings += self._complete(transition, user_id)
-        return sendings
+                messages += self._mark_ready(transition, user_id)
+        return messages
 
     # Restarting the group.
 
-    def _inside(self) -> list[Participant]:
+    def _group_members(self) -> list[Participant]:
+        """Return the participants who are in the group."""
         return [participant for participant in self._participants.values() if participant.leaf_index is not None]
 
     def _with_package(self, participants: Iterable[Participant]) -> list[int]:
         """Return the IDs of participants with a key package; the others have just started and will send one."""
         return [participant.user_id for participant in participants if participant.missing_since is None]
 
-    def _clear(self) -> None:
+    def _clear_group(self) -> None:
         self._tree = None
-        self._founding.clear()
+        self._initial_group.clear()
         self._batch = {}
         self._commit_due = self._settle_due = None
         self._transitions.clear()
 
     def _restart(self, now: float) -> list[OutgoingMessage]:
-        self._clear()
+        """Discard the group and request new key packages."""
+        self._clear_group()
         to = self._with_package(self._participants.values())
         for user_id in to:
             self._participants[user_id].reset(now)
@@ -445,46 +475,49 @@ class DaveGroup:
     # Clients without end-to-end encryption (`allows_plain_clients` only).
 
     def _downgrade(self, now: float) -> list[OutgoingMessage]:
+        """Disable the encryption of the call, because a client without encryption joined."""
         if self._version == 0:
             return []
         self._version = 0
         self._plain_until = None
-        self._clear()
-        others = [participant for participant in self._participants.values() if participant.version]
-        for participant in others:
+        self._clear_group()
+        dave_participants = [participant for participant in self._participants.values() if participant.version]
+        for participant in dave_participants:
             participant.reset(None)
-        if not others:
+        if not dave_participants:
             return []
         transition = self._new_transition(now, 0)
-        transition.recipients.update(participant.user_id for participant in others)
+        transition.recipients.update(participant.user_id for participant in dave_participants)
         transition.waiting.update(transition.recipients)
         return [outgoing(transition.recipients, DaveOpcode.PREPARE_TRANSITION, PrepareTransition(0, transition.id))]
 
     def _upgrade(self, now: float) -> list[OutgoingMessage]:
+        """Enable the encryption of the call after the last client without encryption has left."""
         self._version = DAVE_VERSION
         self._plain_until = now + UPGRADE_SECONDS
         # A pending downgrade must not be executed: it would take effect after the new epoch.
-        self._clear()
-        sendings = [outgoing(self._participants, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))]
+        self._clear_group()
+        messages = [outgoing(self._participants, DaveOpcode.PREPARE_EPOCH, PrepareEpoch(DAVE_VERSION))]
         for participant in self._participants.values():
             participant.reset(now)
-            sendings += self._introduce(participant)
-        return sendings
+            messages += self._external_sender_messages(participant)
+        return messages
 
-    def _introduce(self, participant: Participant) -> list[OutgoingMessage]:
+    def _external_sender_messages(self, participant: Participant) -> list[OutgoingMessage]:
+        """Return op 25 for a client that was not sent it yet."""
         if participant.has_external_sender:
             return []
         participant.has_external_sender = True
         return [outgoing([participant.user_id], DaveOpcode.EXTERNAL_SENDER, self._sender.package)]
 
 
-def _bytes(payload: object) -> bytes:
+def _require_bytes(payload: object) -> bytes:
     if not isinstance(payload, bytes):
         raise RejectedMessage("not binary")
     return payload
 
 
-def _transition_id(payload: object) -> int:
+def _require_transition_id(payload: object) -> int:
     if not isinstance(payload, Mapping):
         raise RejectedMessage("no transition id")
     value = payload.get("transition_id")

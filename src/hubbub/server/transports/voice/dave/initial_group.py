@@ -15,6 +15,7 @@ class InitialGroup:
         self._sender = sender
         self._group_id = group_id
         self._adds: dict[int, Proposal] = {}
+        """The Add proposal of each founder by user ID."""
 
     def __len__(self) -> int:
         """Return the number of founders."""
@@ -34,37 +35,41 @@ class InitialGroup:
 
     def propose(self, arrival: ValidatedKeyPackage) -> list[OutgoingMessage]:
         """Add a founder, and propose it to the others and the others to it."""
-        proposal = self._add(arrival)
-        sendings: list[OutgoingMessage] = []
+        proposal = self._create_add(arrival)
+        messages: list[OutgoingMessage] = []
         if self._adds:
             # A client must not receive its own Add: davey treats that as an error.
-            sendings = [
+            messages = [
                 outgoing(self._adds, DaveOpcode.PROPOSALS, proposals.append([proposal])),
                 outgoing([arrival.user_id], DaveOpcode.PROPOSALS, proposals.append(self._adds.values())),
             ]
         self._adds[arrival.user_id] = proposal
-        return sendings
+        return messages
 
     def remove(self, user_id: int) -> list[OutgoingMessage]:
         """Remove a founder.
 
         All Adds are revoked and proposed again: davey cannot build a Welcome from a partly revoked set.
         """
-        old = self._adds
-        arrivals = [proposal.key_package for each, proposal in old.items() if each != user_id]
-        self._adds = {arrival.user_id: self._add(arrival) for arrival in arrivals if arrival is not None}
-        sendings: list[OutgoingMessage] = []
-        for each in self._adds:
-            held = [proposal for other, proposal in old.items() if other != each]
-            sendings.append(outgoing([each], DaveOpcode.PROPOSALS, proposals.revoke(held)))
-            renewed = self.proposals_for(each)
-            if renewed:
-                sendings.append(outgoing([each], DaveOpcode.PROPOSALS, proposals.append(renewed.values())))
-        return sendings
+        old_adds = self._adds
+        key_packages = [proposal.key_package for founder_id, proposal in old_adds.items() if founder_id != user_id]
+        self._adds = {
+            key_package.user_id: self._create_add(key_package)
+            for key_package in key_packages
+            if key_package is not None
+        }
+        messages: list[OutgoingMessage] = []
+        for founder_id in self._adds:
+            old_proposals = [proposal for other_id, proposal in old_adds.items() if other_id != founder_id]
+            messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.revoke(old_proposals)))
+            new_proposals = self.proposals_for(founder_id)
+            if new_proposals:
+                messages.append(outgoing([founder_id], DaveOpcode.PROPOSALS, proposals.append(new_proposals.values())))
+        return messages
 
     def proposals_for(self, user_id: int) -> dict[bytes, Proposal]:
         """Return the proposals that this founder may commit, by reference."""
-        return {proposal.ref: proposal for each, proposal in self._adds.items() if each != user_id}
+        return {proposal.ref: proposal for founder_id, proposal in self._adds.items() if founder_id != user_id}
 
-    def _add(self, arrival: ValidatedKeyPackage) -> Proposal:
-        return proposals.add(self._sender, self._group_id, 0, arrival)
+    def _create_add(self, key_package: ValidatedKeyPackage) -> Proposal:
+        return proposals.add(self._sender, self._group_id, 0, key_package)

@@ -12,6 +12,7 @@ from hubbub.server.transports.voice.dave.codec import BASIC, u16, vec
 _CURVE = ec.SECP256R1()
 _ALGORITHM = ec.ECDSA(hashes.SHA256())
 _POINT_BYTES = 65
+"""Size of an uncompressed point of P-256 in bytes."""
 
 
 class ExternalSender:
@@ -23,6 +24,7 @@ class ExternalSender:
     """The encoded external sender: the payload of op 25."""
 
     def __init__(self, key: ec.EllipticCurvePrivateKey | None = None) -> None:
+        """Create a sender with this private key, or with a new one."""
         self._key = key or ec.generate_private_key(_CURVE)
         point = self._key.public_key().public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
         # Clients ignore the identity; public servers use one zero byte.

@@ -24,7 +24,7 @@ class DaveOpcode(IntEnum):
 
 
 class PrepareTransition(Struct, frozen=True):
-    """Op 21: prepare for another protocol version."""
+    """Op 21: prepare for a transition to a protocol version."""
 
     protocol_version: int
     transition_id: int
@@ -44,12 +44,14 @@ class PrepareEpoch(Struct, frozen=True):
 
 
 Payload = bytes | PrepareTransition | ExecuteTransition | PrepareEpoch
+"""The payload of a message: bytes for a binary opcode, a struct for a JSON opcode."""
 
 
 class OutgoingMessage(NamedTuple):
     """A message to some members of the call."""
 
     to: tuple[int, ...]
+    """User IDs of the recipients."""
     op: DaveOpcode
     payload: Payload
     """Bytes for a binary opcode, without sequence number and opcode; otherwise the value of `d`."""

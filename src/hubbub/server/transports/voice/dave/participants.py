@@ -10,7 +10,7 @@ KEY_PACKAGES_PER_SECOND = 0.5
 """Rate at which a client may send further key packages."""
 
 KEY_PACKAGE_SECONDS = 5.0
-"""Time in seconds that a client has to send its key package before it counts as late."""
+"""Time in seconds that a client has to send its key package before it counts as overdue."""
 
 
 @dataclass(slots=True)
@@ -29,17 +29,21 @@ class Participant:
     leaf_index: int | None = None
     """Leaf index in the group; None outside the group, even if the tree still has a leaf."""
     entry_transition: int = 0
-    """Id of the transition that added the participant to the group."""
+    """ID of the transition that added the participant to the group."""
     missing_since: float | None = None
     """Time since which a key package is missing, or None."""
     is_overdue: bool = False
     """Whether a key package has been missing for too long."""
     strikes: int = 0
     """Number of failures that other members reported for commits of this participant."""
-    _packages: float = field(default=KEY_PACKAGES_BURST)
+    _package_allowance: float = field(default=KEY_PACKAGES_BURST)
+    """Number of key packages that the client may send now."""
 
     def reset(self, owes_since: float | None) -> None:
-        """Reset the participant to a client that has no key package and is not in the group."""
+        """Reset the participant to a client that has no key package and is not in the group.
+
+        `owes_since` is the time since which a key package is missing, or None if none is expected.
+        """
         self.key_package = None
         self.leaf_index = None
         self.missing_since = owes_since
@@ -47,13 +51,13 @@ class Participant:
 
     def may_send_package(self, now: float) -> bool:
         """Count a key package; return False if the rate limit rejects it."""
-        self._packages = min(
-            KEY_PACKAGES_BURST, self._packages + (now - self.last_package_at) * KEY_PACKAGES_PER_SECOND
+        self._package_allowance = min(
+            KEY_PACKAGES_BURST, self._package_allowance + (now - self.last_package_at) * KEY_PACKAGES_PER_SECOND
         )
         self.last_package_at = now
-        if self._packages < 1:
+        if self._package_allowance < 1:
             return False
-        self._packages -= 1
+        self._package_allowance -= 1
         return True
 
 
@@ -64,20 +68,24 @@ class Transition:
     id: int
     version: int
     due: float
-    """Time at which it is executed even if members have not responded."""
+    """Time in seconds at which the transition is executed even if members have not responded."""
     recipients: set[int]
+    """User IDs of the members that take part in the transition."""
     waiting: set[int]
     """User IDs of the members that have not responded."""
     committer: int | None = None
+    """User ID of the member whose commit caused the transition; None for a change of version."""
     validators: set[int] = field(default_factory=set)
     """User IDs of the members that can validate the commit: the other old members, or if none, the new ones."""
     failed: set[int] = field(default_factory=set)
     """User IDs of the members that could not apply the commit."""
 
     def record_failure(self, user_id: int) -> bool:
-        """Record that a member could not apply the commit; return whether this makes a majority of the judges."""
+        """Record that a member could not apply the commit; return whether this makes a majority of the validators."""
         if user_id in self.failed or user_id not in self.recipients:
             return False
         self.failed.add(user_id)
-        against = len(self.validators & self.failed)
-        return user_id in self.validators and (against - 1) * 2 <= len(self.validators) < against * 2
+        failed_validators = len(self.validators & self.failed)
+        return (
+            user_id in self.validators and (failed_validators - 1) * 2 <= len(self.validators) < failed_validators * 2
+        )

@@ -7,8 +7,10 @@ from hubbub.server.transports.voice.dave import codec
 from hubbub.server.transports.voice.dave.codec import u16, u32, u64, vec
 from hubbub.server.transports.voice.dave.keys import ExternalSender, reference
 
+# ProposalType of RFC 9420.
 _ADD = 1
 _REMOVE = 3
+# The first byte of the payload of op 27.
 _APPEND = b"\x00"
 _REVOKE = b"\x01"
 
@@ -22,7 +24,7 @@ class ValidatedKeyPackage:
     data: bytes
     """The encoded key package, without the MLSMessage wrapper."""
     ref: bytes
-    """Its reference, by which a Welcome identifies it."""
+    """The reference by which a Welcome identifies the key package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +32,9 @@ class Proposal:
     """A signed proposal."""
 
     message: bytes
+    """The proposal as an encoded MLSMessage."""
     ref: bytes
-    """Its reference, by which a Commit identifies it."""
+    """The reference by which a Commit identifies the proposal."""
     key_package: ValidatedKeyPackage | None = None
     """The key package of an Add; None for a Remove."""
     leaf_index: int = -1
@@ -39,18 +42,19 @@ class Proposal:
 
 
 def add(sender: ExternalSender, group_id: bytes, epoch: int, arrival: ValidatedKeyPackage) -> Proposal:
-    """Return a signed proposal that adds a member."""
-    message, ref = _sign(sender, group_id, epoch, u16(_ADD) + arrival.data)
+    """Return a signed proposal that adds the owner of a key package to the group."""
+    message, ref = _sign_proposal(sender, group_id, epoch, u16(_ADD) + arrival.data)
     return Proposal(message, ref, key_package=arrival)
 
 
 def remove(sender: ExternalSender, group_id: bytes, epoch: int, leaf_index: int) -> Proposal:
     """Return a signed proposal that removes the member at this leaf."""
-    message, ref = _sign(sender, group_id, epoch, u16(_REMOVE) + u32(leaf_index))
+    message, ref = _sign_proposal(sender, group_id, epoch, u16(_REMOVE) + u32(leaf_index))
     return Proposal(message, ref, leaf_index=leaf_index)
 
 
-def _sign(sender: ExternalSender, group_id: bytes, epoch: int, proposal: bytes) -> tuple[bytes, bytes]:
+def _sign_proposal(sender: ExternalSender, group_id: bytes, epoch: int, proposal: bytes) -> tuple[bytes, bytes]:
+    """Return the signed proposal as an encoded MLSMessage, and its reference."""
     content = b"".join(
         (
             vec(group_id),

@@ -12,6 +12,7 @@ class Tree:
     __slots__ = ("epoch", "_leaves")
 
     def __init__(self, founder: LeafNode) -> None:
+        """Create the tree of a group at epoch 0, which has only the founder's leaf."""
         self.epoch = 0
         self._leaves: list[LeafNode | None] = [founder]
 
@@ -37,14 +38,15 @@ class Tree:
                 self._leaves[proposal.leaf_index] = None
         while self._leaves and self._leaves[-1] is None:
             self._leaves.pop()
-        placed: dict[bytes, int] = {}
+        leaf_indexes: dict[bytes, int] = {}
         for ref in commit.references:
-            arrival = proposals[ref].key_package
-            if arrival is not None:
-                placed[arrival.ref] = self._insert(arrival.package.leaf)
-        return placed
+            key_package = proposals[ref].key_package
+            if key_package is not None:
+                leaf_indexes[key_package.ref] = self._insert_leaf(key_package.package.leaf)
+        return leaf_indexes
 
-    def _insert(self, leaf: LeafNode) -> int:
+    def _insert_leaf(self, leaf: LeafNode) -> int:
+        """Put a leaf at the leftmost free index and return the index."""
         try:
             index = self._leaves.index(None)
         except ValueError:
