@@ -248,7 +248,7 @@ PORTS: tuple[Binding, ...] = (
 """The implementations of the ports of all slices; an App binds `gateway_info.find_session_start_limit` itself."""
 
 DATABASE_FILE = "hubbub.sqlite3"
-"""The embedded database in the data folder."""
+"""File name of the embedded database in the data folder."""
 FILES_FOLDER = "files"
 """The folder of the file store in the data folder."""
 
@@ -260,6 +260,7 @@ POLL_MS = 5_000
 JOBS_SUBJECT = "jobs"
 """The bus subject on which workers are notified of new jobs."""
 PRESENCE_SWEEP_SECONDS = 5.0
+"""Interval at which a process without a gateway removes the presences of nodes that stopped responding."""
 SHUTDOWN_GRACE_SECONDS = 1.0
 """How long a request that outlived the drain may take to handle its cancellation, in seconds."""
 SETTLE_TIMEOUT_SECONDS = 1.0
@@ -279,21 +280,21 @@ class App:
         payments: PaymentProvider | None = None,
     ) -> None:
         self.config = config
-        self.clock = clock or _clock(config)
+        self.clock = clock or _new_clock(config)
         self.slices = slices
         self.metrics = Metrics()
         self.ids = SnowflakeFactory(self.clock, worker=config.worker)
         self.presences = Presences()
-        self.database = _database(config)
+        self.database = _open_database(config)
         self.database.metrics = self.metrics
-        self.bus = _bus(config, self.metrics)
-        self.files = _files(config)
+        self.bus = _open_bus(config, self.metrics)
+        self.files = _open_files(config)
         self.images = ImageConverter()
         self.outbound = OutboundClient(allow_private=config.private_targets)
         self.streams = OutboundStreams(allow_private=config.private_targets)
         self.payments = payments or open_payments(config.payments, rehearsal=config.control)
         self.auth = Authenticator(self.database, self.clock, is_receiving=lambda: self.bus.healthy)
-        self.listeners = _listeners(slices)
+        self.listeners = _collect_listeners(slices)
         session_starts = gateway_info.find_session_start_limit.bind(self._find_session_start_limit)
         self.ports = compose(slices, (*ports, session_starts))
         self.rate_limits = RateLimits(
@@ -324,13 +325,13 @@ class App:
 
     async def start(self, sock: socket.socket | None = None) -> None:
         """Start all parts and accept connections on the configured address, or on the given socket."""
-        sock = sock or _listen(self.config)
+        sock = sock or _open_socket(self.config)
         if self.config.public_url is None:
             host, port = sock.getsockname()[:2]
             url_host = f"[{host}]" if ":" in host else host
             self.config = msgspec.structs.replace(self.config, public_url=f"http://{url_host}:{port}")
-        listens = sockets.bind(self.config) if sockets.is_voice_enabled(self.config) else None
-        endpoint = None if listens is None else listens.endpoint
+        voice_sockets = sockets.bind(self.config) if sockets.is_voice_enabled(self.config) else None
+        endpoint = None if voice_sockets is None else voice_sockets.endpoint
         self.config = msgspec.structs.replace(
             self.config, voice=msgspec.structs.replace(self.config.voice, endpoint=endpoint)
         )
@@ -356,8 +357,8 @@ class App:
             find_key=lambda: self.database.read(cdn_urls.find_key),
             find_asset=self._find_asset,
         ).routes()
-        if listens is not None:
-            await self._open_voice(listens)
+        if voice_sockets is not None:
+            await self._open_voice(voice_sockets)
         if "gateway" in self.config.roles:
             self.gateway = Gateway(
                 db=self.database,
@@ -388,7 +389,7 @@ class App:
             # A process that dies between a commit and its notification leaves jobs that no worker is notified of, so
             # workers poll. Not in a rehearsal, whose clock may jump over days.
             poll_ms = POLL_MS if self.config.database_url is not None and not self.config.control else None
-            self.worker = Worker(self.database, self.clock, self._jobs(), metrics=self.metrics, poll_ms=poll_ms)
+            self.worker = Worker(self.database, self.clock, self._job_handlers(), metrics=self.metrics, poll_ms=poll_ms)
             self.bus.subscribe(JOBS_SUBJECT, lambda _: self._wake_own_worker())
             self.bus.on_gap(self._wake_own_worker)
         http_server = HttpServer(
@@ -437,9 +438,9 @@ class App:
         await self._runner.setup()
         await web.SockSite(self._runner, sock, backlog=1024).start()
 
-    async def _open_voice(self, listens: sockets.VoiceSockets) -> None:
+    async def _open_voice(self, voice_sockets: sockets.VoiceSockets) -> None:
         self.voice = VoiceServer(
-            listens,
+            voice_sockets,
             db=self.database,
             bus=self.bus,
             clock=self.clock,
@@ -506,7 +507,7 @@ class App:
         """Publish the events of a commit to every interested node."""
         for dispatch in dispatches:
             if dispatch.event == ACTOR_CHANGED.name:
-                # Applied here immediately: the bus returns it later, or much later during an outage.
+                # Handle it immediately: the bus delivers it to this process later, or much later during an outage.
                 self.auth.handle_dispatch(dispatch)
             self.metrics.dispatches(dispatch.event).inc()
             for subject in dispatch.subjects:
@@ -516,14 +517,14 @@ class App:
         return None if self.gateway is None else self.gateway.session_starts.remaining(call.user_id, guild_count)
 
     async def _settle(self) -> None:
-        """Return once the bus has sent everything published so far; immediately if it is down, since nodes then reload."""
+        """Wait until the bus has sent everything published so far; do not wait if it is down, since nodes then reload."""
         if self.bus.healthy:
             with contextlib.suppress(BusError, TimeoutError):
                 async with asyncio.timeout(SETTLE_TIMEOUT_SECONDS):
                     await self.bus.flush()
 
     def _wake_workers(self) -> None:
-        """Notify a worker, in this or another process, of a new job."""
+        """Notify the worker of this process, or the workers of other processes, of a new job."""
         if self.worker is not None:
             self.worker.wake()
         else:
@@ -539,7 +540,8 @@ class App:
             feed.sweep(asyncio.get_running_loop().time())
 
     async def _find_asset(self, kind: str, asset_id: int) -> str | bytes | None:
-        find = next(part.assets[kind] for part in self.slices if kind in part.assets)
+        """Return the key or content of an asset of the CDN, or None."""
+        find = next(slice_.assets[kind] for slice_ in self.slices if kind in slice_.assets)
         return await self.database.read(lambda tx: find(tx, asset_id))
 
     async def _find_site(self, application_id: int, tickets: Sequence[str]) -> ActivitySite | None:
@@ -548,21 +550,28 @@ class App:
 
         return await self.database.read(find)
 
-    def _jobs(self) -> dict[str, Callable[..., Any]]:
+    def _job_handlers(self) -> dict[str, Callable[..., Any]]:
+        """Return the handlers of all slices by kind of job."""
         handlers: dict[str, Callable[..., Any]] = {}
-        for part in self.slices:
-            for kind, function in part.jobs.items():
+        for slice_ in self.slices:
+            for kind, function in slice_.jobs.items():
                 is_async = asyncio.iscoroutinefunction(function)
-                handlers[kind] = self._in_work(function) if is_async else self._in_call(function)
+                handlers[kind] = self._async_job_handler(function) if is_async else self._sync_job_handler(function)
         return handlers
 
-    def _in_call(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
+    def _sync_job_handler(self, function: Callable[[Call, Job], None]) -> Callable[[Tx, Job], None]:
+        """Return a job handler that runs a function inside the worker's transaction."""
+
         def run(tx: Tx, job: Job) -> None:
             function(self.make_call(tx), job)
 
         return run
 
-    def _in_work(self, function: Callable[[AsyncOperation, Job], Awaitable[None]]) -> Callable[[Job], Awaitable[None]]:
+    def _async_job_handler(
+        self, function: Callable[[AsyncOperation, Job], Awaitable[None]]
+    ) -> Callable[[Job], Awaitable[None]]:
+        """Return a job handler that runs an async function, which opens its own transactions."""
+
         async def run(job: Job) -> None:
             work = AsyncOperation(
                 self.database,
@@ -581,6 +590,7 @@ class App:
     async def _perform(
         self, operation: Operation[Any, Any], path: Sequence[Any], content_type: str, data: bytes
     ) -> None:
+        """Run an operation with a body that an outgoing request returned."""
         assert self._http_server is not None
         await self._http_server.run_with_body(self.table.for_operation(operation), path, content_type, data)
 
@@ -616,10 +626,10 @@ def _full_table() -> EndpointTable:
     return EndpointTable(SLICES)
 
 
-def _bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
+def _open_bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
     if config.nats_url is None:
         return LocalBus(metrics)
-    # Imported here because the single-process default starts in half the time without the NATS library.
+    # Imported late, because the single-process default starts in half the time without the NATS library.
     from hubbub.server.core.bus_nats import NatsBus
 
     return NatsBus(
@@ -631,16 +641,16 @@ def _bus(config: Config, metrics: Metrics) -> Bus[Dispatch]:
     )
 
 
-def _clock(config: Config) -> Clock:
+def _new_clock(config: Config) -> Clock:
     if config.control:
-        real = RealClock().now_ms()
-        return ControlledClock(config.now_ms if config.now_ms is not None else real)
+        real_ms = RealClock().now_ms()
+        return ControlledClock(config.now_ms if config.now_ms is not None else real_ms)
     return RealClock()
 
 
-def _database(config: Config) -> Database:
+def _open_database(config: Config) -> Database:
     if config.database_url is not None:
-        # Imported here because the embedded default starts faster without the PostgreSQL library.
+        # Imported late, because the embedded default starts faster without the PostgreSQL library.
         from hubbub.server.core.postgres import PostgresDatabase
 
         return PostgresDatabase(config.database_url)
@@ -648,14 +658,14 @@ def _database(config: Config) -> Database:
         return SqliteDatabase(None)
     folder = Path(config.data)
     try:
-        # It contains messages and personal data, so other users of the machine must not read it.
+        # The folder contains messages and personal data, so other users of the machine must not read it.
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(f"cannot use the data folder {folder}: {error.strerror}") from error
     return SqliteDatabase(folder / DATABASE_FILE, cache_bytes=config.database_cache_bytes)
 
 
-def _files(config: Config) -> Files:
+def _open_files(config: Config) -> Files:
     url = config.files_url
     if url is None:
         url = "memory://" if config.data is None else str(Path(config.data) / FILES_FOLDER)
@@ -665,15 +675,16 @@ def _files(config: Config) -> Files:
         raise StoreUnavailable(f"cannot store files at {Secrets().clean(url)}: {error.strerror or error}") from error
 
 
-def _listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
-    found: dict[type, list[Callable[[Call, Any], None]]] = {}
-    for part in slices:
-        for signal, listener in part.listeners.items():
-            found.setdefault(signal, []).append(listener)
-    return found
+def _collect_listeners(slices: tuple[Slice, ...]) -> dict[type, list[Callable[[Call, Any], None]]]:
+    listeners: dict[type, list[Callable[[Call, Any], None]]] = {}
+    for slice_ in slices:
+        for signal, listener in slice_.listeners.items():
+            listeners.setdefault(signal, []).append(listener)
+    return listeners
 
 
-def _listen(config: Config) -> socket.socket:
+def _open_socket(config: Config) -> socket.socket:
+    """Return a socket bound to the configured address."""
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

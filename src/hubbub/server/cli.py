@@ -45,10 +45,11 @@ DEV_SETTINGS: Final[dict[str, str]] = {
     "rate_limits": "off, real, or report: count requests but reject none (default: report)",
 }
 STORE_SETTINGS: Final = ("data", "database_url", "nats_url", "files_url")
+"""Settings of the commands that use the store of a server."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return the exit code of the process."""
+    """Run a command and return the exit code of the process. `argv` excludes the program name."""
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] == "agent":
         # The agent runs beside the server, uses the SDK, and has its own settings.
@@ -65,8 +66,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: bool = False) -> Config:
-    """Load the configuration from the command line, the environment and the file."""
-    flags = {name: value for name, value in vars(arguments).items() if name in _FLAGS}
+    """Load the configuration from the command line, the environment and the file.
+
+    `rehearsal` allows REHEARSAL_SETTINGS.
+    """
+    flags = {name: value for name, value in vars(arguments).items() if name in _KEYS_BY_FLAG}
     config = settings.load(flags, environ=os.environ, file=arguments.config, defaults=defaults)
     if not rehearsal:
         for key in REHEARSAL_SETTINGS:
@@ -75,7 +79,8 @@ def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: 
     return config
 
 
-_FLAGS: Final = {key.replace(".", "_"): key for key in settings.KEYS}
+_KEYS_BY_FLAG: Final = {key.replace(".", "_"): key for key in settings.KEYS}
+"""Setting by the attribute that argparse stores it in."""
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -85,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
 
     serve = commands.add_parser("serve", help="run a server with durable data", usage="hubbub serve [SETTINGS]")
     _add_settings(serve, MAIN_SETTINGS, without=REHEARSAL_SETTINGS)
-    serve.set_defaults(run=_serve)
+    serve.set_defaults(run=_run_serve)
 
     dev = commands.add_parser(
         "dev",
@@ -93,7 +98,7 @@ def _parser() -> argparse.ArgumentParser:
         usage="hubbub dev [SETTINGS]",
     )
     _add_settings(dev, MAIN_SETTINGS | DEV_SETTINGS, without=("control",), defaults=DEV_DEFAULTS)
-    dev.set_defaults(run=_dev)
+    dev.set_defaults(run=_run_dev)
 
     commands.add_parser(
         "agent", help="connect the games on this machine to your account (see hubbub agent --help)", add_help=False
@@ -125,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     parity.add_argument(
         "--output", metavar="FILE", default="docs/parity.md", help="report to write (default: docs/parity.md)"
     )
-    parity.set_defaults(run=_parity)
+    parity.set_defaults(run=_run_parity)
     return parser
 
 
@@ -135,13 +140,17 @@ def _add_settings(
     without: Iterable[str] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> None:
-    """Add flags for the documented settings and, if `without` is given, for all others except those."""
+    """Add flags for settings to a parser.
+
+    `documented` are the settings with their own help text. All other settings except `without` are added in a group;
+    none of them if `without` is None. `defaults` are the values that the help text of the group shows.
+    """
     parser.add_argument("--config", metavar="FILE", help="TOML file with settings (or set HUBBUB_CONFIG)")
     for key, text in documented.items():
-        parser.add_argument(_flag(key), metavar=key.rsplit("_")[-1].upper(), help=text)
+        parser.add_argument(_flag_name(key), metavar=key.rsplit("_")[-1].upper(), help=text)
     if without is None:
         return
-    more = parser.add_argument_group(
+    group = parser.add_argument_group(
         "more settings",
         "described in docs/operating.md; each can also be set as HUBBUB_... in the environment or in the TOML file",
     )
@@ -151,10 +160,10 @@ def _add_settings(
             default = (defaults or {}).get(key, settings.default_text(key))
             if default is not None:
                 text += f" (default: {str(default).lower() if isinstance(default, bool) else default})"
-            more.add_argument(_flag(key), metavar="...", help=text.replace("%", "%%"))
+            group.add_argument(_flag_name(key), metavar="...", help=text.replace("%", "%%"))
 
 
-def _flag(key: str) -> str:
+def _flag_name(key: str) -> str:
     return "--" + key.replace(".", "-").replace("_", "-")
 
 
@@ -191,8 +200,8 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
     action("list-approvals", "list_approvals", "list the scopes and intents that applications have requested")
     scope = action("approve-scope", "approve_scope", "allow an application to request a scope that needs approval")
     intent = action("approve-intent", "approve_intent", "grant a large application a privileged intent for one year")
-    denied = action("deny-approval", "deny_approval", "deny an application's request for a scope or an intent")
-    for decision in (scope, intent, denied):
+    denial = action("deny-approval", "deny_approval", "deny an application's request for a scope or an intent")
+    for decision in (scope, intent, denial):
         decision.add_argument("application_id", metavar="APPLICATION_ID")
         decision.add_argument("name", metavar="NAME", help="name of the scope or intent")
 
@@ -238,15 +247,15 @@ def _add_admin(parser: argparse.ArgumentParser) -> None:
     split.add_argument("guild_id", metavar="GUILD_ID")
 
 
-def _serve(arguments: argparse.Namespace) -> int:
-    return _run(load(arguments, SERVE_DEFAULTS), rehearsal=False)
+def _run_serve(arguments: argparse.Namespace) -> int:
+    return _run_server(load(arguments, SERVE_DEFAULTS), rehearsal=False)
 
 
-def _dev(arguments: argparse.Namespace) -> int:
-    return _run(load(arguments, DEV_DEFAULTS, rehearsal=True), rehearsal=True)
+def _run_dev(arguments: argparse.Namespace) -> int:
+    return _run_server(load(arguments, DEV_DEFAULTS, rehearsal=True), rehearsal=True)
 
 
-def _run(config: Config, *, rehearsal: bool) -> int:
+def _run_server(config: Config, *, rehearsal: bool) -> int:
     # Start-up only creates long-lived objects, so garbage collection would be wasted time.
     gc.disable()
     from hubbub.server.commands import serve
@@ -254,7 +263,7 @@ def _run(config: Config, *, rehearsal: bool) -> int:
     return serve.run(config, rehearsal=rehearsal)
 
 
-def _parity(arguments: argparse.Namespace) -> int:
+def _run_parity(arguments: argparse.Namespace) -> int:
     from hubbub.server import parity
 
     try:
@@ -264,7 +273,7 @@ def _parity(arguments: argparse.Namespace) -> int:
 
 
 def _store_command(module: str, function: str) -> Callable[[argparse.Namespace], int]:
-    """Return a command that loads its module when it runs."""
+    """Return a command that imports its module when it runs, and calls the function with the configuration."""
 
     def run(arguments: argparse.Namespace) -> int:
         config = load(arguments, SERVE_DEFAULTS)

@@ -32,9 +32,9 @@ from hubbub.server.core.sqlite import is_locked
 from hubbub.server.transports.voice import sockets
 
 FREE_BYTES_LOW: Final = 1024**3
-"""Free bytes below which a note is printed."""
+"""Free bytes on the disk below which a note is printed."""
 FREE_BYTES_MIN: Final = 100 * 1024**2
-"""Free bytes below which a problem is reported."""
+"""Free bytes on the disk below which a problem is reported."""
 CLOCK_MIN_MS: Final = 1_735_689_600_000
 """2025-01-01 in Unix milliseconds; a correct clock cannot show an earlier time."""
 CLOCK_MAX_MS: Final = 4_102_444_800_000
@@ -55,12 +55,13 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
     """Print every finding. Return 1 if any of them is a problem."""
     # Log messages of libraries about unreachable servers would repeat the findings.
     logging.getLogger().addHandler(logging.NullHandler())
-    problems = asyncio.run(_report(config))
+    problems = asyncio.run(_print_findings(config))
     print("No problems found." if not problems else f"{problems} problem{'s' if problems > 1 else ''} found.")
     return 1 if problems else 0
 
 
-async def _report(config: Config) -> int:
+async def _print_findings(config: Config) -> int:
+    """Print the findings and return the number of problems."""
     problems = 0
     async for finding in run_checks(config):
         print(f"{finding.level:<8} {finding.subject:<10} {finding.message}")
@@ -72,24 +73,24 @@ async def _report(config: Config) -> int:
 
 
 async def run_checks(config: Config) -> AsyncIterator[Finding]:
-    """Run the checks one after another."""
-    yield _clock()
-    yield _combination(config)
-    yield _payments(config)
+    """Run the checks one after another, and yield the result of each."""
+    yield _check_clock()
+    yield _check_processes(config)
+    yield _check_payments(config)
     if config.data is not None:
-        yield await asyncio.to_thread(_folder, Path(config.data))
-        yield await asyncio.to_thread(_space, Path(config.data))
-    yield await asyncio.to_thread(_database, config)
+        yield await asyncio.to_thread(_check_folder, Path(config.data))
+        yield await asyncio.to_thread(_check_space, Path(config.data))
+    yield await asyncio.to_thread(_check_database, config)
     if config.nats_url is not None:
-        yield await _nats(config.nats_url)
-    yield await _files(config)
-    yield _port(config)
-    yield _public_url(config)
-    yield _voice(config)
-    yield _activities(config)
+        yield await _check_nats(config.nats_url)
+    yield await _check_files(config)
+    yield _check_port(config)
+    yield _check_public_url(config)
+    yield _check_voice(config)
+    yield _check_activities(config)
 
 
-def _clock() -> Finding:
+def _check_clock() -> Finding:
     now_ms = RealClock().now_ms()
     if not CLOCK_MIN_MS < now_ms < CLOCK_MAX_MS:
         return Finding(
@@ -101,7 +102,7 @@ def _clock() -> Finding:
     return Finding("ok", "clock", "the system clock is plausible")
 
 
-def _combination(config: Config) -> Finding:
+def _check_processes(config: Config) -> Finding:
     if config.nats_url is not None and config.database_url is None:
         return Finding(
             "problem",
@@ -122,7 +123,7 @@ def _combination(config: Config) -> Finding:
     return Finding("ok", "processes", "one process" if config.nats_url is None else "several, with NATS and PostgreSQL")
 
 
-def _payments(config: Config) -> Finding:
+def _check_payments(config: Config) -> Finding:
     try:
         provider = open_payments(config.payments, rehearsal=config.control)
     except ConfigError as error:
@@ -130,15 +131,15 @@ def _payments(config: Config) -> Finding:
     return Finding("ok", "payments", "purchases are enabled" if provider.enabled else "purchases are disabled")
 
 
-def _existing(folder: Path) -> Path:
+def _nearest_existing(folder: Path) -> Path:
     """Return the folder, or its nearest existing parent."""
     return next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
 
 
-def _folder(folder: Path) -> Finding:
+def _check_folder(folder: Path) -> Finding:
     if folder.exists() and not folder.is_dir():
         return Finding("problem", "data", f"{folder} is not a folder", "set --data to a folder")
-    nearest = _existing(folder)
+    nearest = _nearest_existing(folder)
     if not nearest.is_dir() or not os.access(nearest, os.W_OK | os.X_OK):
         return Finding(
             "problem",
@@ -162,8 +163,8 @@ def _folder(folder: Path) -> Finding:
     return Finding("ok", "data", f"{folder} is writable" if folder.exists() else f"{folder} will be created")
 
 
-def _space(folder: Path) -> Finding:
-    free = shutil.disk_usage(_existing(folder)).free
+def _check_space(folder: Path) -> Finding:
+    free = shutil.disk_usage(_nearest_existing(folder)).free
     message = f"{free / 1024**3:.1f} GiB free"
     if free < FREE_BYTES_MIN:
         return Finding("problem", "disk", message, "free some space; a full disk blocks every write")
@@ -172,32 +173,32 @@ def _space(folder: Path) -> Finding:
     return Finding("ok", "disk", message)
 
 
-def _database(config: Config) -> Finding:
+def _check_database(config: Config) -> Finding:
     try:
         if config.database_url is not None:
-            return _postgres(config.database_url)
+            return _check_postgres(config.database_url)
         if config.data is None:
             return Finding("ok", "database", "in memory")
-        return _embedded(Path(config.data) / DATABASE_FILE)
+        return _check_embedded(Path(config.data) / DATABASE_FILE)
     except MigrationError as error:
         return Finding("problem", "database", str(error), "run the version that created it, or restore a backup")
 
 
-def _embedded(path: Path) -> Finding:
+def _check_embedded(path: Path) -> Finding:
     if not path.exists():
         return Finding("ok", "database", f"{path} will be created")
     try:
         with closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=TIMEOUT_SECONDS)
         ) as connection:
-            message = _schema(
+            message = _describe_schema(
                 lambda sql: connection.execute(sql).fetchall(), "sqlite_master WHERE name = 'schema_migrations'"
             )
-            verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            check_result = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.Error as error:
         return Finding("problem", "database", f"{path}: {error}", "restore a backup, or set --data to another folder")
-    if verdict != "ok":
-        return Finding("problem", "database", f"{path} is damaged: {verdict}", "restore a backup")
+    if check_result != "ok":
+        return Finding("problem", "database", f"{path} is damaged: {check_result}", "restore a backup")
     if is_locked(path):
         return Finding(
             "note",
@@ -208,12 +209,12 @@ def _embedded(path: Path) -> Finding:
     return Finding("ok", "database", message)
 
 
-def _postgres(url: str) -> Finding:
+def _check_postgres(url: str) -> Finding:
     import psycopg
 
     try:
         with psycopg.connect(url, connect_timeout=int(TIMEOUT_SECONDS), autocommit=True) as connection:
-            message = _schema(
+            message = _describe_schema(
                 lambda sql: connection.execute(sql).fetchall(),
                 "information_schema.tables WHERE table_schema = current_schema() AND table_name = 'schema_migrations'",
             )
@@ -229,19 +230,23 @@ def _postgres(url: str) -> Finding:
     return Finding("ok", "database", f"PostgreSQL {version}, {message}")
 
 
-def _schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str:
-    known = migrations.load()
+def _describe_schema(query: Callable[[str], list[tuple[object, ...]]], table: str) -> str:
+    """Return the version of the schema and the number of pending migrations.
+
+    `query` executes SQL. `table` is the FROM clause that has a row if the table of migrations exists.
+    """
+    available = migrations.load()
     applied: dict[int, tuple[str, str]] = {}
     if query(f"SELECT 1 FROM {table}"):
         rows = query("SELECT number, name, checksum FROM schema_migrations")
         applied = {int(str(number)): (str(name), str(checksum)) for number, name, checksum in rows}
-    pending = migrations.pending(applied, known)
+    pending = migrations.pending(applied, available)
     if not pending:
-        return f"schema {len(known)}, up to date"
+        return f"schema {len(available)}, up to date"
     return f"schema {max(applied, default=0)}; {len(pending)} migrations will be applied at the next start"
 
 
-async def _nats(url: str) -> Finding:
+async def _check_nats(url: str) -> Finding:
     from hubbub.server.core.bus_nats import NatsBus
 
     try:
@@ -253,21 +258,21 @@ async def _nats(url: str) -> Finding:
     return Finding("ok", "nats", "connected")
 
 
-async def _files(config: Config) -> Finding:
+async def _check_files(config: Config) -> Finding:
     url = config.files_url
     if url is None:
         if config.data is None:
             return Finding("ok", "files", "in memory")
         folder = Path(config.data) / FILES_FOLDER
         if not await asyncio.to_thread(folder.exists):
-            # A probe would create the folder, and a check must leave nothing behind.
+            # Writing a test file would create the folder, but a check must not change anything.
             return Finding("ok", "files", f"{folder} will be created")
         url = str(folder)
     key = f"doctor/{secrets.token_hex(8)}"
     try:
         files = Files(url)
         await files.put(key, b"probe")
-        intact = await files.get(key) == b"probe"
+        is_intact = await files.get(key) == b"probe"
         await files.delete(key)
     except Exception as error:
         lines = Secrets().clean(str(error)).strip().splitlines()
@@ -277,12 +282,12 @@ async def _files(config: Config) -> Finding:
             lines[0][:300] if lines else type(error).__name__,
             "check --files-url and its permissions",
         )
-    if not intact:
+    if not is_intact:
         return Finding("problem", "files", "a file read back differs from what was written", "set another --files-url")
     return Finding("ok", "files", "readable and writable")
 
 
-def _port(config: Config) -> Finding:
+def _check_port(config: Config) -> Finding:
     if config.port == 0:
         return Finding("ok", "port", "a free port will be picked")
     family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
@@ -302,7 +307,7 @@ def _port(config: Config) -> Finding:
     return Finding("ok", "port", f"{config.host}:{config.port} is free")
 
 
-def _voice(config: Config) -> Finding:
+def _check_voice(config: Config) -> Finding:
     if not sockets.is_voice_enabled(config):
         if "voice" not in config.roles:
             return Finding("ok", "voice", "not a role of this process")
@@ -313,16 +318,18 @@ def _voice(config: Config) -> Finding:
             "set --voice-certificate and --voice-key, or --voice-endpoint for a proxy that terminates TLS",
         )
     try:
-        opened = sockets.bind(config)
+        voice_sockets = sockets.bind(config)
     except ConfigError as error:
         return Finding("problem", "voice", f"{error.key}: {error.problem}", "check the voice settings")
-    opened.tcp.close()
-    opened.udp.close()
-    endpoint = config.voice.endpoint or opened.endpoint if config.voice.port or config.voice.endpoint else "a free port"
-    return Finding("ok", "voice", f"clients connect to {endpoint} and send packets to {opened.address}")
+    voice_sockets.tcp.close()
+    voice_sockets.udp.close()
+    endpoint = (
+        config.voice.endpoint or voice_sockets.endpoint if config.voice.port or config.voice.endpoint else "a free port"
+    )
+    return Finding("ok", "voice", f"clients connect to {endpoint} and send packets to {voice_sockets.address}")
 
 
-def _public_url(config: Config) -> Finding:
+def _check_public_url(config: Config) -> Finding:
     listens_on_all = config.host in ("0.0.0.0", "::", "")
     if config.public_url is None:
         if listens_on_all:
@@ -359,24 +366,24 @@ def _public_url(config: Config) -> Finding:
     return Finding("ok", "public url", config.public_url)
 
 
-def _activities(config: Config) -> Finding:
-    proxy = config.activities.proxy_host
-    if proxy is None:
+def _check_activities(config: Config) -> Finding:
+    proxy_host = config.activities.proxy_host
+    if proxy_host is None:
         return Finding("ok", "activities", "disabled; set --activities-proxy-host to enable them")
-    own = urlsplit(config.web_url).hostname or ""
+    web_host = urlsplit(config.web_url).hostname or ""
     origin = config.activity_origin(1) or ""
-    if own == proxy or own.endswith(f".{proxy}"):
+    if web_host == proxy_host or web_host.endswith(f".{proxy_host}"):
         return Finding(
             "problem",
             "activities",
-            f"the platform's host {own} is inside the activity domain {proxy}",
+            f"the platform's host {web_host} is inside the activity domain {proxy_host}",
             "use a separate domain for activities, so that their pages cannot access the platform's cookies",
         )
-    if proxy.endswith(f".{own}"):
+    if proxy_host.endswith(f".{web_host}"):
         return Finding(
             "note",
             "activities",
-            f"the activity domain {proxy} is below {own}, so activity pages can set cookies for both",
+            f"the activity domain {proxy_host} is below {web_host}, so activity pages can set cookies for both",
             "use a separately registered domain for activities",
         )
     return Finding("ok", "activities", f"served at {origin.replace('//1.', '//APPLICATION_ID.')}")

@@ -34,6 +34,7 @@ class ReadyDocument(msgspec.Struct, kw_only=True):
     web: str
     cdn: str
     control: str | None
+    """URL of the control API; None without a control API."""
     control_token: str | None
     users: dict[str, BuiltUser]
     applications: dict[str, BuiltApplication]
@@ -72,18 +73,19 @@ def remove(path: str) -> None:
 def write(path: str, document: ReadyDocument) -> None:
     """Write the ready file atomically, so that waiting programs find it complete.
 
-    Only its owner can read it, because it contains tokens."""
+    Only its owner can read it, because it contains tokens.
+    """
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        handle, partial = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        descriptor, partial_path = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise ReadyFileError(f"cannot write the ready file {path}: {error.strerror}") from error
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with os.fdopen(descriptor, "wb") as stream:
             stream.write(msgspec.json.format(codec.encode(document), indent=2) + b"\n")
-        os.replace(partial, target)
+        os.replace(partial_path, target)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(partial)
+            os.unlink(partial_path)
         raise

@@ -40,10 +40,10 @@ GUILD_CONTROLLED_FEATURES: Final = frozenset(
         GuildFeature.MEMBER_VERIFICATION_MANUAL_APPROVAL,
     }
 )
-"""Features that reflect the settings of the guild's own pages."""
+"""Features that the settings of a guild control, and that an operator cannot change directly."""
 
 ADMIN_PROCESS = 31
-"""The process number of the ID factory; servers use 0, so IDs created beside a running server are unique."""
+"""The process number in the IDs that commands create. Servers use 0, so IDs are unique while a server is running."""
 
 
 class AdminError(Exception):
@@ -87,7 +87,7 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
     """Create an application."""
 
     def action(call: Call) -> list[str]:
-        made = applications.create(
+        created = applications.create(
             call,
             arguments.name,
             _require_user(call, arguments.owner).id,
@@ -98,14 +98,14 @@ def create_application(config: Config, arguments: argparse.Namespace) -> int:
             redirect_uris=arguments.redirect_uri,
         )
         if arguments.intent:
-            developers.schedule_size_check(call, made.row.id)
+            developers.schedule_size_check(call, created.row.id)
         lines = [
-            f"id: {made.row.id}",
-            f"client secret: {made.client_secret}",
-            f"public key: {made.row.verify_key}",
+            f"id: {created.row.id}",
+            f"client secret: {created.client_secret}",
+            f"public key: {created.row.verify_key}",
         ]
-        if made.bot_token is not None:
-            lines.append(f"bot token: {made.bot_token}")
+        if created.bot_token is not None:
+            lines.append(f"bot token: {created.bot_token}")
         return lines
 
     return _perform(config, action)
@@ -139,7 +139,7 @@ def add_bot(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def split_permissions(config: Config, arguments: argparse.Namespace) -> int:
-    """Add the permissions split off on 23 February 2026 to a guild's roles and overwrites."""
+    """Add the permissions that were split off others on 23 February 2026 to a guild's roles and overwrites."""
 
     def action(call: Call) -> list[str]:
         guild = _require_guild(call, arguments.guild_id)
@@ -186,12 +186,12 @@ def list_approvals(config: Config, arguments: argparse.Namespace) -> int:
 
     def action(call: Call) -> list[str]:
         pending = developers.list_pending(call.tx)
-        known = applications.find_many(call.tx, [row.application_id for row in pending])
+        applications_by_id = applications.find_many(call.tx, [row.application_id for row in pending])
         lines = [
-            f"{row.application_id} {row.kind} {row.name}: {known[row.application_id].name}, reason: "
+            f"{row.application_id} {row.kind} {row.name}: {applications_by_id[row.application_id].name}, reason: "
             + " ".join(row.reason.split())
             for row in pending
-            if row.application_id in known
+            if row.application_id in applications_by_id
         ]
         return lines or ["No pending requests."]
 
@@ -286,6 +286,7 @@ def link_publisher(config: Config, arguments: argparse.Namespace) -> int:
 
 
 def _parse_future_time(call: Call, text: str) -> int:
+    """Return an ISO 8601 time in Unix milliseconds; without a time zone it is in UTC."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -346,7 +347,7 @@ def _perform(config: Config, action: Callable[[Call], list[str]], *, creates_sto
                 return print_error(f"{path} does not exist; set --data to the data folder")
             print(f"hubbub: created {path}; start the server with --data {config.data} to use it", file=sys.stderr)
     try:
-        lines = asyncio.run(_run(config, action))
+        lines = asyncio.run(_run_action(config, action))
     except (AdminError, WorldError) as error:
         return print_error(error)
     except ApiError as error:
@@ -361,7 +362,8 @@ def _perform(config: Config, action: Callable[[Call], list[str]], *, creates_sto
     return 0
 
 
-async def _run(config: Config, action: Callable[[Call], T]) -> T:
+async def _run_action(config: Config, action: Callable[[Call], T]) -> T:
+    """Run an action in one transaction and publish its events to running servers."""
     app = App(config)
     app.ids = SnowflakeFactory(app.clock, worker=config.worker, process=ADMIN_PROCESS)
     app.database.on_commit = app.publish

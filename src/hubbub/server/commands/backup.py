@@ -28,14 +28,16 @@ def run(config: Config, arguments: argparse.Namespace) -> int:
         shutil.rmtree(partial)
     try:
         partial.mkdir(parents=True, mode=0o700)
-        copied = _copy_database(source, partial / DATABASE_FILE)
+        database_bytes = _copy_database(source, partial / DATABASE_FILE)
         # After the database: a file exists before the row that refers to it.
-        files = _copy_files(Path(config.data) / FILES_FOLDER, partial / FILES_FOLDER) if config.files_url is None else 0
+        file_count = (
+            _copy_files(Path(config.data) / FILES_FOLDER, partial / FILES_FOLDER) if config.files_url is None else 0
+        )
         os.replace(partial, destination)
     except (OSError, sqlite3.Error) as error:
         shutil.rmtree(partial, ignore_errors=True)
         return print_error(f"the backup failed: {error}")
-    print(f"Backup created in {destination}: database {copied} bytes, {files} files")
+    print(f"Backup created in {destination}: database {database_bytes} bytes, {file_count} files")
     if config.files_url is not None:
         print("The backup does not include the files at --files-url.")
     print(f"To run a server with it: hubbub serve --data {destination}")
@@ -48,9 +50,9 @@ def _copy_database(source: Path, target: Path) -> int:
     writer = sqlite3.connect(target)
     try:
         reader.backup(writer)
-        verdict = writer.execute("PRAGMA quick_check").fetchone()[0]
-        if verdict != "ok":
-            raise sqlite3.DatabaseError(f"the copy is damaged: {verdict}")
+        check_result = writer.execute("PRAGMA quick_check").fetchone()[0]
+        if check_result != "ok":
+            raise sqlite3.DatabaseError(f"the copy is damaged: {check_result}")
     finally:
         writer.close()
         reader.close()

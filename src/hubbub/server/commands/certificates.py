@@ -14,8 +14,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hubbub.server.core.clock import RealClock
 
 AUTHORITY_DAYS: Final = 3650
+"""Validity of the certificate authority in days."""
 CERTIFICATE_DAYS: Final = 390
+"""Validity of a certificate in days."""
 LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "::1")
+"""Names that every certificate contains."""
 
 
 class Certificate(NamedTuple):
@@ -28,14 +31,17 @@ class Certificate(NamedTuple):
 
 
 def issue(folder: Path, names: list[str]) -> Certificate:
-    """Issue a certificate for these names and localhost by the authority in the folder, created if missing."""
+    """Issue a certificate for these names and LOCAL_NAMES.
+
+    The certificate authority is read from the folder, or created there if it is missing.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = Certificate(folder / "ca.pem", folder / "voice.pem", folder / "voice-key.pem")
-    authority, authority_key = _authority(files.authority, folder / "ca-key.pem")
+    authority, authority_key = _load_or_create_authority(files.authority, folder / "ca-key.pem")
     key = ec.generate_private_key(ec.SECP256R1())
     subject_names = [_general_name(name) for name in dict.fromkeys((*LOCAL_NAMES, *names))]
     certificate = (
-        _builder("Hubbub voice", authority.subject, key, CERTIFICATE_DAYS)
+        _certificate_builder("Hubbub voice", authority.subject, key, CERTIFICATE_DAYS)
         .add_extension(x509.SubjectAlternativeName(subject_names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -47,7 +53,7 @@ def issue(folder: Path, names: list[str]) -> Certificate:
     return files
 
 
-def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+def _load_or_create_authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     """Load the authority of an earlier start, so that clients still trust it, or create a new one."""
     if path.exists() and key_path.exists():
         key = serialization.load_pem_private_key(key_path.read_bytes(), None)
@@ -55,9 +61,10 @@ def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.Ellipti
             return x509.load_pem_x509_certificate(path.read_bytes()), key
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Hubbub rehearsal authority")])
+    # Only the signing of certificates and of revocation lists is allowed.
     usage = x509.KeyUsage(False, False, False, False, False, True, True, False, False)
     certificate = (
-        _builder("Hubbub rehearsal authority", subject, key, AUTHORITY_DAYS)
+        _certificate_builder("Hubbub rehearsal authority", subject, key, AUTHORITY_DAYS)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(usage, critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -68,7 +75,9 @@ def _authority(path: Path, key_path: Path) -> tuple[x509.Certificate, ec.Ellipti
     return certificate, key
 
 
-def _builder(name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int) -> x509.CertificateBuilder:
+def _certificate_builder(
+    name: str, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int
+) -> x509.CertificateBuilder:
     # Clients check validity by the machine's own time, not the rehearsal's.
     now = datetime.fromtimestamp(RealClock().now_ms() / 1000, UTC)
     return (

@@ -73,16 +73,19 @@ async def _serve(config: Config, rehearsal: bool) -> int:
     world = None
     if rehearsal:
         world = worlds.demo() if config.world is None else worlds.read_file(config.world)
-    seed = _seed(config) if rehearsal else 0
+    seed = _choose_seed(config) if rehearsal else 0
     stopping = asyncio.Event()
-    _on_signals(stopping)
+    _stop_on_signals(stopping)
     with contextlib.ExitStack() as stack:
         if rehearsal:
             config = _with_voice(config, stack)
-        return await _run(config, rehearsal, world, seed, stopping)
+        return await _run_until_stopped(config, rehearsal, world, seed, stopping)
 
 
-async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed: int, stopping: asyncio.Event) -> int:
+async def _run_until_stopped(
+    config: Config, rehearsal: bool, world: worlds.World | None, seed: int, stopping: asyncio.Event
+) -> int:
+    """Start the platform, announce it, wait for `stopping`, and shut it down."""
     app = App(config)
     control = Control(app) if config.control else None
     await app.start()
@@ -95,7 +98,7 @@ async def _run(config: Config, rehearsal: bool, world: worlds.World | None, seed
         document = documents.build_document(app.config, built, control.token if control is not None else None)
         if config.ready_file is not None:
             documents.write(config.ready_file, document)
-        _announce(document, rehearsal, pages="api" in config.roles)
+        _announce_ready(document, rehearsal, pages="api" in config.roles)
         tune_garbage_collection()
         await stopping.wait()
         log.info("Shutting down")
@@ -131,35 +134,38 @@ def _with_voice(config: Config, stack: contextlib.ExitStack) -> Config:
         with contextlib.suppress(OSError):
             # With the mode that the store uses; if this fails, the store reports the error.
             Path(config.data).mkdir(mode=0o700, parents=True, exist_ok=True)
-    made = certificates.issue(folder, [urlsplit(config.web_url).hostname or address, address])
+    files = certificates.issue(folder, [urlsplit(config.web_url).hostname or address, address])
     voice = msgspec.structs.replace(
-        voice, certificate=str(made.certificate), key=str(made.key), authority=str(made.authority.absolute())
+        voice, certificate=str(files.certificate), key=str(files.key), authority=str(files.authority.absolute())
     )
     return msgspec.structs.replace(config, voice=voice)
 
 
-def _on_signals(stopping: asyncio.Event) -> None:
+def _stop_on_signals(stopping: asyncio.Event) -> None:
     """Shut down orderly on the first signal, and exit immediately on the second."""
     loop = asyncio.get_running_loop()
-    first_at = 0.0
+    first_signal_at = 0.0
 
-    def stop(number: int) -> None:
-        nonlocal first_at
+    def stop(signal_number: int) -> None:
+        nonlocal first_signal_at
         if not stopping.is_set():
-            first_at = loop.time()
+            first_signal_at = loop.time()
             stopping.set()
-        elif loop.time() - first_at > REPEATED_SIGNAL_SECONDS:
+        elif loop.time() - first_signal_at > REPEATED_SIGNAL_SECONDS:
             log.warning("Forced shutdown")
             logging.shutdown()
-            os._exit(128 + number)
+            os._exit(128 + signal_number)
 
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
         with contextlib.suppress(NotImplementedError):  # On Windows an interrupt ends the loop.
-            loop.add_signal_handler(number, stop, number)
+            loop.add_signal_handler(signal_number, stop, signal_number)
 
 
-def _seed(config: Config) -> int:
-    """Return the seed of the world: the operator's, or 0 if only this machine can connect (decisions/0015)."""
+def _choose_seed(config: Config) -> int:
+    """Return the configured seed of the world; by default 0 if only this machine can connect, else a random number.
+
+    A stored world that other machines can reach needs a configured seed (decisions/0015).
+    """
     if config.seed is not None:
         return config.seed
     if _is_loopback(config.host):
@@ -185,7 +191,8 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _announce(document: ReadyDocument, rehearsal: bool, *, pages: bool) -> None:
+def _announce_ready(document: ReadyDocument, rehearsal: bool, *, pages: bool) -> None:
+    """Log that the server is ready, and print its URLs."""
     log.info("Ready", extra={"api": document.api, "gateway": document.gateway, "web": document.web})
     if sys.stdout.isatty():
         print(summary(document, rehearsal=rehearsal, pages=pages), flush=True)
@@ -194,7 +201,10 @@ def _announce(document: ReadyDocument, rehearsal: bool, *, pages: bool) -> None:
 
 
 def summary(document: ReadyDocument, *, rehearsal: bool = True, pages: bool = True) -> str:
-    """Return what to show in a terminal; a process without the api role has no pages."""
+    """Return the text that a terminal shows after the start.
+
+    `rehearsal` adds the users and bots of the world, `pages` adds the URLs of the pages, which only the role `api` has.
+    """
     lines = ["", "  Hubbub is ready", ""]
     if pages:
         lines += [
@@ -214,10 +224,10 @@ def summary(document: ReadyDocument, *, rehearsal: bool = True, pages: bool = Tr
             ]
     if document.control is not None:
         lines += [f"    control  {document.control}", f"             token {document.control_token}"]
-    return "\n".join(lines + (_world(document) if rehearsal else _operating()))
+    return "\n".join(lines + (_world_lines(document) if rehearsal else _operating_lines()))
 
 
-def _operating() -> list[str]:
+def _operating_lines() -> list[str]:
     return [
         "",
         "  See docs/operating.md for settings and backups. Manage users and applications with `hubbub admin`.",
@@ -226,7 +236,7 @@ def _operating() -> list[str]:
     ]
 
 
-def _world(document: ReadyDocument) -> list[str]:
+def _world_lines(document: ReadyDocument) -> list[str]:
     lines = ["", "  Users (Authorization: TOKEN)", ""]
     for name, user in document.users.items():
         lines += [f"    {name:<10} password {user.password}", f"    {'':<10} token    {user.token}"]

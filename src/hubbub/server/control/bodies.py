@@ -14,6 +14,7 @@ from hubbub.server.core.trace import ClosedConnection, RejectedRequest, TracedEv
 from hubbub.server.ready import ReadyDocument
 
 CENTURY_MS = 100 * 366 * 86_400_000
+"""At least one hundred years, in milliseconds."""
 
 
 class SetClock(msgspec.Struct, kw_only=True):
@@ -73,6 +74,7 @@ class SnapshotState(msgspec.Struct, kw_only=True):
     at: Timestamp
     """The time of the world's clock."""
     bytes: int
+    """The size of the database and the files."""
 
 
 class CreateFork(msgspec.Struct, kw_only=True):
@@ -82,9 +84,9 @@ class CreateFork(msgspec.Struct, kw_only=True):
     """The snapshot to start from; null starts from the current state."""
 
     now: datetime | None = None
-    """The time of the fork; null: that of the snapshot."""
+    """The time of the fork's clock; null keeps the time of the snapshot."""
     rate_limits: Literal["off", "real", "report"] | None = None
-    """How rate limits are enforced; null: as in the original."""
+    """How the fork enforces rate limits; null copies the setting of the original platform."""
 
 
 class Fork(ReadyDocument, kw_only=True):
@@ -98,6 +100,7 @@ class ForkState(msgspec.Struct, kw_only=True):
 
     fork_id: str
     web: str
+    """The URL of the fork."""
 
 
 class SessionState(msgspec.Struct, kw_only=True):
@@ -106,16 +109,19 @@ class SessionState(msgspec.Struct, kw_only=True):
     session_id: str
     user_id: UserId
     shard: tuple[int, int]
+    """Shard ID and number of shards."""
     intents: int
     connected: bool
-    """Whether it has a connection now; a session without one can be resumed."""
+    """Whether the session has a connection now; a session without a connection can be resumed."""
 
 
 class FaultResult(msgspec.Struct, kw_only=True):
     """The result of adding a fault: the number of sessions affected immediately, or the fault that is now active."""
 
     sessions: int
+    """The number of sessions to which the fault was applied immediately."""
     waiting: ActiveFault | None
+    """The fault, if it waits for matching requests or sessions; null if it was applied immediately."""
 
 
 class SetTrace(msgspec.Struct, kw_only=True):
@@ -128,6 +134,7 @@ class TraceState(msgspec.Struct, kw_only=True):
     """The latest events with their outcomes, rejected requests, and closed gateway connections."""
 
     on: bool
+    """Whether deliveries are traced now."""
     events: list[TracedEvent]
     refused: list[RejectedRequest]
     closed: list[ClosedConnection]
@@ -137,4 +144,5 @@ class RateLimitReport(msgspec.Struct, kw_only=True):
     """Requests that exceeded a rate limit."""
 
     mode: str
+    """How rate limits are enforced: `off`, `real` or `report`."""
     refusals: list[RateLimitHit]

@@ -23,19 +23,22 @@ ALGORITHM: Final = "ES256"
 DEMO_CLIENT_ID: Final = "demo-game"
 DEMO_STEAM_APP_ID: Final = "480"
 TICKETS_MAX: Final = 10_000
-"""Number of tickets and access tokens that are remembered."""
+"""Maximum number of tickets and access tokens in memory; the oldest are removed first."""
 
 
 class EmulatedProvider(msgspec.Struct, frozen=True, kw_only=True):
     """The properties of an emulated provider."""
 
     auth_type: str
+    """The `external_auth_type` of its ID tokens or tickets."""
     issuer: str = ""
     """The path of its issuer below its base URL."""
     keys: tuple[str, ...] = ("jwks",)
-    """The paths of its keys."""
+    """The paths of its public keys; empty if it issues no ID tokens."""
     audience: str = "{}"
+    """The `aud` claim, where `{}` is the client ID."""
     name_claim: str = "preferred_username"
+    """The claim that contains the player's name."""
 
 
 EMULATED_PROVIDERS: Final[dict[str, EmulatedProvider]] = {
@@ -62,10 +65,11 @@ class CreateCredential(msgspec.Struct, kw_only=True):
     """The provider's ID of the player."""
     name: Annotated[str, Meta(max_length=128)] | None = None
     client_id: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
-    """The client that the credential is for; by default the one that the demo world configures."""
+    """The client that the credential is for; null selects the client of the demo world."""
     expires_in: Annotated[int, Meta(ge=-10_000_000, le=10_000_000)] = 3600
     """Lifetime in seconds; a negative value creates an expired credential."""
     issued_ago: Annotated[int, Meta(ge=0, le=10_000_000)] = 0
+    """Age of the credential in seconds."""
     kind: Literal["id_token", "access_token"] = "id_token"
     """The kind of token; only Epic Online Services has both."""
     claims: dict[str, Any] = {}
@@ -80,6 +84,8 @@ class Credential(msgspec.Struct, kw_only=True):
 
 
 class _IssuedTicket(msgspec.Struct, frozen=True):
+    """A Steam ticket or an access token of Epic Online Services, whose properties are not encoded in its text."""
+
     user_id: str
     name: str | None
     client_id: str
@@ -100,7 +106,7 @@ class Issuers:
             web.post("/control/issuers/epic/epic/oauth/v2/tokenInfo", self._epic_token),
             web.get("/control/issuers/steam/ISteamUserAuth/AuthenticateUserTicket/v1/", self._steam_ticket),
             web.get("/control/issuers/steam/ISteamUser/GetPlayerSummaries/v2/", self._steam_summaries),
-            web.get("/control/issuers/{provider}/{tail:.+}", self._document),
+            web.get("/control/issuers/{provider}/{tail:.+}", self._serve_document),
         ]
 
     def create(self, provider: str, body: CreateCredential) -> Credential:
@@ -108,23 +114,23 @@ class Issuers:
         provider_spec = _require_provider(provider)
         if provider == "steam" or (provider == "epic" and body.kind == "access_token"):
             return self._create_ticket(provider, body)
-        now = self._app.clock.now_ms() // 1000
-        issued = now - body.issued_ago
+        now_seconds = self._app.clock.now_ms() // 1000
+        issued_seconds = now_seconds - body.issued_ago
         claims: dict[str, Any] = {
             "iss": self._base_url(provider) + provider_spec.issuer,
             "sub": body.user_id,
             "aud": provider_spec.audience.format(body.client_id or DEMO_CLIENT_ID),
-            "iat": issued,
-            "exp": now + body.expires_in,
+            "iat": issued_seconds,
+            "exp": now_seconds + body.expires_in,
         }
         if body.name is not None:
             claims[provider_spec.name_claim] = body.name
-        key = self._key(provider)
+        key = self._signing_key(provider)
         token = jwt.encode({"alg": ALGORITHM, "kid": key.kid}, claims | body.claims, key)
         return Credential(external_auth_type=provider_spec.auth_type, external_auth_token=token)
 
     def rotate(self, provider: str) -> None:
-        """Sign with a new key from now on; the old one is no longer published."""
+        """Replace the signing key of a provider; the previous key is no longer published."""
         _require_provider(provider)
         self._keys.pop(provider, None)
 
@@ -143,13 +149,13 @@ class Issuers:
         return Credential(external_auth_type=auth_type, external_auth_token=ticket)
 
     def _find_ticket(self, provider: str, ticket: str) -> _IssuedTicket | None:
-        found = self._tickets.get(f"{provider} {ticket}")
-        return found if found is not None and found.expires_ms > self._app.clock.now_ms() else None
+        issued = self._tickets.get(f"{provider} {ticket}")
+        return issued if issued is not None and issued.expires_ms > self._app.clock.now_ms() else None
 
     def _base_url(self, provider: str) -> str:
         return f"{self._app.config.web_url}/control/issuers/{provider}"
 
-    def _key(self, provider: str) -> ECKey:
+    def _signing_key(self, provider: str) -> ECKey:
         key = self._keys.get(provider)
         if key is None:
             key = ECKey.generate_key("P-256", parameters={"use": "sig", "alg": ALGORITHM, "kid": secrets.token_hex(8)})
@@ -158,17 +164,17 @@ class Issuers:
 
     # Public routes
 
-    async def _document(self, request: web.Request) -> web.Response:
+    async def _serve_document(self, request: web.Request) -> web.Response:
         provider, tail = request.match_info["provider"], request.match_info["tail"]
         provider_spec = EMULATED_PROVIDERS.get(provider)
         documents: dict[str, Callable[[], dict[str, Any]]] = {}
         if provider_spec is not None and provider_spec.keys:
-            documents[".well-known/openid-configuration"] = lambda: self._discovery(provider)
+            documents[".well-known/openid-configuration"] = lambda: self._discovery_document(provider)
             documents |= dict.fromkeys(provider_spec.keys, lambda: self._public_keys(provider))
         build = documents.get(tail)
-        return web.Response(status=404) if build is None else _json(build())
+        return web.Response(status=404) if build is None else _json_response(build())
 
-    def _discovery(self, provider: str) -> dict[str, Any]:
+    def _discovery_document(self, provider: str) -> dict[str, Any]:
         provider_spec, base_url = EMULATED_PROVIDERS[provider], self._base_url(provider)
         return {
             "issuer": base_url + provider_spec.issuer,
@@ -180,35 +186,35 @@ class Issuers:
         }
 
     def _public_keys(self, provider: str) -> dict[str, Any]:
-        return {"keys": [self._key(provider).as_dict(private=False)]}
+        return {"keys": [self._signing_key(provider).as_dict(private=False)]}
 
     async def _epic_token(self, request: web.Request) -> web.Response:
         fields = await request.post()
-        found = self._find_ticket("epic", str(fields.get("token", "")))
-        if found is None:
-            return _json({"active": False})
-        remaining_seconds = (found.expires_ms - self._app.clock.now_ms()) // 1000
+        ticket = self._find_ticket("epic", str(fields.get("token", "")))
+        if ticket is None:
+            return _json_response({"active": False})
+        remaining_seconds = (ticket.expires_ms - self._app.clock.now_ms()) // 1000
         info = {
             "active": True,
-            "account_id": found.user_id,
-            "client_id": found.client_id,
+            "account_id": ticket.user_id,
+            "client_id": ticket.client_id,
             "expires_in": remaining_seconds,
         }
-        return _json(info if found.name is None else info | {"display_name": found.name})
+        return _json_response(info if ticket.name is None else info | {"display_name": ticket.name})
 
     async def _steam_ticket(self, request: web.Request) -> web.Response:
         query = request.query
-        found = self._find_ticket("steam", query.get("ticket", ""))
-        if found is None or found.client_id != query.get("appid") or query.get("identity") != REDIRECT_SCHEME_PREFIX:
-            return _json({"response": {"error": {"errorcode": 101, "errordesc": "Invalid ticket"}}})
+        ticket = self._find_ticket("steam", query.get("ticket", ""))
+        if ticket is None or ticket.client_id != query.get("appid") or query.get("identity") != REDIRECT_SCHEME_PREFIX:
+            return _json_response({"response": {"error": {"errorcode": 101, "errordesc": "Invalid ticket"}}})
         params = {
             "result": "OK",
-            "steamid": found.user_id,
-            "ownersteamid": found.user_id,
+            "steamid": ticket.user_id,
+            "ownersteamid": ticket.user_id,
             "vacbanned": False,
             "publisherbanned": False,
         }
-        return _json({"response": {"params": params}})
+        return _json_response({"response": {"params": params}})
 
     async def _steam_summaries(self, request: web.Request) -> web.Response:
         requested = request.query.get("steamids", "").split(",")
@@ -216,15 +222,15 @@ class Issuers:
         players = [
             {"steamid": steam_id, "personaname": names[steam_id]} for steam_id in requested if names.get(steam_id)
         ]
-        return _json({"response": {"players": players}})
+        return _json_response({"response": {"players": players}})
 
 
 def _require_provider(provider: str) -> EmulatedProvider:
-    found = EMULATED_PROVIDERS.get(provider)
-    if found is None:
+    provider_spec = EMULATED_PROVIDERS.get(provider)
+    if provider_spec is None:
         raise errors.NOT_FOUND(message=f"Unknown provider {provider}; available: {', '.join(EMULATED_PROVIDERS)}")
-    return found
+    return provider_spec
 
 
-def _json(document: dict[str, Any]) -> web.Response:
+def _json_response(document: dict[str, Any]) -> web.Response:
     return web.Response(body=codec.encode(document), content_type="application/json")

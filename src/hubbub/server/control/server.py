@@ -33,11 +33,14 @@ from hubbub.server.worlds.builder import BuiltUser
 log = logging.getLogger(__name__)
 
 BODY_BYTES_MAX: Final = 8 * 1024 * 1024
+"""Size limit of a request body in bytes."""
 READ_TIMEOUT_SECONDS: Final = 30.0
+"""Timeout of reading a request body."""
 TOML_TYPES: Final = frozenset({"application/toml", "text/plain", "text/x-toml"})
 
 T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[Any]]
+"""Handles a request and returns the body of the response, or None for status 204."""
 
 
 class Control:
@@ -69,7 +72,7 @@ class Control:
 
     def _routes(self) -> list[web.RouteDef]:
         table: list[tuple[str, str, Handler]] = [
-            ("GET", "", self._ready),
+            ("GET", "", self._get_ready_document),
             ("GET", "/clock", self._get_clock),
             ("POST", "/clock/set", self._set_clock),
             ("POST", "/clock/advance", self._advance_clock),
@@ -107,6 +110,7 @@ class Control:
         ]
 
     async def _respond(self, handler: Handler, request: web.Request) -> web.StreamResponse:
+        """Authorize a request, run its handler, and return the response."""
         headers: dict[str, str] = {"Via": responses.VIA}
         try:
             self._authorize(request)
@@ -130,19 +134,21 @@ class Control:
 
     def _authorize(self, request: web.Request) -> None:
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        given = token.strip().encode("utf-8", "replace")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given, self.token.encode()):
+        token_bytes = token.strip().encode("utf-8", "replace")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(token_bytes, self.token.encode()):
             raise errors.UNAUTHORIZED()
 
-    async def _body(self, request: web.Request, kind: type[T] | Any) -> T:
+    async def _read_body(self, request: web.Request, kind: type[T] | Any) -> T:
+        """Decode the body of a request as the type `kind`; an empty body counts as `{}`."""
         data = await limits.read_body(request, BODY_BYTES_MAX, READ_TIMEOUT_SECONDS)
-        found: T = decoding.decode(data or b"{}", kind)
-        return found
+        body: T = decoding.decode(data or b"{}", kind)
+        return body
 
-    async def _write(self, step: Callable[[Call], T]) -> T:
+    async def _run_write(self, step: Callable[[Call], T]) -> T:
+        """Run a step in one transaction and return its result."""
         return await self.app.database.write(lambda tx: step(self.app.make_call(tx)))
 
-    async def _ready(self, _: web.Request) -> ReadyDocument:
+    async def _get_ready_document(self, _: web.Request) -> ReadyDocument:
         """Return the ready document, including all worlds and users created since the start."""
         return build_document(self.app.config, self.built, self.token)
 
@@ -153,13 +159,13 @@ class Control:
         return bodies.ClockState(now=codec.timestamp(now_ms), now_ms=now_ms, running=self.clock.is_running)
 
     async def _set_clock(self, request: web.Request) -> bodies.ClockState:
-        body: bodies.SetClock = await self._body(request, bodies.SetClock)
+        body: bodies.SetClock = await self._read_body(request, bodies.SetClock)
         async with self._lock:
             await self.clock.run_until(_check_time("now", codec.milliseconds(body.now)))
             return await self._get_clock(request)
 
     async def _advance_clock(self, request: web.Request) -> bodies.ClockState:
-        body: bodies.AdvanceClock = await self._body(request, bodies.AdvanceClock)
+        body: bodies.AdvanceClock = await self._read_body(request, bodies.AdvanceClock)
         async with self._lock:
             await self.clock.run_until(_check_time("ms", self.clock.now_ms() + body.ms))
             return await self._get_clock(request)
@@ -183,21 +189,21 @@ class Control:
         elif media_type in TOML_TYPES:
             world = worlds.read_text(data.decode("utf-8", "replace"))
         else:
-            kinds = ", ".join([responses.JSON, *sorted(TOML_TYPES)])
-            raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{kinds}}}.')
-        text = request.query.get("seed")
+            media_types = ", ".join([responses.JSON, *sorted(TOML_TYPES)])
+            raise errors.INVALID_FORM_BODY(message=f'Expected "Content-Type" header to be one of {{{media_types}}}.')
+        seed_text = request.query.get("seed")
         seed = self.app.config.seed or 0
-        if text is not None:
-            if not text.isascii() or not text.isdigit() or len(text) > 19:
-                raise errors.invalid("seed", *errors.not_number(text))
-            seed = int(text)
+        if seed_text is not None:
+            if not seed_text.isascii() or not seed_text.isdigit() or len(seed_text) > 19:
+                raise errors.invalid("seed", *errors.not_number(seed_text))
+            seed = int(seed_text)
         async with self._lock:
             built = await worlds.load(self.app, world, seed)
             self.built = self.built.merged(built)
         return build_document(self.app.config, built, self.token)
 
     async def _create_user(self, request: web.Request) -> BuiltUser:
-        body: bodies.CreateUser = await self._body(request, bodies.CreateUser)
+        body: bodies.CreateUser = await self._read_body(request, bodies.CreateUser)
         password = body.password if body.password is not None else secrets.token_urlsafe(9)
         password_hash = accounts.hash_password_weakly(password, salt=secrets.token_bytes(16))
 
@@ -207,12 +213,12 @@ class Control:
             token = auth.issue(call.tx, kind="user", user_id=row.id, now=call.now, ids=call.ids)
             return row.username, BuiltUser(id=row.id, token=token, password=password)
 
-        name, user = await self._write(create)
+        name, user = await self._run_write(create)
         self.built = self.built.merged(BuiltWorld(users={name: user}))
         return user
 
     async def _create_token(self, request: web.Request) -> bodies.Token:
-        user_id = _snowflake("user_id", request.match_info["user_id"])
+        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
 
         def create(call: Call) -> bodies.Token:
             row = users.find(call.tx, user_id)
@@ -223,28 +229,28 @@ class Control:
             token = auth.issue(call.tx, kind="user", user_id=user_id, now=call.now, ids=call.ids)
             return bodies.Token(user_id=user_id, token=token)
 
-        return await self._write(create)
+        return await self._run_write(create)
 
     async def _ban_user(self, request: web.Request) -> None:
-        body: bodies.BanUser = await self._body(request, bodies.BanUser)
-        user_id = _snowflake("user_id", request.match_info["user_id"])
+        body: bodies.BanUser = await self._read_body(request, bodies.BanUser)
+        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
         ends_ms = None if body.until is None else _check_time("until", codec.milliseconds(body.until))
-        await self._write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
+        await self._run_write(lambda call: accounts.ban(call, user_id, ends_ms=ends_ms, reason=body.reason))
 
     async def _unban_user(self, request: web.Request) -> None:
-        user_id = _snowflake("user_id", request.match_info["user_id"])
+        user_id = _parse_snowflake("user_id", request.match_info["user_id"])
 
         def unban(call: Call) -> None:
             if not accounts.unban(call, user_id):
                 raise errors.NOT_FOUND(message="This account is not banned")
 
-        await self._write(unban)
+        await self._run_write(unban)
 
     # Identities
 
     async def _link_publisher(self, request: web.Request) -> None:
-        body: bodies.LinkPublisher = await self._body(request, bodies.LinkPublisher)
-        child_id = _snowflake("application_id", request.match_info["application_id"])
+        body: bodies.LinkPublisher = await self._read_body(request, bodies.LinkPublisher)
+        child_id = _parse_snowflake("application_id", request.match_info["application_id"])
 
         def link(call: Call) -> None:
             child, parent = applications.find(call.tx, child_id), applications.find(call.tx, body.parent_id)
@@ -255,10 +261,10 @@ class Control:
                 raise errors.BAD_REQUEST(message=problem)
             identities.join_family(call, child, parent)
 
-        await self._write(link)
+        await self._run_write(link)
 
     async def _create_credential(self, request: web.Request) -> Credential:
-        body: CreateCredential = await self._body(request, CreateCredential)
+        body: CreateCredential = await self._read_body(request, CreateCredential)
         return self.issuers.create(request.match_info["provider"], body)
 
     async def _rotate_keys(self, request: web.Request) -> None:
@@ -285,7 +291,7 @@ class Control:
         return self.snapshots.forks()
 
     async def _create_fork(self, request: web.Request) -> bodies.Fork:
-        body: bodies.CreateFork = await self._body(request, bodies.CreateFork)
+        body: bodies.CreateFork = await self._read_body(request, bodies.CreateFork)
         now_ms = None if body.now is None else _check_time("now", codec.milliseconds(body.now))
         async with self._lock:
             return await self.snapshots.fork(body, now_ms)
@@ -313,7 +319,7 @@ class Control:
         return list(self.app.faults)
 
     async def _create_fault(self, request: web.Request) -> bodies.FaultResult:
-        fault: Fault = await self._body(request, Fault)
+        fault: Fault = await self._read_body(request, Fault)
         if isinstance(fault, GatewayFault) and fault.moment == "now":
             affected = 0 if self.app.gateway is None else self.app.gateway.apply_fault(fault)
             return bodies.FaultResult(sessions=affected, waiting=None)
@@ -353,7 +359,7 @@ class Control:
 
     async def _get_trace(self, request: web.Request) -> bodies.TraceState:
         query = request.query
-        user_id = _snowflake("user_id", query["user_id"]) if "user_id" in query else None
+        user_id = _parse_snowflake("user_id", query["user_id"]) if "user_id" in query else None
         after = query.get("after", "0")
         if not after.isascii() or not after.isdigit():
             raise errors.invalid("after", *errors.not_number(after))
@@ -364,7 +370,7 @@ class Control:
         return bodies.TraceState(on=trace.enabled, events=events, refused=refused, closed=closed)
 
     async def _set_trace(self, request: web.Request) -> bodies.TraceState:
-        body: bodies.SetTrace = await self._body(request, bodies.SetTrace)
+        body: bodies.SetTrace = await self._read_body(request, bodies.SetTrace)
         trace = self.app.trace
         trace.enabled = body.on
         return bodies.TraceState(
@@ -388,7 +394,8 @@ def _check_time(path: str, ms: int) -> int:
     return ms
 
 
-def _snowflake(path: str, text: str) -> UserId:
+def _parse_snowflake(path: str, text: str) -> UserId:
+    """Return an ID; raise a form error for the field `path` if the text is not an ID."""
     try:
         return parse_wide(UserId, text)
     except ValueError:

@@ -17,17 +17,24 @@ from hubbub.server.talk import private_calls
 from hubbub.server.worlds import BuiltWorld
 
 SNAPSHOTS_MAX: Final = 64
+"""Maximum number of stored snapshots."""
 FORKS_MAX: Final = 32
+"""Maximum number of open forks."""
 
 
 class WorldSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """The complete state of a world, without its connections."""
 
     image: bytes
+    """The serialized database."""
     files: dict[str, tuple[bytes, str]]
+    """Content and media type of each stored file, by key."""
     now_ms: int
+    """The time of the world's clock in Unix milliseconds."""
     running: bool
+    """Whether the clock was running."""
     built: BuiltWorld
+    """The objects built from worlds."""
 
 
 class ControlledPlatform(Protocol):
@@ -65,45 +72,48 @@ class Snapshots:
         if len(self._snapshots) >= SNAPSHOTS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {SNAPSHOTS_MAX} snapshots can be stored; delete one first")
         snapshot_id = str(next(self._numbers))
-        self._snapshots[snapshot_id] = await self._take()
-        return self._state(snapshot_id)
+        self._snapshots[snapshot_id] = await self._capture()
+        return self._snapshot_state(snapshot_id)
 
     def states(self) -> list[SnapshotState]:
         """Return all snapshots."""
-        return [self._state(snapshot_id) for snapshot_id in self._snapshots]
+        return [self._snapshot_state(snapshot_id) for snapshot_id in self._snapshots]
 
     def delete(self, snapshot_id: str) -> None:
         """Delete a snapshot."""
-        self._find(snapshot_id)
+        self._require_snapshot(snapshot_id)
         del self._snapshots[snapshot_id]
 
     async def restore(self, snapshot_id: str) -> None:
         """Restore data, files and time of a snapshot; connected clients must identify again."""
-        snapshot = self._find(snapshot_id)
+        snapshot = self._require_snapshot(snapshot_id)
         clock = self._control.clock
         clock.freeze()
-        await self._apply(self._app, snapshot)
+        await self._apply_snapshot(self._app, snapshot)
         clock.set(snapshot.now_ms)
         if snapshot.running:
             clock.resume()
         self._control.built = snapshot.built
 
     async def fork(self, request: CreateFork, now_ms: int | None = None) -> Fork:
-        """Start a platform on its own port from a snapshot or the current state, at another time if given."""
+        """Start a platform on its own port from a snapshot or the current state.
+
+        `now_ms` is the time of its clock in Unix milliseconds; None keeps the time of the snapshot.
+        """
         if len(self._forks) >= FORKS_MAX:
             raise errors.BAD_REQUEST(message=f"At most {FORKS_MAX} forks can be open; close one first")
-        snapshot = await self._take() if request.snapshot_id is None else self._find(request.snapshot_id)
-        shared = self._app.config
+        snapshot = await self._capture() if request.snapshot_id is None else self._require_snapshot(request.snapshot_id)
+        base_config = self._app.config
         # The fork uses the same certificate on other ports.
-        voice = msgspec.structs.replace(shared.voice, endpoint=None, port=0, udp_port=0)
+        voice = msgspec.structs.replace(base_config.voice, endpoint=None, port=0, udp_port=0)
         config = msgspec.structs.replace(
-            shared,
+            base_config,
             port=0,
             public_url=None,
             ready_file=None,
             control_token=None,
             voice=voice,
-            rate_limits=request.rate_limits or shared.rate_limits,
+            rate_limits=request.rate_limits or base_config.rate_limits,
         )
         clock = ControlledClock(snapshot.now_ms if now_ms is None else now_ms, running=snapshot.running)
         app = App(config, clock=clock, slices=self._app.slices)
@@ -112,7 +122,7 @@ class Snapshots:
         control.built = snapshot.built
         await app.start()
         try:
-            await self._apply(app, snapshot)
+            await self._apply_snapshot(app, snapshot)
         except BaseException:
             await app.stop()
             raise
@@ -129,28 +139,29 @@ class Snapshots:
 
     async def end_fork(self, fork_id: str) -> None:
         """Close a fork and the forks created from it."""
-        found = self._forks.pop(fork_id, None)
-        if found is None:
+        fork = self._forks.pop(fork_id, None)
+        if fork is None:
             raise errors.NOT_FOUND(message=f"Unknown fork {fork_id}")
-        app, control = found
+        app, control = fork
         await control.close()
         await app.stop()
 
-    def _find(self, snapshot_id: str) -> WorldSnapshot:
-        found = self._snapshots.get(snapshot_id)
-        if found is None:
+    def _require_snapshot(self, snapshot_id: str) -> WorldSnapshot:
+        snapshot = self._snapshots.get(snapshot_id)
+        if snapshot is None:
             raise errors.NOT_FOUND(message=f"Unknown snapshot {snapshot_id}")
-        return found
+        return snapshot
 
-    def _state(self, snapshot_id: str) -> SnapshotState:
+    def _snapshot_state(self, snapshot_id: str) -> SnapshotState:
         snapshot = self._snapshots[snapshot_id]
         size = len(snapshot.image) + sum(len(data) for data, _ in snapshot.files.values())
         return SnapshotState(id=snapshot_id, at=codec.timestamp(snapshot.now_ms), bytes=size)
 
-    async def _take(self) -> WorldSnapshot:
+    async def _capture(self) -> WorldSnapshot:
+        """Return a snapshot of the current state."""
         app, clock = self._app, self._control.clock
         # The database first: a file exists before the row that refers to it.
-        image = await _in_memory(app).serialize()
+        image = await _require_memory_database(app).serialize()
         return WorldSnapshot(
             image=image,
             files=await app.files.export(),
@@ -159,8 +170,9 @@ class Snapshots:
             built=self._control.built,
         )
 
-    async def _apply(self, app: App, snapshot: WorldSnapshot) -> None:
-        await _in_memory(app).restore(snapshot.image)
+    async def _apply_snapshot(self, app: App, snapshot: WorldSnapshot) -> None:
+        """Replace the data and files of a platform, and reset everything that depends on connections."""
+        await _require_memory_database(app).restore(snapshot.image)
         await app.files.replace(snapshot.files)
         app.auth.clear_cache()
         app.rate_limits.clear()
@@ -177,7 +189,8 @@ class Snapshots:
             app.worker.wake()
 
 
-def _in_memory(app: App) -> SqliteDatabase:
+def _require_memory_database(app: App) -> SqliteDatabase:
+    """Return the database of a platform; raise BAD_REQUEST if the database or the files are not in memory."""
     config = app.config
     if not isinstance(app.database, SqliteDatabase) or config.data is not None or config.files_url is not None:
         raise errors.BAD_REQUEST(

@@ -45,11 +45,11 @@ class DemoValues(msgspec.Struct, kw_only=True):
 
     callers: list[DemoCaller]
     variables: dict[str, str]
-    """Ids of the world by the variable that the examples use."""
+    """IDs of the world by the variable that the examples use."""
 
 
 class TryIt:
-    """Serves the values of the forms."""
+    """Serves the values of the forms to pages in a browser on this machine."""
 
     def __init__(self, config: Config, find_built: Callable[[], BuiltWorld]) -> None:
         """`find_built` returns everything built from worlds so far."""
@@ -63,11 +63,11 @@ class TryIt:
     async def _respond(self, request: web.Request) -> web.StreamResponse:
         headers = {**_HEADERS, "Via": responses.VIA}
         if not is_local_page(request):
-            denied = errors.FORBIDDEN(message=_DENIED)
-            return responses.respond(request, responses.encode_error(denied, headers), headers)
-        return responses.respond(request, responses.EncodedResponse(200, codec.encode(self._values())), headers)
+            error = errors.FORBIDDEN(message=_DENIED)
+            return responses.respond(request, responses.encode_error(error, headers), headers)
+        return responses.respond(request, responses.EncodedResponse(200, codec.encode(self._demo_values())), headers)
 
-    def _values(self) -> DemoValues:
+    def _demo_values(self) -> DemoValues:
         built = self._find_built()
         callers = [DemoCaller(name=name, kind="user", authorization=user.token) for name, user in built.users.items()]
         callers += [
@@ -76,8 +76,8 @@ class TryIt:
             if application.bot is not None
         ]
         document = codec.decode(codec.encode(build_document(self._config, built)), dict[str, Any])
-        found = {name: _follow(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")}
-        return DemoValues(callers=callers, variables={name: value for name, value in found.items() if value})
+        values = {name: _find_value(document, path) for name, path in VARIABLES.items() if not name.endswith("_TOKEN")}
+        return DemoValues(callers=callers, variables={name: value for name, value in values.items() if value})
 
 
 def is_local_page(request: web.Request) -> bool:
@@ -85,19 +85,19 @@ def is_local_page(request: web.Request) -> bool:
 
     The name in the Host header must be local too: a site can point its own name at this machine (DNS rebinding).
     """
-    sent = request.headers
+    headers = request.headers
     try:
-        origin = urlsplit(sent.get("Origin", "")).netloc
+        origin = urlsplit(headers.get("Origin", "")).netloc
         host = urlsplit(f"//{request.host}").hostname or ""
     except ValueError:
         return False
     return (
         _is_loopback(request.remote or "")
-        and not any(name in sent for name in _PROXY_HEADERS)
+        and not any(name in headers for name in _PROXY_HEADERS)
         and (host == "localhost" or _is_loopback(host))
         and origin == request.host
-        and sent.get("Sec-Fetch-Site", "same-origin") == "same-origin"
-        and sent.get("Sec-Fetch-Dest", "empty") == "empty"
+        and headers.get("Sec-Fetch-Site", "same-origin") == "same-origin"
+        and headers.get("Sec-Fetch-Dest", "empty") == "empty"
     )
 
 
@@ -106,12 +106,15 @@ def _is_loopback(text: str) -> bool:
         address = ipaddress.ip_address(text)
     except ValueError:
         return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
+    ipv4_address = getattr(address, "ipv4_mapped", None)
+    return (ipv4_address or address).is_loopback
 
 
-def _follow(document: Any, path: tuple[str, ...]) -> str:
-    """Return a value of the ready document; if the world lacks a name, the first of its kind takes its place."""
+def _find_value(document: Any, path: tuple[str, ...]) -> str:
+    """Return the value at a path of the ready document, or an empty string if there is none.
+
+    If a mapping does not contain the name in the path, its first value is used instead.
+    """
     for step in path:
         if not isinstance(document, Mapping) or not document:
             return ""

@@ -1,6 +1,6 @@
 """Builds the contents of a world file in one transaction, with the same actions as the API.
 
-Ids, tokens and keys are derived from the seed and the name of each object (decisions/0015). The same file and seed
+IDs, tokens and keys are derived from the seed and the name of each object (decisions/0015). The same file and seed
 therefore give the same values, and a channel added to the file does not change those of other objects.
 """
 
@@ -46,8 +46,16 @@ DAY_MS: Final = 86_400_000
 
 S = TypeVar("S", bound=Snowflake)
 
-_ORDER: Final[tuple[type[Snowflake], ...]] = (LobbyId, SkuId, UserId, ApplicationId, GuildId, RoleId, ChannelId)
-"""The order of creation, one day per type. New types go first, because the days are counted from the end."""
+_CREATION_ORDER: Final[tuple[type[Snowflake], ...]] = (
+    LobbyId,
+    SkuId,
+    UserId,
+    ApplicationId,
+    GuildId,
+    RoleId,
+    ChannelId,
+)
+"""The order of creation, one day per type. Add new types at the start, because the days are counted from the end."""
 
 
 class BuiltUser(msgspec.Struct, kw_only=True):
@@ -97,7 +105,7 @@ class BuiltWorld(msgspec.Struct, kw_only=True):
     lobbies: dict[str, BuiltLobby] = {}
 
     def merged(self, other: "BuiltWorld") -> "BuiltWorld":
-        """Return the union of both."""
+        """Return the objects of both worlds; on equal names those of `other`."""
         return BuiltWorld(
             users=self.users | other.users,
             applications=self.applications | other.applications,
@@ -112,23 +120,24 @@ class Seed:
     def __init__(self, number: int) -> None:
         self._key = hashlib.sha256(f"hubbub world {number}".encode()).digest()
 
-    def _bytes(self, purpose: str, count: int) -> bytes:
-        found = b""
-        while len(found) < count:
-            found += hmac.digest(self._key, f"{len(found)} {purpose}".encode(), "sha256")
-        return found[:count]
+    def _derive_bytes(self, purpose: str, count: int) -> bytes:
+        """Return bytes that depend only on the seed and the purpose."""
+        data = b""
+        while len(data) < count:
+            data += hmac.digest(self._key, f"{len(data)} {purpose}".encode(), "sha256")
+        return data[:count]
 
     def new_id(self, kind: type[S], *names: str) -> S:
-        """Return the ID of the object with this name."""
-        number = int.from_bytes(self._bytes(f"id {kind.__name__} {names!r}", 16), "big")
-        time, low = divmod(number, 1 << 22)
-        ms = WORLD_CREATED_MS - DAY_MS * (len(_ORDER) - _ORDER.index(kind)) + time % DAY_MS
-        return kind(int(Snowflake.at(ms)) | low)
+        """Return the ID of the object with these names: its own, after those of the objects that contain it."""
+        number = int.from_bytes(self._derive_bytes(f"id {kind.__name__} {names!r}", 16), "big")
+        time_bits, low_bits = divmod(number, 1 << 22)
+        ms = WORLD_CREATED_MS - DAY_MS * (len(_CREATION_ORDER) - _CREATION_ORDER.index(kind)) + time_bits % DAY_MS
+        return kind(int(Snowflake.at(ms)) | low_bits)
 
     def entropy(self, *names: str) -> Entropy:
         """Return a source of random bytes for the secrets of an object; each call of it returns further bytes."""
         calls = iter(range(1_000_000))
-        return lambda count: self._bytes(f"secret {next(calls)} {names!r}", count)
+        return lambda count: self._derive_bytes(f"secret {next(calls)} {names!r}", count)
 
 
 async def load(app: "App", world: schema.World, seed: int) -> BuiltWorld:
@@ -140,11 +149,11 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
     """Build the initial world, or return the objects of the same world if the store already contains it."""
     fingerprint = hashlib.sha256(codec.encode([seed, world])).hexdigest()
 
-    def step(tx: Tx) -> BuiltWorld | None:
-        found = meta.find(tx, "world")
-        if found == fingerprint:
+    def build_once(tx: Tx) -> BuiltWorld | None:
+        stored_fingerprint = meta.find(tx, "world")
+        if stored_fingerprint == fingerprint:
             return None
-        if found is not None:
+        if stored_fingerprint is not None:
             raise WorldError(
                 (), "the store contains another world or seed; use the same world and seed, or an empty --data folder"
             )
@@ -152,7 +161,7 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
         meta.insert(tx, "world", fingerprint)
         return built
 
-    built = await app.database.write(step)
+    built = await app.database.write(build_once)
     if built is not None:
         return built
     # Secrets are only stored as hashes. Building the same world again in a scratch database reproduces them.
@@ -165,12 +174,14 @@ async def load_initial(app: "App", world: schema.World, seed: int) -> BuiltWorld
 
 
 def build(call: Call, world: schema.World, seed: int) -> BuiltWorld:
-    """Build a world inside a call's transaction."""
+    """Build a world inside a call's transaction, at the time WORLD_CREATED_MS."""
     now, call.now = call.now, WORLD_CREATED_MS
     return _Builder(call, world, Seed(seed), now).build()
 
 
 class _Builder:
+    """Builds one world. `now` is the current time in Unix milliseconds."""
+
     def __init__(self, call: Call, world: schema.World, seed: Seed, now: int) -> None:
         self._call = call
         self._now = now
@@ -180,16 +191,16 @@ class _Builder:
 
     def build(self) -> BuiltWorld:
         for name, user in self._world.users.items():
-            self._run_step(("users", name), self._user, name, user)
+            self._run_step(("users", name), self._build_user, name, user)
         for name, application in self._world.applications.items():
-            self._run_step(("applications", name), self._application, name, application)
+            self._run_step(("applications", name), self._build_application, name, application)
         for name, application in self._world.applications.items():
             if application.parent is not None:
                 self._link_publisher(name, application.parent)
         for name, sku in (self._world.skus or {}).items():
-            self._run_step(("skus", name), self._sku, name, sku, names={"flags": "sold_to"})
+            self._run_step(("skus", name), self._build_sku, name, sku, names={"flags": "sold_to"})
         for name, guild in self._world.guilds.items():
-            self._run_step(("guilds", name), self._guild, name, guild)
+            self._run_step(("guilds", name), self._build_guild, name, guild)
         for friendship in self._world.friendships or ():
             one, other = (self._built.users[name].id for name in friendship.between)
             relationships.befriend(self._call, one, other)
@@ -198,7 +209,7 @@ class _Builder:
         for name, lobby in (self._world.lobbies or {}).items():
             # Members are a table in the file, but a list in the API.
             names = {"channel_id": "channel"} | {str(index): member for index, member in enumerate(lobby.members)}
-            self._run_step(("lobbies", name), self._lobby, name, lobby, names=names)
+            self._run_step(("lobbies", name), self._build_lobby, name, lobby, names=names)
         return self._built
 
     def _run_step(
@@ -208,12 +219,13 @@ class _Builder:
         *arguments: object,
         names: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        """Run a step and raise its API errors as WorldError at `path`. `names` maps API field names to keys of the file."""
         try:
             step(*arguments)
         except ApiError as error:
             raise WorldError(path, error.describe(names)) from error
 
-    def _user(self, name: str, user: schema.User) -> None:
+    def _build_user(self, name: str, user: schema.User) -> None:
         call, entropy = self._call, self._seed.entropy("user", name)
         row = accounts.create(
             call,
@@ -228,14 +240,14 @@ class _Builder:
         accounts.set_password(call, row.id, accounts.hash_password_weakly(password, salt=entropy(16)))
         self._built.users[name] = BuiltUser(id=row.id, token=token, password=password)
 
-    def _application(self, name: str, application: schema.Application) -> None:
+    def _build_application(self, name: str, application: schema.Application) -> None:
         path = ("applications", name)
         owner = self._built.users[application.owner or next(iter(self._built.users))]
         flags = schema.parse_flags(application.intents, schema.PRIVILEGED_INTENT_FLAGS, path, "intent")
         flags |= schema.parse_flags(application.flags, schema.APPLICATION_FLAGS, path, "flag")
         if application.url_map:
             flags |= ApplicationFlags.EMBEDDED
-        made = applications.create(
+        created = applications.create(
             self._call,
             name,
             owner.id,
@@ -246,19 +258,19 @@ class _Builder:
             entropy=self._seed.entropy("application", name),
         )
         if flags & ApplicationFlags.EMBEDDED:
-            self._call.notify(applications.ActivitiesToggled(made.row))
+            self._call.notify(applications.ActivitiesToggled(created.row))
         url_map = [UrlMapping(prefix=prefix, target=target) for prefix, target in application.url_map.items()]
-        activity_proxies.save_url_map(self._call, made.row.id, url_map)
-        oauth2.approve_scopes(self._call, made.row.id, application.scopes)
+        activity_proxies.save_url_map(self._call, created.row.id, url_map)
+        oauth2.approve_scopes(self._call, created.row.id, application.scopes)
         for kind, provider in application.providers.items():
             clients = [ProviderClient(id=client) for client in provider.clients]
             settings = identity_providers.ProviderSettings(clients=clients, oidc_issuer_url=provider.issuer)
-            identity_providers.save_provider(self._call, made.row.id, kind, settings, strict=False)
+            identity_providers.save_provider(self._call, created.row.id, kind, settings, strict=False)
         bot = None
-        if made.row.bot_id is not None and made.bot_token is not None:
-            bot = BuiltBot(id=made.row.bot_id, token=made.bot_token)
+        if created.row.bot_id is not None and created.bot_token is not None:
+            bot = BuiltBot(id=created.row.bot_id, token=created.bot_token)
         self._built.applications[name] = BuiltApplication(
-            id=made.row.id, client_secret=made.client_secret, public_key=made.row.verify_key, bot=bot
+            id=created.row.id, client_secret=created.client_secret, public_key=created.row.verify_key, bot=bot
         )
 
     def _link_publisher(self, name: str, parent_name: str) -> None:
@@ -271,7 +283,7 @@ class _Builder:
             raise WorldError(("applications", name, "parent"), problem)
         identities.join_family(self._call, child, parent)
 
-    def _sku(self, name: str, sku: schema.Sku) -> None:
+    def _build_sku(self, name: str, sku: schema.Sku) -> None:
         kind, flags = SkuType[sku.type.upper()], 0
         if kind is SkuType.SUBSCRIPTION:
             flags = SkuFlags.GUILD_SUBSCRIPTION if sku.sold_to == "guilds" else SkuFlags.USER_SUBSCRIPTION
@@ -291,7 +303,7 @@ class _Builder:
             group_id=self._seed.new_id(SkuId, name, "group"),
         )
 
-    def _guild(self, name: str, guild: schema.Guild) -> None:
+    def _build_guild(self, name: str, guild: schema.Guild) -> None:
         path = ("guilds", name)
         guild_id = self._seed.new_id(GuildId, name)
         if guilds.find(self._call.tx, guild_id) is not None:
@@ -316,7 +328,7 @@ class _Builder:
             guild_id=guild_id,
             contents=guilds.InitialContents(
                 everyone,
-                self._roles(guild, built, bot_roles),
+                self._role_rows(guild, built, bot_roles),
                 [],
                 [],
                 system_channel_id=built.channels.get(guild.system_channel or ""),
@@ -329,7 +341,7 @@ class _Builder:
         for channel_name, channel in sorted(guild.channels.items(), key=lambda item: item[1].type != "category"):
             self._run_step(
                 (*path, "channels", channel_name),
-                self._channel,
+                self._build_channel,
                 guild,
                 built,
                 channel_name,
@@ -338,15 +350,17 @@ class _Builder:
             )
         for username, member in guild.members.items():
             role_ids = [built.roles[role] for role in member.roles]
-            self._run_step((*path, "members", username), self._member, guild, built, username, member.nick, role_ids)
+            self._run_step(
+                (*path, "members", username), self._build_member, guild, built, username, member.nick, role_ids
+            )
         for bot_name, bot in guild.bots.items():
             role_ids = [built.roles[role] for role in bot.roles] + (
                 [bot_roles[bot_name]] if bot_name in bot_roles else []
             )
-            self._run_step((*path, "bots", bot_name), self._member, guild, built, bot_name, bot.nick, role_ids)
+            self._run_step((*path, "bots", bot_name), self._build_member, guild, built, bot_name, bot.nick, role_ids)
         self._built.guilds[name] = built
 
-    def _roles(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
+    def _role_rows(self, guild: schema.Guild, built: BuiltGuild, bot_roles: dict[str, RoleId]) -> list[roles.RoleRow]:
         rows = [
             roles.RoleRow(
                 id=bot_roles[bot],
@@ -373,11 +387,11 @@ class _Builder:
             )
         return [row._replace(position=position) for position, row in enumerate(rows, 1)]
 
-    def _channel(self, guild: schema.Guild, built: BuiltGuild, name: str, channel: schema.Channel) -> None:
+    def _build_channel(self, guild: schema.Guild, built: BuiltGuild, name: str, channel: schema.Channel) -> None:
         overwrites = None
         if channel.overwrites is not UNSET:
             overwrites = [
-                self._overwrite(guild, built, built.channels[name], target, overwrite)
+                self._overwrite_row(guild, built, built.channels[name], target, overwrite)
                 for target, overwrite in channel.overwrites.items()
             ]
         channels.create(
@@ -398,7 +412,7 @@ class _Builder:
             quiet=True,
         )
 
-    def _overwrite(
+    def _overwrite_row(
         self, guild: schema.Guild, built: BuiltGuild, channel_id: int, target: str, overwrite: schema.Overwrite
     ) -> channels.OverwriteRow:
         allow, deny = schema.parse_permissions(overwrite.allow, ()), schema.parse_permissions(overwrite.deny, ())
@@ -407,7 +421,7 @@ class _Builder:
             return channels.OverwriteRow(channel_id, role_id, OverwriteType.ROLE, allow, deny)
         return channels.OverwriteRow(channel_id, self._user_id(target), OverwriteType.MEMBER, allow, deny)
 
-    def _member(
+    def _build_member(
         self, guild: schema.Guild, built: BuiltGuild, name: str, nick: str | None, role_ids: list[RoleId]
     ) -> None:
         user_id = self._user_id(name)
@@ -416,7 +430,7 @@ class _Builder:
         else:
             members.add(self._call, built.id, user_id, role_ids=role_ids, nick=nick, welcome=False)
 
-    def _lobby(self, name: str, lobby: schema.Lobby) -> None:
+    def _build_lobby(self, name: str, lobby: schema.Lobby) -> None:
         application = applications.find(self._call.tx, self._built.applications[lobby.application].id)
         assert application is not None
         lobby_id = self._seed.new_id(LobbyId, name)
@@ -440,6 +454,7 @@ class _Builder:
         self._built.lobbies[name] = BuiltLobby(id=lobby_id)
 
     def _user_id(self, name: str) -> UserId:
+        """Return the ID of a user, or of the bot of an application."""
         user = self._built.users.get(name)
         if user is not None:
             return user.id

@@ -22,6 +22,7 @@ from hubbub.protocol.resources.lobbies import LOBBY_IDLE_SECONDS_MAX, LOBBY_SECR
 from hubbub.protocol.scopes import SCOPES
 
 EVERYONE: Final = "@everyone"
+"""The name of the role that every member of a guild has."""
 
 CHANNEL_TYPES: Final[Mapping[str, ChannelType]] = {
     "text": ChannelType.GUILD_TEXT,
@@ -90,11 +91,11 @@ class Application(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     scopes: list[str] = []
     """The OAuth2 scopes that the application is approved for."""
     parent: str | None = None
-    """The publisher's application, which authenticates players for it."""
+    """The name of the publisher's application, which authenticates the players of this game."""
     providers: dict[str, Any] = {}
     """The identity providers that the application trusts, by provider type."""
     url_map: dict[str, str] = {}
-    """The targets of its activity's paths, by prefix; an application with a URL map has activities."""
+    """Targets of the activity's paths by prefix; an application with a URL map has activities."""
 
 
 class WorldProvider(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -214,8 +215,9 @@ class Lobby(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     """The idle timeout; by default the maximum, because players of a rehearsal may arrive late."""
     members: dict[str, Any] = {}
     guild: str | None = None
+    """The guild of the linked channel, or None."""
     channel: str | None = None
-    """The text channel of the guild that the lobby is linked to; linked by the guild's owner."""
+    """The text channel that the guild's owner links to the lobby, or None."""
 
 
 class World(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
@@ -257,8 +259,8 @@ def read_text(text: str) -> World:
 def read(content: Mapping[str, Any]) -> World:
     """Read a world from a mapping and check every reference in it."""
     world = _convert(content, World, ())
-    world.users = _table(world.users, User, ("users",))
-    world.applications = _table(world.applications, Application, ("applications",))
+    world.users = _convert_table(world.users, User, ("users",))
+    world.applications = _convert_table(world.applications, Application, ("applications",))
     for name in world.applications:
         if name in world.users:
             raise WorldError(
@@ -269,14 +271,14 @@ def read(content: Mapping[str, Any]) -> World:
     if world.friendships is not UNSET:
         world.friendships = _read_friendships(world)
     if world.skus is not UNSET:
-        world.skus = _table(world.skus, Sku, ("skus",))
+        world.skus = _convert_table(world.skus, Sku, ("skus",))
         for name, sku in world.skus.items():
             _require_known(sku.application, world.applications, ("skus", name, "application"), "application")
-    world.guilds = _table(world.guilds, Guild, ("guilds",))
+    world.guilds = _convert_table(world.guilds, Guild, ("guilds",))
     for name, guild in world.guilds.items():
         _check_guild(world, guild, ("guilds", name))
     if world.lobbies is not UNSET:
-        world.lobbies = _table(world.lobbies, Lobby, ("lobbies",))
+        world.lobbies = _convert_table(world.lobbies, Lobby, ("lobbies",))
         for name, lobby in world.lobbies.items():
             _check_lobby(world, lobby, ("lobbies", name))
     return world
@@ -285,7 +287,7 @@ def read(content: Mapping[str, Any]) -> World:
 def _read_friendships(world: World) -> list[Friendship]:
     if not isinstance(world.friendships, list):
         raise WorldError(("friendships",), "expected a list of tables: [[friendships]]")
-    found = []
+    friendships = []
     for index, value in enumerate(world.friendships):
         path = ("friendships", str(index))
         friendship = _convert(value, Friendship, path)
@@ -293,12 +295,15 @@ def _read_friendships(world: World) -> list[Friendship]:
             _require_known(name, world.users, (*path, "between"), "user")
         if len(set(friendship.between)) < 2:
             raise WorldError((*path, "between"), "a user cannot be their own friend")
-        found.append(friendship)
-    return found
+        friendships.append(friendship)
+    return friendships
 
 
 def parse_flags(names: Iterable[str], known: Mapping[str, int], path: tuple[str, ...], what: str) -> int:
-    """Combine the flags with these names. Raise WorldError for an unknown name."""
+    """Combine the flags with these names. Raise WorldError for an unknown name.
+
+    `known` are the possible flags by name, `path` is the key in the file, and `what` is the noun for error messages.
+    """
     return reduce(or_, (known[_require_known(name, known, path, what)] for name in names), 0)
 
 
@@ -309,12 +314,12 @@ def parse_permissions(names: Iterable[str], path: tuple[str, ...]) -> int:
 
 def parse_feature(name: str, path: tuple[str, ...]) -> str:
     """Return the name of a guild feature. Raise WorldError for an unknown name."""
-    return _require_known(name, [str(known) for known in GuildFeature], path, "guild feature")
+    return _require_known(name, [str(feature) for feature in GuildFeature], path, "guild feature")
 
 
 def _check_application(world: World, application: Application, path: tuple[str, ...]) -> None:
     for scope in application.scopes:
-        _require_known(scope, [str(known) for known in SCOPES], (*path, "scopes"), "scope")
+        _require_known(scope, [str(scope_name) for scope_name in SCOPES], (*path, "scopes"), "scope")
     if application.parent is not None:
         parent = world.applications[
             _require_known(application.parent, world.applications, (*path, "parent"), "application")
@@ -323,12 +328,12 @@ def _check_application(world: World, application: Application, path: tuple[str, 
             raise WorldError(
                 (*path, "parent"), f'"{application.parent}" is a game of a publisher and cannot be a publisher'
             )
-    application.providers = _table(application.providers, WorldProvider, (*path, "providers"))
+    application.providers = _convert_table(application.providers, WorldProvider, (*path, "providers"))
     for name, provider in application.providers.items():
-        at = (*path, "providers", name)
-        _require_known(name, get_args(ProviderType), at, "provider")
+        provider_path = (*path, "providers", name)
+        _require_known(name, get_args(ProviderType), provider_path, "provider")
         if (provider.issuer is None) is (name == "OIDC"):
-            raise WorldError((*at, "issuer"), "OIDC needs an issuer; other providers must not have one")
+            raise WorldError((*provider_path, "issuer"), "OIDC needs an issuer; other providers must not have one")
     if application.owner is not None:
         _require_known(application.owner, world.users, (*path, "owner"), "user")
     elif not world.users:
@@ -344,7 +349,7 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
     _require_known(guild.owner, world.users, (*path, "owner"), "user")
     if guild.everyone is not None:
         parse_permissions(guild.everyone, (*path, "everyone"))
-    guild.roles = _table(guild.roles, Role, (*path, "roles"))
+    guild.roles = _convert_table(guild.roles, Role, (*path, "roles"))
     if EVERYONE in guild.roles:
         raise WorldError(
             (*path, "roles", EVERYONE),
@@ -352,7 +357,7 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
         )
     for name, role in guild.roles.items():
         parse_permissions(role.permissions, (*path, "roles", name, "permissions"))
-    guild.members = _table(guild.members, Member, (*path, "members"))
+    guild.members = _convert_table(guild.members, Member, (*path, "members"))
     for name, member in guild.members.items():
         _require_known(name, world.users, (*path, "members", name), "user")
         if name == guild.owner and member.nick is not None:
@@ -361,14 +366,16 @@ def _check_guild(world: World, guild: Guild, path: tuple[str, ...]) -> None:
             )
         for role_name in member.roles:
             _require_known(role_name, guild.roles, (*path, "members", name, "roles"), "role")
-    guild.bots = _table(guild.bots, Bot, (*path, "bots"))
+    guild.bots = _convert_table(guild.bots, Bot, (*path, "bots"))
     for name, bot in guild.bots.items():
-        bots = [known for known, application in world.applications.items() if application.bot]
-        _require_known(name, bots, (*path, "bots", name), "application with a bot")
+        bot_names = [
+            application_name for application_name, application in world.applications.items() if application.bot
+        ]
+        _require_known(name, bot_names, (*path, "bots", name), "application with a bot")
         parse_permissions(bot.permissions or (), (*path, "bots", name, "permissions"))
         for role_name in bot.roles:
             _require_known(role_name, guild.roles, (*path, "bots", name, "roles"), "role")
-    guild.channels = _table(guild.channels, Channel, (*path, "channels"))
+    guild.channels = _convert_table(guild.channels, Channel, (*path, "channels"))
     if guild.system_channel is not None:
         _require_known(guild.system_channel, guild.channels, (*path, "system_channel"), "channel")
     for name, channel in guild.channels.items():
@@ -384,21 +391,21 @@ def _check_channel(world: World, guild: Guild, channel: Channel, path: tuple[str
             raise WorldError((*path, "parent"), f'"{channel.parent}" is a {parent.type} channel, not a category')
     if channel.overwrites is UNSET:
         return
-    channel.overwrites = _table(channel.overwrites, Overwrite, (*path, "overwrites"))
+    channel.overwrites = _convert_table(channel.overwrites, Overwrite, (*path, "overwrites"))
     for target, overwrite in channel.overwrites.items():
-        at = (*path, "overwrites", target)
+        overwrite_path = (*path, "overwrites", target)
         users_and_bots = [*world.users, *world.applications]
         if target in guild.roles and target in users_and_bots:
-            raise WorldError(at, f'"{target}" is both a role and a user; rename one of them')
-        _require_known(target, [EVERYONE, *guild.roles, *users_and_bots], at, "role or user")
-        parse_permissions(overwrite.allow, (*at, "allow"))
-        parse_permissions(overwrite.deny, (*at, "deny"))
+            raise WorldError(overwrite_path, f'"{target}" is both a role and a user; rename one of them')
+        _require_known(target, [EVERYONE, *guild.roles, *users_and_bots], overwrite_path, "role or user")
+        parse_permissions(overwrite.allow, (*overwrite_path, "allow"))
+        parse_permissions(overwrite.deny, (*overwrite_path, "deny"))
 
 
 def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
     _require_known(lobby.application, world.applications, (*path, "application"), "application")
     parse_flags(lobby.flags, LOBBY_FLAGS, (*path, "flags"), "lobby flag")
-    lobby.members = _table(lobby.members, LobbyMember, (*path, "members"))
+    lobby.members = _convert_table(lobby.members, LobbyMember, (*path, "members"))
     for name, member in lobby.members.items():
         _require_known(name, world.users, (*path, "members", name), "user")
         parse_flags(member.flags, LOBBY_MEMBER_FLAGS, (*path, "members", name, "flags"), "flag of lobby members")
@@ -413,48 +420,52 @@ def _check_lobby(world: World, lobby: Lobby, path: tuple[str, ...]) -> None:
 K = TypeVar("K", bound=msgspec.Struct)
 
 
-def _table(value: Mapping[str, Any], kind: type[K], path: tuple[str, ...]) -> dict[str, K]:
+def _convert_table(table: Mapping[str, Any], kind: type[K], path: tuple[str, ...]) -> dict[str, K]:
     """Convert the values of a table to a type."""
-    found: dict[str, K] = {}
-    for name, inner in value.items():
+    rows: dict[str, K] = {}
+    for name, row in table.items():
         if not 1 <= len(name) <= 100:
             raise WorldError((*path, name[:100]), "a name must have 1 to 100 characters")
-        found[name] = _convert(inner, kind, (*path, name))
-    return found
+        rows[name] = _convert(row, kind, (*path, name))
+    return rows
 
 
-_AT: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
+_ERROR_PATH: Final = re.compile(r" - at `(?:key in )?\$([^`]*)`$")
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`")
 
 
 def _convert(value: Any, kind: type[K], path: tuple[str, ...]) -> K:
+    """Convert a table to a type. Raise WorldError with the path of the invalid key."""
     if isinstance(value, kind):
         return value
     try:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
         text = str(error)
-        at = _AT.search(text)
-        inner = tuple(re.findall(r"[^.\[\]]+", at[1])) if at else ()
-        problem = _AT.sub("", text)
+        path_match = _ERROR_PATH.search(text)
+        inner_path = tuple(re.findall(r"[^.\[\]]+", path_match[1])) if path_match else ()
+        problem = _ERROR_PATH.sub("", text)
         unknown = _UNKNOWN_FIELD.search(problem)
         if unknown is not None:
-            known = [field.name for field in msgspec.structs.fields(kind)]
-            raise WorldError((*path, *inner, unknown[1]), _suggest("no such key", unknown[1], known)) from None
-        if problem.startswith("Invalid enum value") and inner == ("type",):
+            field_names = [field.name for field in msgspec.structs.fields(kind)]
+            raise WorldError(
+                (*path, *inner_path, unknown[1]), _suggest("no such key", unknown[1], field_names)
+            ) from None
+        if problem.startswith("Invalid enum value") and inner_path == ("type",):
             problem += f"; choose one of: {', '.join(CHANNEL_TYPES)}"
-        raise WorldError((*path, *inner), problem[0].lower() + problem[1:].replace("`", "")) from None
+        raise WorldError((*path, *inner_path), problem[0].lower() + problem[1:].replace("`", "")) from None
 
 
-def _require_known(name: str, known: Iterable[str], path: tuple[str, ...], what: str) -> str:
-    if name not in known:
-        article = "an" if what[0] in "ai" else "a"
-        raise WorldError(path, _suggest(f'"{name}" is not {article} {what}', name, list(known)))
+def _require_known(name: str, known_names: Iterable[str], path: tuple[str, ...], noun: str) -> str:
+    if name not in known_names:
+        article = "an" if noun[0] in "ai" else "a"
+        raise WorldError(path, _suggest(f'"{name}" is not {article} {noun}', name, list(known_names)))
     return name
 
 
-def _suggest(problem: str, name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if close:
-        return f"{problem}; did you mean {close[0]}?"
-    return f"{problem}; choose one of: {', '.join(known)}" if 0 < len(known) <= 12 else problem
+def _suggest(problem: str, name: str, known_names: list[str]) -> str:
+    """Return the problem with the most similar known name, or with all known names if they are few."""
+    matches = difflib.get_close_matches(name, known_names, n=1, cutoff=0.6)
+    if matches:
+        return f"{problem}; did you mean {matches[0]}?"
+    return f"{problem}; choose one of: {', '.join(known_names)}" if 0 < len(known_names) <= 12 else problem

@@ -18,6 +18,7 @@ from hubbub.server.core.url_maps import MappedPath
 TICKET_PARAMETER: Final = "discord_proxy_ticket"
 """Query parameter of the ticket; the name is fixed by the SDK (spec/activities.md#4)."""
 PREFIX: Final = "/.proxy"
+"""Optional or required prefix of the paths that a page requests (`server.prefix_required`)."""
 
 _CONNECTION: Final = frozenset(
     {
@@ -80,12 +81,21 @@ _KEPT_ATTRIBUTES: Final = frozenset({"expires", "httponly", "max-age"})
 
 
 def forwarded_headers(sent: Mapping[str, str], authority: str, more: Mapping[str, str]) -> CIMultiDict[str]:
-    """Return the headers of a request that are forwarded to the target, with `more` added."""
-    named = _named_by_connection(sent)
+    """Return the headers to forward to the target.
+
+    `sent` are the headers of the client's request, `authority` is the target's host and port, and `more` are the
+    headers that the platform adds.
+    """
+    connection_options = _named_by_connection(sent)
     headers: CIMultiDict[str] = CIMultiDict({"Host": authority})
     for name, value in sent.items():
         lower = name.lower()
-        if lower in _NOT_FORWARDED or lower in named or lower.startswith(_CLIENT_PREFIXES) or not _is_text(value):
+        if (
+            lower in _NOT_FORWARDED
+            or lower in connection_options
+            or lower.startswith(_CLIENT_PREFIXES)
+            or not _is_text(value)
+        ):
             continue
         headers.add(name, value)
     cookies = _application_cookies(value for name, value in sent.items() if name.lower() == "cookie")
@@ -96,13 +106,17 @@ def forwarded_headers(sent: Mapping[str, str], authority: str, more: Mapping[str
 
 
 def returned_headers(got: Mapping[str, str], found: MappedPath, origin: str, *, prefixed: bool) -> CIMultiDict[str]:
-    """Return the headers of a response that are returned to the client, without the platform's own policy."""
-    named = _named_by_connection(got)
+    """Return the headers to return to the client, without the platform's own Content-Security-Policy.
+
+    `got` are the headers of the target's response, `found` is the mapping of the request, `origin` is the target's
+    origin, and `prefixed` tells whether the requested path had PREFIX.
+    """
+    connection_options = _named_by_connection(got)
     is_page = got.get("Content-Type", "").partition(";")[0].strip().lower() == "text/html"
     headers: CIMultiDict[str] = CIMultiDict()
     for name, value in got.items():
         lower = name.lower()
-        if not _is_text(value) or lower in named:
+        if not _is_text(value) or lower in connection_options:
             continue
         if lower == "set-cookie":
             cookie = _rewrite_cookie(value)
@@ -119,18 +133,18 @@ def content_security_policy(config: Config, application_id: int, *, prefix_requi
     """Return an activity's Content-Security-Policy: its own host, inline content, and the platform's API and images."""
     origin = config.activity_origin(application_id) or ""
     socket = f"ws{origin.removeprefix('http')}"
-    inside = "data: blob:"
-    files = " ".join(f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons"))
-    calls = f"{origin}{PREFIX}/ {socket}{PREFIX}/" if prefix_required else f"'self' {socket}"
+    embedded = "data: blob:"
+    cdn_paths = " ".join(f"{config.cdn_url}/{folder}/" for folder in ("attachments", "avatars", "icons"))
+    connections = f"{origin}{PREFIX}/ {socket}{PREFIX}/" if prefix_required else f"'self' {socket}"
     return "; ".join(
         (
-            f"default-src 'self' {inside}",
+            f"default-src 'self' {embedded}",
             # spec/activities.md#8: games use WebAssembly and generate scripts at run time.
-            f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {inside}",
-            f"style-src 'self' 'unsafe-inline' {inside}",
-            f"img-src 'self' {inside} {files}",
-            f"media-src 'self' {inside} {files}",
-            f"connect-src {calls} {inside} {config.web_url}/api/ {files}",
+            f"script-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' {embedded}",
+            f"style-src 'self' 'unsafe-inline' {embedded}",
+            f"img-src 'self' {embedded} {cdn_paths}",
+            f"media-src 'self' {embedded} {cdn_paths}",
+            f"connect-src {connections} {embedded} {config.web_url}/api/ {cdn_paths}",
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
@@ -169,6 +183,7 @@ def find_cookie(sent: Iterable[str], wanted: str) -> str | None:
 
 
 def _named_by_connection(headers: Mapping[str, str]) -> set[str]:
+    """Return the headers that the Connection header names, which belong to the connection (RFC 9110, 7.6.1)."""
     return {
         option.strip().lower()
         for name, value in headers.items()
@@ -186,9 +201,9 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _application_cookies(sent: Iterable[str]) -> str:
+def _application_cookies(cookie_headers: Iterable[str]) -> str:
     """Return the cookies of a request without the platform's, which browsers may send for the whole domain."""
-    parts = [part.strip() for header in sent if _is_text(header) for part in header.split(";")]
+    parts = [part.strip() for header in cookie_headers if _is_text(header) for part in header.split(";")]
     return "; ".join(part for part in parts if part and not _OWN_COOKIE.match(part))
 
 
@@ -202,11 +217,11 @@ def _rewrite_cookie(value: str) -> str | None:
     pair, *attributes = (part.strip() for part in value.split(";"))
     if not pair or _OWN_COOKIE.match(pair):
         return None
-    allowed = [each for each in attributes if each.partition("=")[0].strip().lower() in _KEPT_ATTRIBUTES]
+    allowed = [attribute for attribute in attributes if attribute.partition("=")[0].strip().lower() in _KEPT_ATTRIBUTES]
     return "; ".join([pair, *allowed, "Path=/", "Secure", "SameSite=None", "Partitioned"])
 
 
-def _rewrite_location(location: str, found: MappedPath, origin: str, *, prefixed: bool) -> str:
+def _rewrite_location(location: str, mapped: MappedPath, origin: str, *, prefixed: bool) -> str:
     """Rewrite a redirect below the mapping's target (at `origin`) to the activity's host; others stay absolute."""
     path = location
     if location == origin or location.startswith((f"{origin}/", f"{origin}?")):
@@ -214,8 +229,8 @@ def _rewrite_location(location: str, found: MappedPath, origin: str, *, prefixed
         path = path if path.startswith("/") else f"/{path}"
     if not path.startswith("/") or path.startswith("//"):
         return location
-    inside = path.removeprefix(found.directory)
-    rewritten = f"{PREFIX if prefixed else ''}{found.prefix}{inside}" or "/"
-    if not path.startswith(found.directory) or (inside and inside[0] not in "/?#") or rewritten.startswith("//"):
+    subpath = path.removeprefix(mapped.directory)
+    rewritten = f"{PREFIX if prefixed else ''}{mapped.prefix}{subpath}" or "/"
+    if not path.startswith(mapped.directory) or (subpath and subpath[0] not in "/?#") or rewritten.startswith("//"):
         return f"{origin}{path}"
     return rewritten if rewritten.startswith("/") else f"/{rewritten}"

@@ -37,10 +37,11 @@ class ForwardLimits(NamedTuple):
 
 
 MakeHeaders = Callable[[aiohttp.ClientResponse], CIMultiDict[str]]
+"""Returns the headers of the response to the client, given the target's response."""
 
 
 class _IdleTimeout:
-    """Raises TimeoutError in its block when no data has moved for a while."""
+    """Raises TimeoutError in its block when `restart` was not called for `seconds`."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -50,8 +51,8 @@ class _IdleTimeout:
         await self._deadline.__aenter__()
         return self
 
-    async def __aexit__(self, *problem: Any) -> None:
-        await self._deadline.__aexit__(*problem)
+    async def __aexit__(self, *exc_info: Any) -> None:
+        await self._deadline.__aexit__(*exc_info)
 
     def restart(self) -> None:
         """Restart the timeout. Has no effect after the block: request bodies are sent by another task."""
@@ -68,23 +69,23 @@ class _Body:
         self._idle_timeout = idle_timeout
         self.waiting = False
         """Whether more data is expected from the client."""
-        self.problem = 0
+        self.error_status = 0
         """Status of the error that the body caused, or 0."""
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        sent = 0
+        received_bytes = 0
         while not self._request.content.at_eof():
             self.waiting = True
             try:
                 chunk = await self._request.content.readany()
             except (http_exceptions.HttpProcessingError, web.RequestPayloadError):
                 # The body is incomplete, or does not match its encoding.
-                self.problem = 400
+                self.error_status = 400
                 raise
             self.waiting = False
-            sent += len(chunk)
-            if sent > self._bytes_max:
-                self.problem = 413
+            received_bytes += len(chunk)
+            if received_bytes > self._bytes_max:
+                self.error_status = 413
                 raise ProxyError(413)
             self._idle_timeout.restart()
             if chunk:
@@ -108,19 +109,19 @@ async def forward(
     if headers.get(hdrs.CONTENT_ENCODING, "").strip().lower() in DECODED_ENCODINGS:
         del headers[hdrs.CONTENT_ENCODING]
         headers.popall(hdrs.CONTENT_LENGTH, None)
-    await _expect(request)
+    await _send_continue(request)
     idle_timeout = _IdleTimeout(bounds.idle_seconds)
     body = _Body(request, bounds.request_bytes_max, idle_timeout)
     response: web.StreamResponse | None = None
     try:
         with cancel_on_disconnect(request):
             async with idle_timeout:
-                sent = aiter(body) if request.can_read_body else None
-                async with streams.request(request.method, url, headers=headers, body=sent) as upstream:
+                chunks = aiter(body) if request.can_read_body else None
+                async with streams.request(request.method, url, headers=headers, body=chunks) as upstream:
                     if (upstream.content_length or 0) > bounds.response_bytes_max:
                         raise UnreachableError("the response is too large")
                     response = web.StreamResponse(status=upstream.status, headers=make_headers(upstream))
-                    await _pass_back(request, response, upstream, bounds.response_bytes_max, idle_timeout)
+                    await _send_response(request, response, upstream, bounds.response_bytes_max, idle_timeout)
         return response
     except ClientDisconnected:
         raise
@@ -129,7 +130,7 @@ async def forward(
     except (ProxyError, UnreachableError, aiohttp.ClientError, OSError, ValueError) as error:
         if request.transport is None:
             raise ClientDisconnected from error
-        problem, status = error, body.problem or 502  # type: ignore[assignment]
+        problem, status = error, body.error_status or 502  # type: ignore[assignment]
     if response is not None and response.prepared:
         log.info("the response of an activity's target was interrupted: %r", problem)
         if request.transport is not None:
@@ -141,33 +142,33 @@ async def forward(
     raise ProxyError(status) from problem
 
 
-async def _pass_back(
+async def _send_response(
     request: web.Request,
     response: web.StreamResponse,
     upstream: aiohttp.ClientResponse,
     bytes_max: int,
     idle_timeout: _IdleTimeout,
 ) -> None:
-    received = 0
-    await _to_client(response.prepare(request))
+    received_bytes = 0
+    await _await_client_write(response.prepare(request))
     async for chunk in upstream.content.iter_any():
-        received += len(chunk)
-        if received > bytes_max:
+        received_bytes += len(chunk)
+        if received_bytes > bytes_max:
             raise UnreachableError("the response is too large")
-        await _to_client(response.write(chunk))
+        await _await_client_write(response.write(chunk))
         idle_timeout.restart()
-    await _to_client(response.write_eof())
+    await _await_client_write(response.write_eof())
 
 
-async def _to_client(writing: Awaitable[object]) -> None:
+async def _await_client_write(write: Awaitable[object]) -> None:
     """Await a write to the client, and raise `ClientDisconnected` for its errors, to distinguish them from the target's."""
     try:
-        await writing
+        await write
     except ConnectionError as error:
         raise ClientDisconnected from error
 
 
-async def _expect(request: web.Request) -> None:
+async def _send_continue(request: web.Request) -> None:
     """Send `100 Continue` if the client expects it, as aiohttp applications do before their handlers."""
     if request.headers.get(hdrs.EXPECT, "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")

@@ -45,10 +45,10 @@ METRICS_ROUTE: Final = "activity"
 
 _METHODS: Final = frozenset({"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"})
 _STATUSES: Final = frozenset(int(status) for status in HTTPStatus)
-_REFUSED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
+_REJECTED_METHODS: Final = frozenset({"CONNECT", "TRACE"})
 _READ_METHODS: Final = frozenset({"GET", "HEAD"})
 _PRINTABLE: Final = re.compile(r"[!-~]*")
-_DOTS: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
+_DOT_SEGMENT: Final = re.compile(r"/(?:\.|%2e){1,2}(?=/|$)", re.IGNORECASE)
 
 
 class ActivityServer:
@@ -75,17 +75,19 @@ class ActivityServer:
         self._running: Counter[int] = Counter()
         self._suffix = f".{config.activities.proxy_host}"
         parts = urlsplit(config.web_url)
-        self._own = parts.hostname
+        self._web_host = parts.hostname
         self._origin = f"{parts.scheme}://{parts.netloc}"
         self._ancestors = headers.frame_ancestors(config)
         self._ticket_name = headers.ticket_name(config)
         limits = config.activities
-        self._bounds = ForwardLimits(limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000)
+        self._forward_limits = ForwardLimits(
+            limits.max_request_bytes, limits.max_response_bytes, limits.timeout_ms / 1000
+        )
 
     def owns(self, host: str) -> bool:
         """Return whether a Host header is below the activity domain, where nothing else is served."""
         name = _host_name(host)
-        return name.endswith(self._suffix) and name != self._own
+        return name.endswith(self._suffix) and name != self._web_host
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
@@ -117,42 +119,46 @@ class ActivityServer:
         await self._sockets.drain()
 
     async def _respond(self, request: web.Request) -> web.StreamResponse:
-        application_id = self._application(request)
-        if request.method in _REFUSED_METHODS:
+        application_id = self._application_id(request)
+        if request.method in _REJECTED_METHODS:
             raise ProxyError(405)
-        path, prefixed = _path(request)
-        site = await self._find_site(application_id, self._tickets(request, application_id))
+        path, prefixed = _lookup_path(request)
+        site = await self._find_site(application_id, self._request_tickets(request, application_id))
         if site is not None and (path == RESERVED_PREFIX or path.startswith(f"{RESERVED_PREFIX}/")):
-            return self._own_page(request, path)
-        found = None if site is None else url_maps.find(site.url_map, path)
-        if site is None or found is None:
+            return self._platform_page(request, path)
+        mapped = None if site is None else url_maps.find(site.url_map, path)
+        if site is None or mapped is None:
             raise ProxyError(404)
-        opens = is_websocket_request(request)
-        required = prefix_required(self._clock.now_ms())
-        if required and not prefixed and (found.prefix or opens or request.method not in _READ_METHODS):
+        is_websocket = is_websocket_request(request)
+        is_prefix_required = prefix_required(self._clock.now_ms())
+        if (
+            is_prefix_required
+            and not prefixed
+            and (mapped.prefix or is_websocket or request.method not in _READ_METHODS)
+        ):
             raise ProxyError(404)
         with self._request_slot(application_id):
-            url, origin = await self._target(found, request.rel_url.raw_query_string, opens=opens)
-            sent = headers.forwarded_headers(
-                request.headers, found.authority, site.ticket.headers if site.ticket else {}
+            url, origin = await self._target_url(mapped, request.rel_url.raw_query_string, is_websocket=is_websocket)
+            forwarded = headers.forwarded_headers(
+                request.headers, mapped.authority, site.ticket.headers if site.ticket else {}
             )
-            if opens:
-                return await self._sockets.bridge(request, url, sent)
+            if is_websocket:
+                return await self._sockets.bridge(request, url, forwarded)
 
             def response_headers(response: aiohttp.ClientResponse) -> CIMultiDict[str]:
-                made = headers.returned_headers(response.headers, found, origin, prefixed=prefixed)
-                made["Content-Security-Policy"] = headers.content_security_policy(
-                    self._config, application_id, prefix_required=required
+                returned = headers.returned_headers(response.headers, mapped, origin, prefixed=prefixed)
+                returned["Content-Security-Policy"] = headers.content_security_policy(
+                    self._config, application_id, prefix_required=is_prefix_required
                 )
-                if site.ticket is not None and self._cookie(request) != site.ticket.text:
+                if site.ticket is not None and self._cookie_ticket(request) != site.ticket.text:
                     cookie = headers.ticket_cookie(self._ticket_name, site.ticket.text, site.ticket.seconds)
-                    made.add("Set-Cookie", cookie)
-                return made
+                    returned.add("Set-Cookie", cookie)
+                return returned
 
             with self._busy():
-                return await forward(request, self._streams, url, sent, response_headers, self._bounds)
+                return await forward(request, self._streams, url, forwarded, response_headers, self._forward_limits)
 
-    def _own_page(self, request: web.Request, path: str) -> web.Response:
+    def _platform_page(self, request: web.Request, path: str) -> web.Response:
         """Serve one of the platform's own pages on an activity's host."""
         if path not in (shim.PAGE, shim.SCRIPT):
             raise ProxyError(404)
@@ -160,27 +166,29 @@ class ActivityServer:
             raise ProxyError(405)
         return shim.page(self._origin) if path == shim.PAGE else shim.script()
 
-    def _application(self, request: web.Request) -> int:
+    def _application_id(self, request: web.Request) -> int:
+        """Return the application ID in the host name of a request; raise 404 if there is none."""
         label = _host_name(request.headers.get(hdrs.HOST, "")).removesuffix(self._suffix)
         if not (label.isascii() and label.isdecimal() and len(label) < 20 and int(label) < 1 << 63):
             raise ProxyError(404)
         return int(label)
 
-    def _cookie(self, request: web.Request) -> str | None:
+    def _cookie_ticket(self, request: web.Request) -> str | None:
+        """Return the ticket in the cookie of a request, or None."""
         return headers.find_cookie(request.headers.getall(hdrs.COOKIE, []), self._ticket_name)
 
-    def _tickets(self, request: web.Request, application_id: int) -> list[str]:
+    def _request_tickets(self, request: web.Request, application_id: int) -> list[str]:
         """Return the tickets in the query (sent when a page opens) and in the cookie (sent by open pages).
 
         The cookie counts only for requests of the activity's own pages, because browsers also send it for pages of
         other sites.
         """
-        found = [request.query.get(headers.TICKET_PARAMETER)]
+        tickets = [request.query.get(headers.TICKET_PARAMETER)]
         origin = request.headers.get(hdrs.ORIGIN)
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
         if origin in (None, self._config.activity_origin(application_id)) and site in ("same-origin", "none"):
-            found.append(self._cookie(request))
-        return [ticket for ticket in found if ticket]
+            tickets.append(self._cookie_ticket(request))
+        return [ticket for ticket in tickets if ticket]
 
     @contextlib.contextmanager
     def _request_slot(self, application_id: int) -> Iterator[None]:
@@ -195,17 +203,17 @@ class ActivityServer:
             if not self._running[application_id]:
                 del self._running[application_id]
 
-    async def _target(self, found: MappedPath, query: str, *, opens: bool) -> tuple[URL, str]:
-        """Return the target URL and its origin. The scheme is https, except for private addresses in a rehearsal."""
+    async def _target_url(self, mapped: MappedPath, query: str, *, is_websocket: bool) -> tuple[URL, str]:
+        """Return the target URL and its origin. The scheme is https or wss, except for private addresses in a rehearsal."""
         try:
-            host = URL(f"https://{found.authority}", encoded=True).host or ""
+            host = URL(f"https://{mapped.authority}", encoded=True).host or ""
             is_private = await self._streams.is_private(host)
         except (UnreachableError, ValueError) as error:
             log.info("cannot resolve the target of an activity: %r", error)
             raise ProxyError(502) from error
-        origin = f"{'http' if is_private else 'https'}://{found.authority}"
-        base = f"ws{origin.removeprefix('http')}" if opens else origin
-        return URL(f"{base}{found.path}{'?' if query else ''}{query}", encoded=True), origin
+        origin = f"{'http' if is_private else 'https'}://{mapped.authority}"
+        base = f"ws{origin.removeprefix('http')}" if is_websocket else origin
+        return URL(f"{base}{mapped.path}{'?' if query else ''}{query}", encoded=True), origin
 
 
 def prefix_required(now_ms: int) -> bool:
@@ -216,15 +224,20 @@ def prefix_required(now_ms: int) -> bool:
 
 
 def _host_name(host: str) -> str:
+    """Return the lowercase host name of a Host header, without the port."""
     return host.partition(":")[0].lower().removesuffix(".")
 
 
-def _path(request: web.Request) -> tuple[str, bool]:
+def _lookup_path(request: web.Request) -> tuple[str, bool]:
     """Return the path to look up, and whether it had the prefix `/.proxy`."""
     path = request.rel_url.raw_path
-    text = f"{path}{request.rel_url.raw_query_string}"
+    path_and_query = f"{path}{request.rel_url.raw_query_string}"
     # Dot segments could escape from the directory of a target.
-    if not path.startswith("/") or _PRINTABLE.fullmatch(text) is None or _DOTS.search(path) is not None:
+    if (
+        not path.startswith("/")
+        or _PRINTABLE.fullmatch(path_and_query) is None
+        or _DOT_SEGMENT.search(path) is not None
+    ):
         raise ProxyError(400)
     prefixed = path == headers.PREFIX or path.startswith(f"{headers.PREFIX}/")
     if prefixed:

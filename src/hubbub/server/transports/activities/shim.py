@@ -47,13 +47,13 @@ def page(host: str) -> web.Response:
     policy = (
         f"default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; frame-src 'self'; frame-ancestors {host}"
     )
-    return web.Response(text=text, content_type="text/html", headers=_headers(policy))
+    return web.Response(text=text, content_type="text/html", headers=_response_headers(policy))
 
 
 def script() -> web.Response:
     """Return the script of the relay page."""
-    return web.Response(text=_SCRIPT, content_type="text/javascript", headers=_headers("default-src 'none'"))
+    return web.Response(text=_SCRIPT, content_type="text/javascript", headers=_response_headers("default-src 'none'"))
 
 
-def _headers(policy: str) -> dict[str, str]:
+def _response_headers(policy: str) -> dict[str, str]:
     return {"Cache-Control": "no-cache", "Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff"}

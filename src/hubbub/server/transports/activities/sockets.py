@@ -48,7 +48,7 @@ class ActivitySockets:
 
     async def bridge(self, request: web.Request, url: URL, headers: CIMultiDict[str]) -> web.StreamResponse:
         """Relay messages between a client and a target; raise `ProxyError` if the target rejects the handshake."""
-        offered = [
+        protocols = [
             protocol.strip()
             for header in request.headers.getall(hdrs.SEC_WEBSOCKET_PROTOCOL, [])
             for protocol in header.split(",")
@@ -62,7 +62,7 @@ class ActivitySockets:
         if not web.WebSocketResponse().can_prepare(without_protocols):
             raise ProxyError(400)
         async with AsyncExitStack() as stack:
-            target = await self._connect(stack, url, headers, offered)
+            target = await self._connect_target(stack, url, headers, protocols)
             client = web.WebSocketResponse(
                 protocols=(target.protocol,) if target.protocol else (),
                 heartbeat=HEARTBEAT_SECONDS,
@@ -80,15 +80,17 @@ class ActivitySockets:
 
     async def drain(self) -> None:
         """Close all WebSockets because the server is shutting down."""
-        await asyncio.gather(*(each.close(code=GOING_AWAY) for each in list(self._open)), return_exceptions=True)
+        await asyncio.gather(*(socket.close(code=GOING_AWAY) for socket in list(self._open)), return_exceptions=True)
 
-    async def _connect(
-        self, stack: AsyncExitStack, url: URL, headers: CIMultiDict[str], offered: list[str]
+    async def _connect_target(
+        self, stack: AsyncExitStack, url: URL, headers: CIMultiDict[str], protocols: list[str]
     ) -> aiohttp.ClientWebSocketResponse:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                opening = self._streams.websocket(url, headers=headers, protocols=offered, max_bytes=MESSAGE_BYTES_MAX)
-                return await stack.enter_async_context(opening)
+                connecting = self._streams.websocket(
+                    url, headers=headers, protocols=protocols, max_bytes=MESSAGE_BYTES_MAX
+                )
+                return await stack.enter_async_context(connecting)
         except aiohttp.WSServerHandshakeError as error:
             # The target may reject a client by 401, 403 or 404; any other status means that it has no WebSocket there.
             log.info("an activity's target rejected a WebSocket handshake: %d", error.status)
@@ -103,22 +105,22 @@ class ActivitySockets:
 async def _relay_both(client: web.WebSocketResponse, target: aiohttp.ClientWebSocketResponse) -> None:
     """Relay messages until one side closes, then close the other side with the same code and reason."""
     to_target, to_client = (
-        asyncio.create_task(_relay(client, target), name="activity socket, to target"),
-        asyncio.create_task(_relay(target, client), name="activity socket, to client"),
+        asyncio.create_task(_relay_messages(client, target), name="activity socket, to target"),
+        asyncio.create_task(_relay_messages(target, client), name="activity socket, to client"),
     )
     try:
-        done, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
+        finished, _ = await asyncio.wait((to_target, to_client), return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in (to_target, to_client):
             task.cancel()
         await asyncio.gather(to_target, to_client, return_exceptions=True)
-    first = to_target if to_target in done else to_client
+    first = to_target if to_target in finished else to_client
     code, reason = first.result() if first.exception() is None else (CONNECTION_FAILED, "")
     other = target if first is to_target else client
     await other.close(code=code, message=reason.encode()[:123])
 
 
-async def _relay(source: Socket, sink: Socket) -> CloseInfo:
+async def _relay_messages(source: Socket, sink: Socket) -> CloseInfo:
     """Relay messages in one direction until the source closes; return its close code and reason."""
     while True:
         message = await source.receive()

@@ -51,7 +51,7 @@ class SubtreeResource(web.AbstractResource):
         return iter((self._route,))
 
 
-class _Protocol(web.RequestHandler):
+class _ConnectionHandler(web.RequestHandler):
     """aiohttp's connection handler, with the platform's error bodies for malformed requests."""
 
     cancels_on_disconnect = False
@@ -94,7 +94,7 @@ def cancel_on_disconnect(request: web.BaseRequest) -> Iterator[None]:
     By default handlers run to completion, because their transaction may already be committed.
     """
     protocol = request.protocol
-    if request.transport is None or not isinstance(protocol, _Protocol):
+    if request.transport is None or not isinstance(protocol, _ConnectionHandler):
         raise ConnectionResetError("the client disconnected")
     protocol.cancels_on_disconnect = True
     try:
@@ -104,8 +104,10 @@ def cancel_on_disconnect(request: web.BaseRequest) -> Iterator[None]:
 
 
 class _Server(web.Server):
+    """aiohttp's server, with `_ConnectionHandler` for each connection."""
+
     def __call__(self) -> web.RequestHandler:
-        return _Protocol(self, loop=self._loop, **self._kwargs)
+        return _ConnectionHandler(self, loop=self._loop, **self._kwargs)
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -126,8 +128,8 @@ class HostHandler(Protocol):
 class ServerRunner(web.AppRunner):
     """Serves an application with the connection handler of this module.
 
-    Requests for hosts of `elsewhere` go there, paths below `prefix` go to `handler` without the application's router,
-    and everything else goes to the application.
+    Requests for the hosts of `host_handler` go to it, paths below `prefix` go to `handler` without the application's
+    router, and all other requests go to the application.
     """
 
     def __init__(
@@ -142,27 +144,27 @@ class ServerRunner(web.AppRunner):
         super().__init__(app, **options)
         self._prefix = f"{prefix}/"
         self._handler = handler
-        self._elsewhere = host_handler
+        self._host_handler = host_handler
 
     # aiohttp offers no public way to choose the connection class of an application.
     async def _make_server(self) -> web.Server:
-        made = await super()._make_server()
-        prefix, handler, others = self._prefix, self._handler, made.request_handler
+        server = await super()._make_server()
+        prefix, handler, handle_other = self._prefix, self._handler, server.request_handler
 
         def handle(request: Any) -> Awaitable[web.StreamResponse]:
             # Requests with `Expect` go through the application, which handles it before the handler runs.
             if request.raw_path.startswith(prefix) and hdrs.EXPECT not in request.headers:
                 return handler(request)
-            return others(request)
+            return handle_other(request)
 
-        serve, elsewhere = handle, self._elsewhere
-        if elsewhere is not None:
+        serve, host_handler = handle, self._host_handler
+        if host_handler is not None:
 
             def handle_by_host(request: Any) -> Awaitable[web.StreamResponse]:
-                if elsewhere.owns(request.headers.get(hdrs.HOST, "")):
-                    return elsewhere.handle(request)
+                if host_handler.owns(request.headers.get(hdrs.HOST, "")):
+                    return host_handler.handle(request)
                 return handle(request)
 
             serve = handle_by_host
 
-        return _Server(serve, request_factory=made.request_factory, loop=made._loop, **made._kwargs)
+        return _Server(serve, request_factory=server.request_factory, loop=server._loop, **server._kwargs)

@@ -22,39 +22,41 @@ from hubbub.protocol.images import ImageData, TooLargeError, format_bytes
 from hubbub.server.core.config import HttpConfig
 
 DEPTH_MAX: Final = HttpConfig().max_depth
+"""Maximum nesting of arrays and objects in a JSON body."""
 PARAMETERS_MAX: Final = 1000
+"""Maximum number of query parameters or form fields."""
 DATA_URI_SCAN_MIN: Final = 1 << 16
 """Size in bytes from which on a body is assumed to contain images as data URIs."""
 ERRORS_MAX: Final = 100
-"""Number of errors reported for one request."""
+"""Maximum number of errors reported for one request."""
 
 TRUE_TEXTS: Final = frozenset(("True", "true", "1"))
 FALSE_TEXTS: Final = frozenset(("False", "false", "0"))
 
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,19}(\.[0-9]{1,19})?", re.ASCII)
-_WHERE: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
-_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_MESSAGE_AND_PATH: Final = re.compile(r"^(.*?)(?: - at `\$(.*)`)?$", re.DOTALL)
+_PATH_STEP: Final = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|([\[{])|([\]}])', re.DOTALL)
 _NUL: Final = "\x00"
 
 # Values that msgspec accepts but a store may not: NUL in text, integers over 64 bits, times outside the years 1 to
 # 9999.
-_SUSPECT: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
+_POSSIBLY_UNSTORABLE: Final = re.compile(rb'\\u0000|[^"0-9.][0-9]{19}|"(?:0000|0001|9999)-')
 
 Steps = tuple[str | int, ...]
 
 
 def decode(data: bytes, kind: Any, *, depth_max: int = DEPTH_MAX) -> Any:
-    """Decode a JSON body into its model; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
+    """Decode a JSON body into a value of the type `kind`; raise INVALID_JSON or INVALID_FORM_BODY if that fails."""
     if data.count(b"[") + data.count(b"{") > depth_max and _too_deep(data, depth_max):
         raise errors.INVALID_JSON()
     try:
-        if _SUSPECT.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
+        if _POSSIBLY_UNSTORABLE.search(data if len(data) < DATA_URI_SCAN_MIN else _without_data_uris(data)) is None:
             return codec.decoder(kind).decode(data)
         return _decode_carefully(data, kind)
     except msgspec.ValidationError as error:
-        raise _explain(data, kind, error) from None
+        raise _decoding_error(data, kind, error) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise errors.INVALID_JSON() from None
 
@@ -73,6 +75,7 @@ def _without_data_uris(data: bytes) -> bytes:
 
 
 def _decode_carefully(data: bytes, kind: Any) -> Any:
+    """Decode a body that may contain values which msgspec accepts but a store may not."""
     try:
         value = codec.decoder(Any).decode(data)
     except msgspec.ValidationError:
@@ -83,13 +86,13 @@ def _decode_carefully(data: bytes, kind: Any) -> Any:
 
 
 def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
-    """Convert a builtin value (from JSON or form fields) to its model.
+    """Convert a builtin value (from JSON or form fields) to a value of the type `kind`.
 
     `check_storable` also rejects values that msgspec accepts but a store may not.
     """
     if check_storable:
         form = FormErrors()
-        _Walk(form).visit(_info(kind), value, ())
+        _Validator(form).visit(_type_info(kind), value, ())
         form.raise_if_any()
     try:
         return codec.convert(value, kind)
@@ -100,20 +103,20 @@ def convert(value: Any, kind: Any, *, check_storable: bool = False) -> Any:
 def convert_fields(fields: Mapping[str, Sequence[str]], kind: Any) -> Any:
     """Convert query parameters or flat form fields to their model (spec/http.md#1.6)."""
     values: dict[str, Any] = {}
-    careful = False
+    check_storable = False
     if fields:
-        for name, node, many, comma in _plan(kind):
-            given = fields.get(name)
-            if not given:
+        for name, node, many, comma in _parameter_plan(kind):
+            texts = fields.get(name)
+            if not texts:
                 continue
-            careful = careful or isinstance(node, inspect.DateTimeType)
+            check_storable = check_storable or isinstance(node, inspect.DateTimeType)
             if not many:
-                values[name] = _from_text(node, given[-1])
+                values[name] = _from_text(node, texts[-1])
             elif comma:
-                values[name] = [_from_text(node, part) for text in given for part in text.split(",") if part]
+                values[name] = [_from_text(node, part) for text in texts for part in text.split(",") if part]
             else:
-                values[name] = [_from_text(node, text) for text in given]
-    return convert(values, kind, check_storable=careful)
+                values[name] = [_from_text(node, text) for text in texts]
+    return convert(values, kind, check_storable=check_storable)
 
 
 def split_fields(text: str) -> dict[str, list[str]]:
@@ -131,11 +134,12 @@ def split_fields(text: str) -> dict[str, list[str]]:
 
 
 def is_flat(kind: Any) -> bool:
-    """Return whether a type can be read from flat fields."""
-    return isinstance(_info(kind), inspect.StructType)
+    """Return whether a type can be read from query parameters or form fields, which have no nesting."""
+    return isinstance(_type_info(kind), inspect.StructType)
 
 
-def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
+def _decoding_error(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError:
+    """Return the API error for a body that msgspec rejected with `error`."""
     try:
         value = codec.decoder(Any).decode(data)
     except msgspec.ValidationError:
@@ -149,15 +153,15 @@ def _explain(data: bytes, kind: Any, error: msgspec.ValidationError) -> ApiError
 
 def _form_error(value: Any, kind: Any, error: msgspec.ValidationError) -> ApiError:
     form = FormErrors()
-    _Walk(form).visit(_info(kind), value, ())
+    _Validator(form).visit(_type_info(kind), value, ())
     return form.error() if form else _msgspec_error(error)
 
 
 def _msgspec_error(error: msgspec.ValidationError) -> ApiError:
     """Convert a msgspec error, which a model's __post_init__ may also raise, using its own message and path."""
-    match = _WHERE.match(str(error))
+    match = _MESSAGE_AND_PATH.match(str(error))
     message, where = match.groups() if match else (str(error), None)
-    steps = tuple(name or int(index) for name, index in _STEP.findall(where or ""))
+    steps = tuple(name or int(index) for name, index in _PATH_STEP.findall(where or ""))
     if message.endswith("out of range"):
         return errors.invalid(steps, "NUMBER_TYPE_COERCE", f"{message}.")
     return errors.invalid(steps, "BASE_TYPE_BAD_VALUE", message)
@@ -187,11 +191,11 @@ def _without_nul(value: Any) -> Any:
 
 
 @lru_cache(maxsize=4096)
-def _info(kind: Any) -> inspect.Type:
+def _type_info(kind: Any) -> inspect.Type:
     return inspect.type_info(kind)
 
 
-def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
+def _unwrap(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
     """Return the type without annotations and an optional None, and the extra metadata of the annotations."""
     extra: dict[str, Any] = {}
     while True:
@@ -208,20 +212,20 @@ def _bare(node: inspect.Type) -> tuple[inspect.Type, Mapping[str, Any]]:
 
 
 @lru_cache(maxsize=1024)
-def _plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
-    """Return name, type of one value, whether it repeats, and whether commas separate values, for each parameter."""
-    info = _info(kind)
+def _parameter_plan(kind: Any) -> tuple[tuple[str, inspect.Type, bool, bool], ...]:
+    """Return a tuple for each parameter: name, type of one value, whether it repeats, whether commas separate values."""
+    info = _type_info(kind)
     if not isinstance(info, inspect.StructType):
         raise TypeError(f"{kind!r} cannot be read from flat fields")
-    plan = []
+    parameters = []
     for field in info.fields:
-        node, extra = _bare(field.type)
+        node, extra = _unwrap(field.type)
         if isinstance(node, _ARRAYS):
-            inner, _ = _bare(node.item_type)
-            plan.append((field.encode_name, inner, True, bool(extra.get("comma"))))
+            inner, _ = _unwrap(node.item_type)
+            parameters.append((field.encode_name, inner, True, bool(extra.get("comma"))))
         else:
-            plan.append((field.encode_name, node, False, False))
-    return tuple(plan)
+            parameters.append((field.encode_name, node, False, False))
+    return tuple(parameters)
 
 
 def _from_text(node: inspect.Type, text: str) -> Any:
@@ -238,8 +242,8 @@ def _from_text(node: inspect.Type, text: str) -> Any:
     if isinstance(node, inspect.FloatType):
         return float(text) if _DECIMAL.fullmatch(text) else text
     if isinstance(node, inspect.EnumType | inspect.LiteralType):
-        numbers = any(isinstance(value, int) for value in _choices(node))
-        return int(text) if numbers and _INTEGER.fullmatch(text) else text
+        has_numbers = any(isinstance(value, int) for value in _choices(node))
+        return int(text) if has_numbers and _INTEGER.fullmatch(text) else text
     if isinstance(node, inspect.UnionType):
         return next((value for part in node.types if (value := _from_text(part, text)) != text), text)
     return text
@@ -253,20 +257,21 @@ _ARRAYS: Final = (inspect.ListType, inspect.SetType, inspect.FrozenSetType, insp
 _OBJECTS: Final = (inspect.StructType, inspect.DictType, inspect.TypedDictType)
 
 
-class _Walk:
+class _Validator:
     """Visits a type and a value together and records every mismatch."""
 
     def __init__(self, form: FormErrors) -> None:
         self._form = form
-        self._left = ERRORS_MAX
+        self._errors_left = ERRORS_MAX
 
     def add(self, path: Steps, error: errors.FormError) -> None:
-        if self._left:
-            self._left -= 1
+        """Record an error, unless ERRORS_MAX errors are recorded already."""
+        if self._errors_left:
+            self._errors_left -= 1
             self._form.add(path, *error)
 
     def visit(self, node: inspect.Type, value: Any, path: Steps) -> None:
-        """Validate one value."""
+        """Record the errors of a value of the type `node` at `path`."""
         if isinstance(node, inspect.Metadata):
             self.visit(node.type, value, path)
         elif isinstance(node, inspect.AnyType | inspect.RawType):
@@ -292,8 +297,8 @@ class _Walk:
             self.add(path, errors.not_model())
             return
         if isinstance(node, inspect.StructType) and node.tag_field is not None:
-            given = value.get(node.tag_field, node.tag)
-            if given != node.tag or isinstance(given, bool):
+            tag = value.get(node.tag_field, node.tag)
+            if tag != node.tag or isinstance(tag, bool):
                 self.add((*path, node.tag_field), errors.choices([node.tag]))
         for field in node.fields:
             if field.encode_name in value:
@@ -308,14 +313,14 @@ class _Walk:
         self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
         for key, item in value.items():
             # The key `_errors` is reserved in the error tree.
-            at = (*path, "_errors_" if key == "_errors" else key[:64])
-            if not _fits(key, node.key_type):
-                self._visit_scalar_text(node.key_type, key, at)
-            self.visit(node.value_type, item, at)
+            item_path = (*path, "_errors_" if key == "_errors" else key[:64])
+            if not _is_valid(key, node.key_type):
+                self._visit_scalar_text(node.key_type, key, item_path)
+            self.visit(node.value_type, item, item_path)
 
     def _visit_scalar_text(self, node: inspect.Type, key: str, path: Steps) -> None:
         """Validate the key of a map, which is always text in JSON."""
-        inner, _ = _bare(node)
+        inner, _ = _unwrap(node)
         self.visit(inner, _from_text(inner, key), path)
 
     def _visit_array(self, node: Any, value: Any, path: Steps) -> None:
@@ -331,7 +336,7 @@ class _Walk:
             self._visit_length(node.min_length, node.max_length, len(value), path, array=True)
             items = ((node.item_type, item) for item in value)
         for index, (kind, item) in enumerate(items):
-            if not self._left:
+            if not self._errors_left:
                 return
             self.visit(kind, item, (*path, index))
 
@@ -355,7 +360,7 @@ class _Walk:
             return
         # Report the error of the member whose JSON type matches the value, or of the first member.
         candidates = [part for part in kinds if _resembles(part, value)] or kinds[:1]
-        if any(_fits(value, part) for part in candidates):
+        if any(_is_valid(value, part) for part in candidates):
             return
         self.visit(candidates[0], value, path)
 
@@ -395,7 +400,7 @@ class _Walk:
             elif value not in choices:
                 self.add(path, errors.choices(choices))
         elif isinstance(node, inspect.DateTimeType):
-            if not _fits(value, node):
+            if not _is_valid(value, node):
                 self.add(path, errors.bad_timestamp(value))
         elif isinstance(node, inspect.CustomType):
             self._visit_custom(node.cls, value, path)
@@ -405,8 +410,8 @@ class _Walk:
 
     def _visit_number(self, node: inspect.IntType | inspect.FloatType, value: Any, path: Steps) -> None:
         kind = "int" if isinstance(node, inspect.IntType) else "float"
-        number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
-        if not number or not (isinstance(value, float) or -WIDE_MAX <= value <= WIDE_MAX):
+        is_number = isinstance(value, int if kind == "int" else int | float) and not isinstance(value, bool)
+        if not is_number or not (isinstance(value, float) or -WIDE_MAX <= value <= WIDE_MAX):
             self.add(path, errors.not_number(value, kind))
         elif node.le is not None and value > node.le:
             self.add(path, errors.number_max(node.le, kind))
@@ -435,7 +440,7 @@ class _Walk:
 
 def _resembles(node: inspect.Type, value: Any) -> bool:
     """Return whether the JSON type of a value is one that this type can accept."""
-    node, _ = _bare(node)
+    node, _ = _unwrap(node)
     if isinstance(value, bool):
         return isinstance(node, inspect.BoolType)
     if isinstance(value, str):
@@ -451,7 +456,7 @@ def _resembles(node: inspect.Type, value: Any) -> bool:
     return isinstance(node, _OBJECTS)
 
 
-def _fits(value: Any, node: inspect.Type) -> bool:
+def _is_valid(value: Any, node: inspect.Type) -> bool:
     """Return whether a value is valid for a type, without collecting errors."""
     if isinstance(node, inspect.DateTimeType):
         try:
@@ -460,5 +465,5 @@ def _fits(value: Any, node: inspect.Type) -> bool:
         except (msgspec.ValidationError, OverflowError):
             return False
     form = FormErrors()
-    _Walk(form).visit(node, value, ())
+    _Validator(form).visit(node, value, ())
     return not form

@@ -23,7 +23,7 @@ from hubbub.protocol.sounds import SoundData
 from hubbub.server.transports.docstrings import attribute_docstrings, markdown
 
 DEPTH_MAX: Final = 4
-"""Number of nested objects below which lists are empty; nullable objects are null two levels above."""
+"""Maximum nesting of objects. Lists of deeper objects are empty; nullable objects are null two levels earlier."""
 
 OPTIONAL_FIELDS_MAX: Final = (6, 2)
 """Number of optional fields that an object contains, by depth; deeper objects contain none."""
@@ -40,7 +40,7 @@ _PNG: Final = (
 )
 _OGG: Final = "data:audio/ogg;base64,T2dnUwACAAAAAAAAAAA="
 
-_BY_MODEL: Final[tuple[tuple[str, str, Any], ...]] = (
+_MODEL_VALUES: Final[tuple[tuple[str, str, Any], ...]] = (
     ("ActivityLocation", "id", "gc-1479709962333586041"),
     ("Application", "name", "Demo Bot"),
     ("Application", "description", "Runs the weekly tournament."),
@@ -304,7 +304,7 @@ _STRING_SUFFIXES: Final = (
 )
 _FALLBACK_STRINGS: Final = ("example", "1")
 
-_KEYS: Final[Mapping[str, str]] = {
+_MAP_KEYS: Final[Mapping[str, str]] = {
     "name_localizations": "fr",
     "description_localizations": "fr",
     "localizations": "fr",
@@ -375,7 +375,7 @@ _INTEGERS: Final[Mapping[str, int]] = {
     "width": 800,
 }
 _FLOATS: Final[Mapping[str, float]] = {"volume": 1.0, "duration_secs": 2.4, "duration": 2.4, "value": 1.5}
-_TRUE: Final = frozenset(
+_TRUE_FIELDS: Final = frozenset(
     {
         "authorize",
         "available",
@@ -393,17 +393,17 @@ _TRUE: Final = frozenset(
         "verified",
     }
 )
-_NULL: Final = frozenset(
+_NULL_FIELDS: Final = frozenset(
     {"canceled_at", "communication_disabled_until", "edited_timestamp", "premium_since", "request_to_speak_timestamp"}
 )
 """Nullable fields that are null in most responses."""
 
-_UNUSUAL: Final = frozenset(
+_OMITTED_FIELDS: Final = frozenset(
     {"access_tokens", "application_id", "enforce_nonce", "flags", "nonce", "payload", "position", "webhook_id"}
 )
 """Optional fields that most messages and requests do not contain."""
 
-_LISTED: Final = re.compile(r"(?:: |always )(\d+)\b", re.IGNORECASE)
+_LISTED_NUMBER: Final = re.compile(r"(?:: |always )(\d+)\b", re.IGNORECASE)
 """The first of the values that a docstring lists: "Type of the webhook: 1 incoming, 2 channel follower"."""
 _LISTED_STRING: Final = re.compile(r"(?:: |always |such as |for example )`([^`]+)`", re.IGNORECASE)
 
@@ -417,13 +417,14 @@ def example(kind: Any, *, in_request: bool = False) -> Any:
 
     A response contains every field that cannot be absent. A request contains the required fields and some others.
     """
-    return _Builder(in_request).build(kind, _Place(), Meta(), ())
+    return _Builder(in_request).build(kind, _FieldContext(), Meta(), ())
 
 
-class _Place(NamedTuple):
-    """Where a value is: the field that contains it, and its position if the field is a list."""
+class _FieldContext(NamedTuple):
+    """The field that contains a value, and the value's position if the field is a list."""
 
     name: str = ""
+    """Name of the field on the wire."""
     note: str = ""
     """Docstring of the field as Markdown."""
     model: str = ""
@@ -437,51 +438,57 @@ class _Builder:
     def __init__(self, in_request: bool) -> None:
         self._in_request = in_request
 
-    def build(self, kind: Any, place: _Place, meta: Meta, parents: tuple[type, ...]) -> Any:
+    def build(self, kind: Any, context: _FieldContext, meta: Meta, parents: tuple[type, ...]) -> Any:
         """Return the example of a type; `parents` are the models around it."""
         origin = get_origin(kind)
         if origin is Annotated:
             base, *extras = get_args(kind)
-            meta = next((each for each in extras if isinstance(each, Meta)), meta)
-            return self.build(base, place, meta, parents)
+            meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
+            return self.build(base, context, meta, parents)
         if origin in _UNIONS:
-            return self._union(get_args(kind), place, meta, parents)
+            return self._union_example(get_args(kind), context, meta, parents)
         if origin is Literal:
             return get_args(kind)[0]
         if kind in _ARRAYS or origin in _ARRAYS:
-            return self._array(get_args(kind), place, meta, parents)
+            return self._array_example(get_args(kind), context, meta, parents)
         if kind in _MAPPINGS or origin in _MAPPINGS:
-            return self._mapping(get_args(kind), place, meta, parents)
+            return self._mapping_example(get_args(kind), context, meta, parents)
         if isinstance(kind, type) and issubclass(kind, Struct):
-            return self._model(kind, parents)
-        return _scalar(kind, place, meta)
+            return self._model_example(kind, parents)
+        return _scalar_example(kind, context, meta)
 
-    def _model(self, kind: type[Struct], parents: tuple[type, ...]) -> dict[str, Any]:
+    def _model_example(self, kind: type[Struct], parents: tuple[type, ...]) -> dict[str, Any]:
+        """Return the example of a model: its required fields and a few optional ones."""
         depth = len(parents)
-        inside = (*parents, kind)
+        field_parents = (*parents, kind)
         config = kind.__struct_config__
-        found: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
-        room = OPTIONAL_FIELDS_MAX[depth] if depth < len(OPTIONAL_FIELDS_MAX) else 0
-        fields, notes = _fields(kind), _notes(kind)
-        chosen = {each.name for each in fields if self._is_present(each)}
+        values: dict[str, Any] = {} if config.tag is None else {str(config.tag_field): config.tag}
+        optional_max = OPTIONAL_FIELDS_MAX[depth] if depth < len(OPTIONAL_FIELDS_MAX) else 0
+        fields, notes = _struct_fields(kind), _field_notes(kind)
+        included = {field.name for field in fields if self._is_present(field)}
         optional = [
-            each.name for each in fields if each.name not in chosen and _is_informative(each, notes.get(each.name, ""))
+            field.name
+            for field in fields
+            if field.name not in included and _is_informative(field, notes.get(field.name, ""))
         ]
-        chosen.update(optional[:room])
-        if not chosen and depth < DEPTH_MAX:
-            chosen.update(each.name for each in fields[:1] if not _is_recursive(each.type, inside))
-        for each in fields:
-            if each.name in chosen:
-                place = _Place(each.encode_name, notes.get(each.name, ""), kind.__name__)
-                found[each.encode_name] = self._field(each, place, inside)
-        return found
+        included.update(optional[:optional_max])
+        if not included and depth < DEPTH_MAX:
+            included.update(field.name for field in fields[:1] if not _is_recursive(field.type, field_parents))
+        for field in fields:
+            if field.name in included:
+                context = _FieldContext(field.encode_name, notes.get(field.name, ""), kind.__name__)
+                values[field.encode_name] = self._field_example(field, context, field_parents)
+        return values
 
     def _is_present(self, field: msgspec.structs.FieldInfo) -> bool:
+        """Return whether an example must contain the field."""
         may_be_absent = field.default is UNSET or UnsetType in get_args(field.type)
         return field.required or not (self._in_request or may_be_absent)
 
-    def _field(self, field: msgspec.structs.FieldInfo, place: _Place, inside: tuple[type, ...]) -> Any:
-        default, note = field.default, place.note.lower()
+    def _field_example(
+        self, field: msgspec.structs.FieldInfo, context: _FieldContext, parents: tuple[type, ...]
+    ) -> Any:
+        default, note = field.default, context.note.lower()
         if "always null" in note:
             return None
         if isinstance(default, Enum):
@@ -489,50 +496,63 @@ class _Builder:
         has_constant = isinstance(default, str | int | float) and not isinstance(default, WideInt)
         if has_constant and (default != "" or note.startswith("deprecated")):
             return default
-        return self.build(field.type, place, Meta(), inside)
+        return self.build(field.type, context, Meta(), parents)
 
-    def _union(self, parts: tuple[Any, ...], place: _Place, meta: Meta, parents: tuple[type, ...]) -> Any:
+    def _union_example(
+        self, parts: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
+    ) -> Any:
+        """Return null, or the example of the preferred member of a union."""
         members = [part for part in parts if part not in (UnsetType, type(None))]
-        is_null = place.name in _NULL or not members or self._is_too_deep(members[0], parents, margin=2)
+        is_null = context.name in _NULL_FIELDS or not members or self._is_too_deep(members[0], parents, margin=2)
         if type(None) in parts and is_null:
             return None
         members.sort(key=lambda part: (_is_recursive(part, parents), _preference(part)))
-        return self.build(members[0], place, meta, parents)
+        return self.build(members[0], context, meta, parents)
 
     def _is_too_deep(self, kind: Any, parents: tuple[type, ...], margin: int = 0) -> bool:
+        """Return whether a type is omitted because it is nested too deeply or contains itself."""
         return not _is_simple(kind) and (len(parents) >= DEPTH_MAX - margin or _is_recursive(kind, parents))
 
-    def _array(self, arguments: tuple[Any, ...], place: _Place, meta: Meta, parents: tuple[type, ...]) -> list[Any]:
-        item = arguments[0] if arguments else Any
-        is_open = item is Any or item == dict[str, Any] or "always empty" in place.note.lower()
-        least = meta.min_length or 0
-        if not least and (is_open or self._is_too_deep(item, parents)):
+    def _array_example(
+        self, arguments: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
+    ) -> list[Any]:
+        item_type = arguments[0] if arguments else Any
+        is_open = item_type is Any or item_type == dict[str, Any] or "always empty" in context.note.lower()
+        min_length = meta.min_length or 0
+        if not min_length and (is_open or self._is_too_deep(item_type, parents)):
             return []
-        return [self.build(item, place._replace(position=number), Meta(), parents) for number in range(max(1, least))]
+        return [
+            self.build(item_type, context._replace(position=number), Meta(), parents)
+            for number in range(max(1, min_length))
+        ]
 
-    def _mapping(
-        self, arguments: tuple[Any, ...], place: _Place, meta: Meta, parents: tuple[type, ...]
+    def _mapping_example(
+        self, arguments: tuple[Any, ...], context: _FieldContext, meta: Meta, parents: tuple[type, ...]
     ) -> dict[str, Any]:
-        key, value = arguments or (str, Any)
-        if not meta.min_length and (value is Any or self._is_too_deep(value, parents)):
+        key_type, value_type = arguments or (str, Any)
+        if not meta.min_length and (value_type is Any or self._is_too_deep(value_type, parents)):
             return {}
-        named = _KEYS.get(place.name) if key is str else None
-        return {named or str(self.build(key, place, Meta(), parents)): self.build(value, place, Meta(), parents)}
+        key_text = _MAP_KEYS.get(context.name) if key_type is str else None
+        return {
+            key_text or str(self.build(key_type, context, Meta(), parents)): self.build(
+                value_type, context, Meta(), parents
+            )
+        }
 
 
 @cache
-def _fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+def _struct_fields(kind: type[Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
     return msgspec.structs.fields(kind)
 
 
 @cache
-def _notes(kind: type[Struct]) -> dict[str, str]:
+def _field_notes(kind: type[Struct]) -> dict[str, str]:
     return {name: markdown(spans) for name, spans in attribute_docstrings(kind).items()}
 
 
 def _is_informative(field: msgspec.structs.FieldInfo, note: str) -> bool:
     """Return whether an optional field belongs in an example: a short value that is not its default."""
-    if field.default is not UNSET or field.name in _UNUSUAL or note.startswith("Deprecated"):
+    if field.default is not UNSET or field.name in _OMITTED_FIELDS or note.startswith("Deprecated"):
         return False
     parts = [part for part in get_args(field.type) if isinstance(part, type)]
     return _is_simple(field.type) and not any(issubclass(part, ImageData | SoundData) for part in parts)
@@ -567,66 +587,69 @@ def _preference(kind: Any) -> int:
     return ranks.get(base, 0) if isinstance(base, type) else 0
 
 
-def _scalar(kind: Any, place: _Place, meta: Meta) -> Any:
-    name = place.name
+def _scalar_example(kind: Any, context: _FieldContext, meta: Meta) -> Any:
+    name = context.name
     if kind is type(None):
         return None
     if kind is datetime or kind is Timestamp:
-        return _timestamp(name)
+        return _timestamp_example(name)
     if isinstance(kind, NewType):
         kind = kind.__supertype__
     if not isinstance(kind, type) or kind in (Raw, object):
-        return _any(name)
+        return _any_value(name)
     if issubclass(kind, Enum):
         return next(iter(kind)).value
     if issubclass(kind, WideInt):
-        return _wide(kind, place)
+        return _wide_integer(kind, context)
     if issubclass(kind, ImageData):
         return _PNG
     if issubclass(kind, SoundData):
         return _OGG
     if kind is bool:
-        return name in _TRUE
+        return name in _TRUE_FIELDS
     if kind is int:
-        return _number(_integer(place), meta, 1)
+        return _clamp(_integer_example(context), meta, 1)
     if kind is float:
-        return _number(_FLOATS.get(name, 1.0), meta, 0.5)
+        return _clamp(_FLOATS.get(name, 1.0), meta, 0.5)
     if kind is str:
-        return _string(place, meta)
-    return _any(name)
+        return _string_example(context, meta)
+    return _any_value(name)
 
 
-def _timestamp(name: str) -> str:
+def _timestamp_example(name: str) -> str:
     if any(part in name for part in ("end", "until", "expir", "lapses")):
         return _LATER
     return _EARLIER if any(part in name for part in ("joined", "create", "since", "start")) else _NOW
 
 
-def _any(name: str) -> Any:
+def _any_value(name: str) -> Any:
+    """Return the example of a field that accepts any JSON value."""
     return {"nonce": "1456020941733593088", "new_value": "general", "old_value": "lounge"}.get(name, {})
 
 
-def _wide(kind: type[WideInt], place: _Place) -> str:
+def _wide_integer(kind: type[WideInt], context: _FieldContext) -> str:
     if issubclass(kind, Permissions):
-        return "0" if place.name == "deny" else "2048"
+        return "0" if context.name == "deny" else "2048"
     if not issubclass(kind, Snowflake):
-        return str(1 + place.position)
+        return str(1 + context.position)
     # Every type of ID has its own value, so that `id` of a user and `user_id` elsewhere agree.
-    is_other = kind is Snowflake or place.name.startswith(("parent_", "child_"))
-    seed = zlib.crc32((place.name if is_other else kind.__name__).encode()) + place.position
+    is_other = kind is Snowflake or context.name.startswith(("parent_", "child_"))
+    seed = zlib.crc32((context.name if is_other else kind.__name__).encode()) + context.position
     created_ms = _NOW_MS - seed % _MONTH_MS
     return str((created_ms - EPOCH_MS) << 22 | seed % 4096)
 
 
-def _integer(place: _Place) -> int:
-    values = [value for value in _model_values(place) if isinstance(value, int)]
-    if values or place.name in _INTEGERS:
-        return values[0] if values else _INTEGERS[place.name]
-    listed = _LISTED.search(place.note)
-    return int(listed[1]) if listed else 0
+def _integer_example(context: _FieldContext) -> int:
+    """Return the value for the model, for the field's name, or the first number in the docstring; else 0."""
+    values = [value for value in _model_values(context) if isinstance(value, int)]
+    if values or context.name in _INTEGERS:
+        return values[0] if values else _INTEGERS[context.name]
+    match = _LISTED_NUMBER.search(context.note)
+    return int(match[1]) if match else 0
 
 
-def _number(value: Any, meta: Meta, step: Any) -> Any:
+def _clamp(value: Any, meta: Meta, step: Any) -> Any:
+    """Return the number within the limits of `meta` that is nearest; `step` is the distance from an exclusive limit."""
     if meta.gt is not None:
         value = max(value, meta.gt + step)
     if meta.ge is not None:
@@ -640,32 +663,33 @@ def _number(value: Any, meta: Meta, step: Any) -> Any:
     return value
 
 
-def _string(place: _Place, meta: Meta) -> str:
-    if "always empty" in place.note.lower():
+def _string_example(context: _FieldContext, meta: Meta) -> str:
+    if "always empty" in context.note.lower():
         return ""
-    for value in _candidates(place):
-        cut = value[: meta.max_length]
-        if len(cut) >= (meta.min_length or 0) and (meta.pattern is None or re.search(meta.pattern, cut)):
-            return cut
+    for value in _string_candidates(context):
+        text = value[: meta.max_length]
+        if len(text) >= (meta.min_length or 0) and (meta.pattern is None or re.search(meta.pattern, text)):
+            return text
     # A pattern that no candidate matches; a test finds it if the model is part of this package.
     return "example".ljust(meta.min_length or 0, "x")[: meta.max_length]
 
 
-def _candidates(place: _Place) -> Iterator[str]:
-    name = place.name
-    yield from (value for value in _model_values(place) if isinstance(value, str))
-    if name not in _STRINGS and (listed := _LISTED_STRING.search(place.note)):
-        yield listed[1]
+def _string_candidates(context: _FieldContext) -> Iterator[str]:
+    """Yield possible values of a string field, the most specific first."""
+    name = context.name
+    yield from (value for value in _model_values(context) if isinstance(value, str))
+    if name not in _STRINGS and (match := _LISTED_STRING.search(context.note)):
+        yield match[1]
     if name in _STRINGS:
         yield _STRINGS[name]
     if name.endswith(("_at", "timestamp", "_time", "_until", "_since", "since", "expires", "expiry")):
-        yield _timestamp(name)
+        yield _timestamp_example(name)
     yield from (value for suffix, value in _STRING_SUFFIXES if name.endswith(suffix))
     yield from _FALLBACK_STRINGS
 
 
-def _model_values(place: _Place) -> list[Any]:
+def _model_values(context: _FieldContext) -> list[Any]:
     """Return the values for a field of a model; the longest match of the model's name first, at its end if possible."""
-    found = [(part, value) for part, field, value in _BY_MODEL if field == place.name and part in place.model]
-    found.sort(key=lambda each: (not place.model.endswith(each[0]), -len(each[0])))
-    return [value for _, value in found]
+    matches = [(part, value) for part, field, value in _MODEL_VALUES if field == context.name and part in context.model]
+    matches.sort(key=lambda match: (not context.model.endswith(match[0]), -len(match[0])))
+    return [value for _, value in matches]

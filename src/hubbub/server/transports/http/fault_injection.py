@@ -19,22 +19,22 @@ async def apply_fault(fault: HttpFault, request: web.Request) -> None:
     if fault.effect == "delay":
         await asyncio.sleep(fault.delay_ms / 1000)
     elif fault.effect == "status":
-        raise _error(fault)
+        raise _fault_error(fault)
     else:
         if request.transport is not None:
             request.transport.abort()
         raise ConnectionDropped
 
 
-def _error(fault: HttpFault) -> errors.ApiError:
+def _fault_error(fault: HttpFault) -> errors.ApiError:
     if fault.status == 429:
         body: dict[str, object] = {"retry_after": fault.retry_after, "global": fault.scope == "global"}
         return RateLimitError(errors.RATE_LIMITED, body, fault.scope)
-    kind = errors.find(0, fault.status)
-    if kind is None:
+    error_code = errors.find(0, fault.status)
+    if error_code is None:
         try:
             phrase = HTTPStatus(fault.status).phrase
         except ValueError:
             phrase = "Error"
-        kind = errors.ErrorCode(0, fault.status, f"{fault.status}: {phrase}")
-    return kind()
+        error_code = errors.ErrorCode(0, fault.status, f"{fault.status}: {phrase}")
+    return error_code()

@@ -14,20 +14,20 @@ SHARED_LIMIT_MESSAGE = "The resource is being rate limited."
 class UploadBudget:
     """The number of upload bytes that may be in memory at once, over all requests."""
 
-    __slots__ = ("_left",)
+    __slots__ = ("_available_bytes",)
 
     def __init__(self, bytes_max: int) -> None:
-        self._left = bytes_max
+        self._available_bytes = bytes_max
 
     def reserve(self, length: int) -> None:
         """Reserve bytes; raise UNAVAILABLE if too many uploads are in progress."""
-        if length > self._left:
+        if length > self._available_bytes:
             raise errors.UNAVAILABLE(retry_after=1)
-        self._left -= length
+        self._available_bytes -= length
 
     def release(self, length: int) -> None:
         """Release reserved bytes."""
-        self._left += length
+        self._available_bytes += length
 
 
 async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: float) -> bytes:
@@ -41,12 +41,12 @@ async def read_body(request: web.BaseRequest, bytes_max: int, timeout_seconds: f
         if len(data) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         return data
-    whole = bytearray(data)
+    body = bytearray(data)
     async for chunk in read_chunks(request, timeout_seconds):
-        whole += chunk
-        if len(whole) > bytes_max:
+        body += chunk
+        if len(body) > bytes_max:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
-    return bytes(whole)
+    return bytes(body)
 
 
 async def _read_available(content: StreamReader) -> bytes:
@@ -79,24 +79,24 @@ async def read_chunks(request: web.BaseRequest, timeout_seconds: float) -> Async
 def add_rate_limit_headers(headers: MutableMapping[str, str], verdict: Verdict) -> None:
     """Add the X-RateLimit headers of a request (spec/http.md#1.14)."""
     if verdict.bucket:
-        reset, after = verdict.reset_ms, verdict.reset_after_ms
+        reset_ms, reset_after_ms = verdict.reset_ms, verdict.reset_after_ms
         headers["X-RateLimit-Limit"] = str(verdict.limit)
         headers["X-RateLimit-Remaining"] = str(verdict.remaining)
-        headers["X-RateLimit-Reset"] = f"{reset // 1000}.{reset % 1000:03d}"
-        headers["X-RateLimit-Reset-After"] = f"{after // 1000}.{after % 1000:03d}"
+        headers["X-RateLimit-Reset"] = f"{reset_ms // 1000}.{reset_ms % 1000:03d}"
+        headers["X-RateLimit-Reset-After"] = f"{reset_after_ms // 1000}.{reset_after_ms % 1000:03d}"
         headers["X-RateLimit-Bucket"] = verdict.bucket
 
 
 def rate_limit_error(verdict: Verdict) -> errors.ApiError:
     """Return the 429 error for a verdict that rejects the request."""
-    kind = errors.find(verdict.code) if verdict.code else None
+    error_code = errors.find(verdict.code) if verdict.code else None
     extra = {
         "message": verdict.message
         or (SHARED_LIMIT_MESSAGE if verdict.scope == "shared" else errors.RATE_LIMITED.message),
         "retry_after": verdict.reset_after_ms / 1000,
         "global": verdict.scope == "global",
     }
-    return RateLimitError(kind or errors.RATE_LIMITED, extra, verdict.scope)
+    return RateLimitError(error_code or errors.RATE_LIMITED, extra, verdict.scope)
 
 
 class RateLimitError(errors.ApiError):

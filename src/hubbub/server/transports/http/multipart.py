@@ -16,8 +16,8 @@ FILENAME_LENGTH_MAX: Final = 255
 
 _PARAMETER: Final = re.compile(r';\s*([\w!#$%&\'*+.^`|~-]+)\s*=\s*("(?:[^"\\]|\\.)*"|[^;\s]*)')
 _ESCAPED: Final = re.compile(r"\\(.)")
-_INDEXED: Final = re.compile(r"files\[([0-9]{1,19})\]")
-_OLD: Final = re.compile(r"file([0-9]{0,3})")
+_INDEXED_NAME: Final = re.compile(r"files\[([0-9]{1,19})\]")
+_LEGACY_NAME: Final = re.compile(r"file([0-9]{0,3})")
 _MEDIA_TYPE: Final = re.compile(r"[\w!#$&^.+-]{1,64}/[\w!#$&^.+-]{1,64}(?:;[ \w=.+\"-]{0,64})?", re.ASCII)
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -28,8 +28,10 @@ class RawUpload(msgspec.Struct, kw_only=True):
     field: str
     """The part's name without its index."""
     index: int | None
+    """Number in the part's name, such as 2 in `files[2]`; None if the name has none."""
     filename: str
     content_type: str
+    """Media type of the part; DEFAULT_TYPE if it is absent or malformed."""
     data: bytes
 
 
@@ -60,10 +62,10 @@ class _Part:
 
     def __init__(self, headers: dict[str, str], limits: MultipartLimits) -> None:
         disposition = headers.get("content-disposition", "")
-        parameters = _parameters(disposition)
+        parameters = _parse_parameters(disposition)
         name = parameters.get("name")
         if not disposition.lower().startswith("form-data") or name is None:
-            raise _malformed()
+            raise _malformed_error()
         # aiohttp's client percent-encodes the brackets of files[n]; other clients do not.
         self.name = unquote(name, errors="replace")
         filename = parameters.get("filename*") or parameters.get("filename")
@@ -82,9 +84,9 @@ async def read(
     chunks: AsyncIterator[bytes], content_type: str, uploads: Uploads | None, limits: MultipartLimits
 ) -> MultipartForm:
     """Read a whole body; raise 413 if it is too large (40005; 50045 for a single file), or 50035 if it is malformed."""
-    boundary = _parameters(";" + content_type.partition(";")[2]).get("boundary", "")
+    boundary = _parse_parameters(";" + content_type.partition(";")[2]).get("boundary", "")
     if not boundary or len(boundary) > 200 or not boundary.isascii():
-        raise _malformed()
+        raise _malformed_error()
     parser = _Parser(boundary.encode(), uploads, limits)
     async for chunk in chunks:
         parser.feed(chunk)
@@ -117,23 +119,23 @@ class _Parser:
 
     def finish(self) -> MultipartForm:
         if self._state != "end":
-            raise _malformed()
+            raise _malformed_error()
         return self._form
 
     def _step(self) -> bool:
         """Process the next element in the buffer; return False if more data is needed."""
         buffer = self._buffer
         if self._state in ("preamble", "body"):
-            at = buffer.find(self._delimiter)
-            if at < 0:
+            delimiter_start = buffer.find(self._delimiter)
+            if delimiter_start < 0:
                 # The end of the buffer may be the start of a delimiter.
                 complete = len(buffer) - len(self._delimiter) + 1
                 if complete > 0:
                     self._consume(complete)
                 return False
-            self._consume(at)
+            self._consume(delimiter_start)
             del buffer[: len(self._delimiter)]
-            self._close()
+            self._close_part()
             self._state = "delimiter"
             return True
         if self._state == "delimiter":
@@ -142,42 +144,45 @@ class _Parser:
             if buffer.startswith(b"--"):
                 self._state = "end"
                 return True
-            line = buffer.find(b"\r\n")
-            if line < 0 or buffer[:line].strip(b" \t"):
-                if line >= 0 or len(buffer) > 256:
-                    raise _malformed()
+            line_end = buffer.find(b"\r\n")
+            if line_end < 0 or buffer[:line_end].strip(b" \t"):
+                if line_end >= 0 or len(buffer) > 256:
+                    raise _malformed_error()
                 return False
             # The line break stays in the buffer, so that a part without headers still begins with an empty line.
-            del buffer[:line]
+            del buffer[:line_end]
             self._state = "headers"
             return True
         if self._state == "headers":
             end = buffer.find(b"\r\n\r\n")
             if end < 0 or end > HEADER_BYTES_MAX:
                 if len(buffer) > HEADER_BYTES_MAX:
-                    raise _malformed()
+                    raise _malformed_error()
                 return False
-            headers = _headers(bytes(buffer[:end]))
+            headers = _parse_headers(bytes(buffer[:end]))
             del buffer[: end + 4]
-            self._open(headers)
+            self._open_part(headers)
             self._state = "body"
             return True
         buffer.clear()
         return False
 
-    def _open(self, headers: dict[str, str]) -> None:
+    def _open_part(self, headers: dict[str, str]) -> None:
+        """Start a part with these headers."""
         self._parts += 1
         if self._parts > PARTS_MAX:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
         self._part = _Part(headers, self._limits)
 
     def _consume(self, length: int) -> None:
+        """Move bytes from the start of the buffer to the current part; drop them if there is no part."""
         if self._part is not None:
             with memoryview(self._buffer) as view:
                 self._part.feed(view[:length])
         del self._buffer[:length]
 
-    def _close(self) -> None:
+    def _close_part(self) -> None:
+        """Add the current part to the form."""
         part, self._part = self._part, None
         if part is None:
             return
@@ -192,11 +197,11 @@ class _Parser:
         uploads = self._uploads
         if uploads is None:
             raise errors.invalid((part.name[:64],), "BASE_TYPE_BAD_VALUE", "This operation does not accept files.")
-        named = _named(part.name, uploads)
-        if named is None:
+        field_and_index = _parse_file_field(part.name, uploads)
+        if field_and_index is None:
             # Unknown parts are ignored, like unknown keys.
             return
-        field, index = named
+        field, index = field_and_index
         if index is not None:
             if index in self._indexes:
                 raise errors.invalid((field, index), *errors.duplicate())
@@ -219,14 +224,14 @@ class _Parser:
 DEFAULT_TYPE: Final = "application/octet-stream"
 
 
-def _named(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
+def _parse_file_field(name: str, uploads: Uploads) -> tuple[str, int | None] | None:
     """Return the field and index that the name of a file part denotes, or None for an unknown name."""
     if uploads.field != "files":
         return (name, None) if name == uploads.field else None
-    match = _INDEXED.fullmatch(name)
+    match = _INDEXED_NAME.fullmatch(name)
     if match:
         return "files", int(match[1])
-    match = _OLD.fullmatch(name)
+    match = _LEGACY_NAME.fullmatch(name)
     if match:
         return "file", int(match[1]) if match[1] else None
     return None
@@ -241,20 +246,21 @@ def clean_filename(name: str) -> str:
     return "unknown" if name in ("", ".", "..") else name
 
 
-def _headers(block: bytes) -> dict[str, str]:
+def _parse_headers(block: bytes) -> dict[str, str]:
+    """Return the headers of a part by lowercase name."""
     headers: dict[str, str] = {}
     for line in block.decode("utf-8", "replace").split("\r\n"):
         if line:
             name, colon, value = line.partition(":")
             if not colon:
-                raise _malformed()
+                raise _malformed_error()
             headers[name.strip().lower()] = value.strip()
     return headers
 
 
-def _parameters(value: str) -> dict[str, str]:
+def _parse_parameters(value: str) -> dict[str, str]:
     """Return the parameters of a header value; `name*` (RFC 5987) and the escapes of browsers are decoded."""
-    found: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
     for name, text in _PARAMETER.findall(value):
         key = name.lower()
         if text.startswith('"'):
@@ -266,11 +272,11 @@ def _parameters(value: str) -> dict[str, str]:
                 text = unquote(encoded, encoding=charset, errors="replace")
         elif key == "filename":
             # Browsers escape three characters; aiohttp's client percent-encodes the whole name or nothing.
-            whole = unquote(text, errors="replace")
-            text = whole if quote(whole, safe="") == text else text.replace("%22", '"')
-        found.setdefault(key, text)
-    return found
+            decoded = unquote(text, errors="replace")
+            text = decoded if quote(decoded, safe="") == text else text.replace("%22", '"')
+        parameters.setdefault(key, text)
+    return parameters
 
 
-def _malformed() -> errors.ApiError:
+def _malformed_error() -> errors.ApiError:
     return errors.invalid((), "MULTIPART_INVALID", "The multipart body could not be read.")

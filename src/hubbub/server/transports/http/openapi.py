@@ -24,7 +24,7 @@ SNOWFLAKE: Final = {"type": "string", "format": "snowflake", "pattern": "^(0|[1-
 WIDE_INTEGER: Final = {"type": "string", "format": "int64", "pattern": "^(0|[1-9][0-9]{0,18})$"}
 IMAGE: Final = {"type": "string", "format": "data-uri", "contentEncoding": "base64"}
 
-_SCHEMES: Final = (
+_SECURITY_SCHEMES: Final = (
     (Auth.BOT, "BotToken"),
     (Auth.USER, "UserToken"),
     (Auth.BEARER, "OAuth2"),
@@ -42,7 +42,7 @@ def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         operation = endpoint.operation
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(endpoint, schemas)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = _operation_object(endpoint, schemas)
     scopes = sorted({scope for endpoint in endpoints for scope in endpoint.operation.scopes})
     return {
         "openapi": "3.1.0",
@@ -53,9 +53,9 @@ def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
         },
         "servers": [{"url": "/api/v10"}],
         "paths": paths,
-        "tags": _tags(endpoints),
+        "tags": _tag_objects(endpoints),
         "components": {
-            "schemas": {**schemas.components, "Error": _ERROR, "RateLimited": _RATE_LIMITED},
+            "schemas": {**schemas.components, "Error": _ERROR_SCHEMA, "RateLimited": _RATE_LIMITED_SCHEMA},
             "securitySchemes": {
                 "BotToken": {
                     "type": "apiKey",
@@ -91,7 +91,7 @@ def describe(endpoints: list[Endpoint]) -> dict[str, Any]:
     }
 
 
-_ERROR: Final = {
+_ERROR_SCHEMA: Final = {
     "description": "The body of an error response.",
     "type": "object",
     "properties": {
@@ -104,7 +104,7 @@ _ERROR: Final = {
     },
     "required": ["code", "message"],
 }
-_RATE_LIMITED: Final = {
+_RATE_LIMITED_SCHEMA: Final = {
     "description": "The body of a response with status 429.",
     "type": "object",
     "properties": {
@@ -115,13 +115,13 @@ _RATE_LIMITED: Final = {
     },
     "required": ["message", "retry_after", "global"],
 }
-_INVALID_FORM: Final = {
+_INVALID_FORM_EXAMPLE: Final = {
     **errors.INVALID_FORM_BODY().body(),
     "errors": {"name": {"_errors": [{"code": "BASE_TYPE_REQUIRED", "message": "This field is required"}]}},
 }
 
 
-def _tags(endpoints: list[Endpoint]) -> list[dict[str, str]]:
+def _tag_objects(endpoints: list[Endpoint]) -> list[dict[str, str]]:
     names = dict.fromkeys(tag for endpoint in endpoints for tag in _operation_tags(endpoint))
     return [
         {"name": name, "description": text} if (text := texts.tag_description(name)) else {"name": name}
@@ -142,15 +142,17 @@ class _Schemas:
             operation = endpoint.operation
             kinds += [operation.body, operation.result, operation.error_model]
             if operation.query is not NoneType:
-                kinds += [_present(field.type) for field in msgspec.structs.fields(operation.query)]
+                kinds += [_without_unset(field.type) for field in msgspec.structs.fields(operation.query)]
         kinds = [kind for kind in dict.fromkeys(kinds) if kind not in (NoneType, None, Any, bytes)]
-        named = list(_named_classes(kinds))
-        kinds = list(dict.fromkeys((*kinds, *named)))
-        found, self.components = msgspec.json.schema_components(kinds, schema_hook=_hook, ref_template=REFERENCE)
-        self._schemas = dict(zip(kinds, found, strict=True))
-        for kind in named:
+        classes = list(_named_classes(kinds))
+        kinds = list(dict.fromkeys((*kinds, *classes)))
+        schemas, self.components = msgspec.json.schema_components(
+            kinds, schema_hook=_custom_type_schema, ref_template=REFERENCE
+        )
+        self._schemas = dict(zip(kinds, schemas, strict=True))
+        for kind in classes:
             _describe_component(self.components[self._schemas[kind]["$ref"].rpartition("/")[2]], kind)
-        _remove_numbered_discriminators([self.components, *found])
+        _remove_numbered_discriminators([self.components, *schemas])
 
     def schema_of(self, kind: Any) -> dict[str, Any]:
         """Return the schema of a type; for a named type, a reference."""
@@ -190,7 +192,8 @@ def _describe_component(schema: dict[str, Any], kind: type) -> None:
             properties[field.encode_name] |= texts.field_attributes(kind, field.name)
 
 
-def _hook(kind: type) -> dict[str, Any]:
+def _custom_type_schema(kind: type) -> dict[str, Any]:
+    """Return the schema of a type that msgspec does not know."""
     if issubclass(kind, Snowflake):
         return dict(SNOWFLAKE)
     if issubclass(kind, WideInt):
@@ -213,38 +216,38 @@ def _remove_numbered_discriminators(node: Any) -> None:
                 _remove_numbered_discriminators(item)
 
 
-def _operation(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
+def _operation_object(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
     operation = endpoint.operation
-    described: dict[str, Any] = {"operationId": endpoint.name}
+    operation_object: dict[str, Any] = {"operationId": endpoint.name}
     if summary := texts.operation_summary(endpoint):
-        described["summary"] = summary
+        operation_object["summary"] = summary
     if description := texts.operation_description(endpoint):
-        described["description"] = description
+        operation_object["description"] = description
     if operation.deprecated:
-        described["deprecated"] = True
+        operation_object["deprecated"] = True
     if tags := _operation_tags(endpoint):
-        described["tags"] = list(tags)
+        operation_object["tags"] = list(tags)
     parameters = _path_parameters(endpoint) + _query_parameters(operation, schemas) + _header_parameters(operation)
     if parameters:
-        described["parameters"] = parameters
+        operation_object["parameters"] = parameters
     if operation.body is not NoneType or operation.uploads is not None:
-        described["requestBody"] = _body(operation, schemas)
-    described["responses"] = _responses(endpoint, schemas)
-    described["security"] = _security(operation)
+        operation_object["requestBody"] = _request_body(operation, schemas)
+    operation_object["responses"] = _response_objects(endpoint, schemas)
+    operation_object["security"] = _security_requirements(operation)
     if operation.needs:
-        described["x-permissions"] = texts.permission_names(operation.needs)
+        operation_object["x-permissions"] = texts.permission_names(operation.needs)
     if endpoint.rule is not None and operation.limit is not None:
-        described["x-ratelimit"] = {
+        operation_object["x-ratelimit"] = {
             "calls": endpoint.rule.calls,
             "seconds": operation.limit.seconds,
             "bucket": endpoint.rule.bucket,
             "per": [operation.parameters[position] for position in endpoint.rule.major],
         }
     if operation.emits:
-        described["x-emits"] = [event.name for event in operation.emits]
+        operation_object["x-emits"] = [event.name for event in operation.emits]
     if operation.audits:
-        described["x-audit-log"] = [int(action) for action in operation.audits]
-    return described
+        operation_object["x-audit-log"] = [int(action) for action in operation.audits]
+    return operation_object
 
 
 def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
@@ -260,14 +263,15 @@ def _path_parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
 
 @cache
 def _path_schema(kind: Any) -> dict[str, Any]:
-    schema, components = msgspec.json.schema_components([kind], schema_hook=_hook, ref_template=REFERENCE)
+    """Return the schema of a path parameter."""
+    schema, components = msgspec.json.schema_components([kind], schema_hook=_custom_type_schema, ref_template=REFERENCE)
     # A path parameter is small enough to be inlined.
     reference = schema[0].get("$ref")
     return components[reference.rpartition("/")[2]] if reference else schema[0]
 
 
 def _header_parameters(operation: Operation[Any, Any]) -> list[dict[str, Any]]:
-    # OpenAPI ignores a parameter `Authorization`; `_security` describes it.
+    # OpenAPI ignores a parameter `Authorization`; `_security_requirements` describes it.
     names = [name for name in operation.headers if name != "Authorization"]
     if operation.audits:
         names.append(texts.REASON_HEADER)
@@ -284,7 +288,7 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
     parameters = []
     commas = _comma_lists(operation.query)
     for field in msgspec.structs.fields(operation.query):
-        schema = dict(schemas.schema_of(_present(field.type)))
+        schema = dict(schemas.schema_of(_without_unset(field.type)))
         if field.default is not msgspec.NODEFAULT and field.default is not msgspec.UNSET:
             schema["default"] = field.default
         parameter = {"name": field.encode_name, "in": "query", "required": field.required, "schema": schema}
@@ -295,13 +299,14 @@ def _query_parameters(operation: Operation[Any, Any], schemas: _Schemas) -> list
     return parameters
 
 
-def _present(kind: Any) -> Any:
+def _without_unset(kind: Any) -> Any:
     """Return the type of a field without `UnsetType`."""
     parts = [part for part in get_args(kind) if part is not msgspec.UnsetType]
     return Union[tuple(parts)] if msgspec.UnsetType in get_args(kind) else kind  # noqa: UP007
 
 
 def _comma_lists(query: Any) -> set[str]:
+    """Return the query parameters whose values are separated by commas."""
     info = msgspec.inspect.type_info(query)
     if not isinstance(info, msgspec.inspect.StructType):
         return set()
@@ -312,7 +317,7 @@ def _comma_lists(query: Any) -> set[str]:
     }
 
 
-def _body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
+def _request_body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
     schema = schemas.schema_of(operation.body)
     content: dict[str, Any] = {}
     if operation.body is not NoneType:
@@ -322,71 +327,78 @@ def _body(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
         properties: dict[str, Any] = {}
         if operation.body is not NoneType:
             properties["payload_json"] = {**schema, "description": "The body as JSON."}
-        binary = {"type": "string", "contentMediaType": "application/octet-stream", "description": "Content of a file."}
+        file_schema = {
+            "type": "string",
+            "contentMediaType": "application/octet-stream",
+            "description": "Content of a file.",
+        }
         if operation.uploads.field == "files":
-            properties |= {f"files[{number}]": binary for number in range(operation.uploads.files_max)}
+            properties |= {f"files[{number}]": file_schema for number in range(operation.uploads.files_max)}
         else:
-            properties[operation.uploads.field] = binary
+            properties[operation.uploads.field] = file_schema
         content["multipart/form-data"] = {"schema": {"type": "object", "properties": properties}}
     return {"required": not operation.optional_body, "content": content}
 
 
-def _responses(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
+def _response_objects(endpoint: Endpoint, schemas: _Schemas) -> dict[str, Any]:
+    """Return the responses of an operation by status."""
     operation = endpoint.operation
-    success = _success(operation, schemas)
+    success = _success_response(operation, schemas)
     responses: dict[str, Any] = {str(operation.success): success}
     by_status: dict[int, list[errors.ErrorCode]] = {}
     for kind in operation.raises:
         by_status.setdefault(kind.status, []).append(kind)
-    refusal: dict[str, Any] = {"$ref": REFERENCE.format(name="Error")}
+    error_schema: dict[str, Any] = {"$ref": REFERENCE.format(name="Error")}
     if operation.error_model is not NoneType:
-        refusal = {"anyOf": [schemas.schema_of(operation.error_model), refusal]}
+        error_schema = {"anyOf": [schemas.schema_of(operation.error_model), error_schema]}
     for status, kinds in sorted(by_status.items()):
         is_form = kinds[0] is errors.INVALID_FORM_BODY
-        described: dict[str, Any] = {
+        response: dict[str, Any] = {
             "description": texts.error_description(kinds),
-            "content": _json(refusal, _INVALID_FORM if is_form else kinds[0]().body()),
+            "content": _json_content(error_schema, _INVALID_FORM_EXAMPLE if is_form else kinds[0]().body()),
         }
-        described["x-codes"] = [kind.code for kind in kinds]
-        responses.setdefault(str(status), described)
+        response["x-codes"] = [kind.code for kind in kinds]
+        responses.setdefault(str(status), response)
     for status in operation.other_statuses:
         content = {} if status == 204 or operation.success == 204 else {"content": success["content"]}
         responses.setdefault(str(status), {"description": success["description"], **content})
     if endpoint.rule is not None:
         responses["429"] = {
             "description": "The request exceeds a rate limit.",
-            "content": _json({"$ref": REFERENCE.format(name="RateLimited")}, _rate_limited(endpoint)),
+            "content": _json_content({"$ref": REFERENCE.format(name="RateLimited")}, _rate_limit_example(endpoint)),
         }
     takes_input = operation.body is not NoneType or operation.query is not NoneType
     responses["4XX"] = {
         "description": "The request was rejected.",
-        "content": _json(refusal, _INVALID_FORM if takes_input else errors.UNAUTHORIZED().body()),
+        "content": _json_content(error_schema, _INVALID_FORM_EXAMPLE if takes_input else errors.UNAUTHORIZED().body()),
     }
     return responses
 
 
-def _success(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
-    success: dict[str, Any] = {"description": texts.result_description(operation)}
+def _success_response(operation: Operation[Any, Any], schemas: _Schemas) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": texts.result_description(operation)}
     if operation.success != 204:
         content = {"schema": schemas.schema_of(operation.result)}
         if operation.media_type == "application/json":
             content["example"] = example(operation.result)
-        success["content"] = {operation.media_type: content}
-    return success
+        response["content"] = {operation.media_type: content}
+    return response
 
 
-def _json(schema: dict[str, Any], value: Any) -> dict[str, Any]:
+def _json_content(schema: dict[str, Any], value: Any) -> dict[str, Any]:
+    """Return the `content` of a JSON response with an example."""
     return {"application/json": {"schema": schema, "example": value}}
 
 
-def _rate_limited(endpoint: Endpoint) -> dict[str, Any]:
+def _rate_limit_example(endpoint: Endpoint) -> dict[str, Any]:
+    """Return an example of the body of a 429 response."""
     code = endpoint.operation.limit and endpoint.operation.limit.code
     return {**(code or errors.RATE_LIMITED)().body(), "retry_after": 0.65, "global": False}
 
 
-def _security(operation: Operation[Any, Any]) -> list[dict[str, list[str]]]:
+def _security_requirements(operation: Operation[Any, Any]) -> list[dict[str, list[str]]]:
     security: list[dict[str, list[str]]] = []
-    for auth, name in _SCHEMES:
+    for auth, name in _SECURITY_SCHEMES:
         if auth in operation.auth:
             if name == "OAuth2" and operation.scopes:
                 # Any one of the scopes suffices, so each is an alternative.

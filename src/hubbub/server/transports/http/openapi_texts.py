@@ -92,7 +92,7 @@ HEADERS: Final[dict[str, str]] = {
 _TAGS: Final = {"gateway_info": "URL of the gateway, and the session start limits of bots."}
 """Descriptions of tags that have no protocol module of their name."""
 
-_ONLY: Final = (
+_SINGLE_AUTH_TEXTS: Final = (
     (Auth.BOT, "Only bots may call this operation."),
     (Auth.USER, "Only users may call this operation with their own token."),
     (Auth.BEARER, "Only OAuth2 access tokens are accepted."),
@@ -118,20 +118,23 @@ def operation_description(endpoint: Endpoint) -> str:
 
 
 def _requirements(endpoint: Endpoint) -> list[str]:
+    """Return sentences about the tokens, scopes, permissions and approval that an operation needs."""
     operation = endpoint.operation
-    sentences = [text for kind, text in _ONLY if operation.auth is kind]
+    sentences = [text for kind, text in _SINGLE_AUTH_TEXTS if operation.auth is kind]
     if operation.scopes:
-        scopes = _listed([f"`{scope}`" for scope in operation.scopes], "or")
+        scopes = _join_items([f"`{scope}`" for scope in operation.scopes], "or")
         sentences.append(f"An OAuth2 access token needs the scope {scopes}.")
     if Auth.ANYONE in operation.auth:
         sentences.append("The token is optional.")
     if endpoint.ignores_tokens and any(name.endswith("_token") for name in operation.parameters):
         sentences.append("The token in the path authenticates the request.")
     if operation.needs:
-        place = "channel" if endpoint.guarded == "channel_id" else "guild"
+        resource = "channel" if endpoint.guarded == "channel_id" else "guild"
         names = permission_names(operation.needs)
         noun = "permission" if len(names) == 1 else "permissions"
-        sentences.append(f"Requires the {noun} {_listed([f'`{name}`' for name in names], 'and')} in the {place}.")
+        sentences.append(
+            f"Requires the {noun} {_join_items([f'`{name}`' for name in names], 'and')} in the {resource}."
+        )
     if operation.unapproved_calls_max:
         sentences.append(
             f"Before its approval, an application can make {operation.unapproved_calls_max:,} calls in "
@@ -140,14 +143,15 @@ def _requirements(endpoint: Endpoint) -> list[str]:
     return sentences
 
 
-def _listed(items: list[str], conjunction: str) -> str:
+def _join_items(items: list[str], conjunction: str) -> str:
+    """Return the items as a list in a sentence: "a, b and c"."""
     return f" {conjunction} ".join(filter(None, (", ".join(items[:-1]), items[-1])))
 
 
 def permission_names(bits: int) -> list[str]:
     """Return the names of the permissions in a bit set."""
-    named = [(name, value) for name, value in vars(Permissions).items() if name.isupper() and isinstance(value, int)]
-    return [name for name, value in named if value.bit_count() == 1 and bits & value]
+    members = [(name, value) for name, value in vars(Permissions).items() if name.isupper() and isinstance(value, int)]
+    return [name for name, value in members if value.bit_count() == 1 and bits & value]
 
 
 def result_description(operation: Operation[Any, Any]) -> str:
@@ -171,8 +175,8 @@ def error_description(kinds: list[ErrorCode]) -> str:
 
 def path_parameter(path: str, name: str) -> str:
     """Return the description of a path parameter; empty for an unknown name."""
-    before = path.partition(f"/{{{name}}}")[0].rpartition("/")[2]
-    return PATH_PARAMETERS.get(f"{before}/{{{name}}}") or PATH_PARAMETERS.get(name, "")
+    preceding_segment = path.partition(f"/{{{name}}}")[0].rpartition("/")[2]
+    return PATH_PARAMETERS.get(f"{preceding_segment}/{{{name}}}") or PATH_PARAMETERS.get(name, "")
 
 
 def tag_description(tag: str) -> str:
@@ -206,12 +210,12 @@ def field_attributes(kind: type, name: str) -> dict[str, Any]:
 def enum_attributes(kind: type[Enum], values: list[Any]) -> dict[str, Any]:
     """Return the names and descriptions of an enum's values, in the order of its schema."""
     names = {member.value: name for name, member in kind.__members__.items()}
-    texts = attribute_descriptions(kind)
-    described = [texts.get(names[value], "") for value in values]
-    found: dict[str, Any] = {"x-enum-varnames": [names[value] for value in values]}
-    if any(described):
-        found["x-enum-descriptions"] = described
-    return found
+    texts_by_name = attribute_descriptions(kind)
+    descriptions = [texts_by_name.get(names[value], "") for value in values]
+    attributes: dict[str, Any] = {"x-enum-varnames": [names[value] for value in values]}
+    if any(descriptions):
+        attributes["x-enum-descriptions"] = descriptions
+    return attributes
 
 
 def _is_model(kind: Any) -> bool:

@@ -80,10 +80,13 @@ class BufferedBody:
 
 
 class DecodedBody(NamedTuple):
+    """A decoded body with its files."""
+
     model: Any
+    """The body as declared by the operation; None if the operation declares no body."""
     files: list[multipart.RawUpload]
     reserved: int
-    """Bytes of the upload budget that the body holds until `Bodies.release`."""
+    """Bytes of the upload budget that the body holds until `BodyReader.release`."""
 
 
 class BodyReader:
@@ -112,7 +115,7 @@ class BodyReader:
         media_type = content_type if content_type == responses.JSON else content_type.partition(";")[0].strip().lower()
         if media_type == MULTIPART and not operation.form:
             return await self._read_multipart(source, operation)
-        with _missing_file(operation, ()):
+        with _add_missing_file_error(operation, ()):
             return await self._read_text(source, operation, media_type, media_bytes)
 
     async def _read_text(
@@ -134,7 +137,7 @@ class BodyReader:
                 decoding.convert_fields(decoding.split_fields(data.decode("utf-8", "replace")), kind), [], 0
             )
         if await source.read_all(bytes_max):
-            raise errors.INVALID_FORM_BODY(message=_expected(operation.form))
+            raise errors.INVALID_FORM_BODY(message=_content_type_message(operation.form))
         return DecodedBody(None if kind is NoneType else decoding.decode(b"{}", kind), [], 0)
 
     async def discard(self, source: BodySource) -> DecodedBody:
@@ -161,13 +164,13 @@ class BodyReader:
 
     async def _read_multipart(self, source: BodySource, operation: Operation[Any, Any]) -> DecodedBody:
         bounds = self._bounds
-        largest = (
+        file_bytes_max = (
             0
             if operation.uploads is None
             else min(operation.uploads.file_bytes_max, self._config.multipart_file_bytes_max)
         )
-        if largest > bounds.file_bytes:
-            bounds = msgspec.structs.replace(bounds, file_bytes=largest)
+        if file_bytes_max > bounds.file_bytes:
+            bounds = msgspec.structs.replace(bounds, file_bytes=file_bytes_max)
         length = source.length
         if length is not None and length > bounds.total_bytes:
             raise errors.REQUEST_ENTITY_TOO_LARGE()
@@ -175,14 +178,14 @@ class BodyReader:
         self._budget.reserve(reserved)
         try:
             form = await multipart.read(source.chunks(), source.content_type, operation.uploads, bounds)
-            with _missing_file(operation, form.files):
-                model = self._model(operation, form)
+            with _add_missing_file_error(operation, form.files):
+                model = self._decode_form(operation, form)
         except BaseException:
             self._budget.release(reserved)
             raise
         return DecodedBody(model, form.files, reserved)
 
-    def _model(self, operation: Operation[Any, Any], form: multipart.MultipartForm) -> Any:
+    def _decode_form(self, operation: Operation[Any, Any], form: multipart.MultipartForm) -> Any:
         """Decode the parts of a form that are not files."""
         if operation.body is NoneType:
             return None
@@ -193,7 +196,7 @@ class BodyReader:
 
 
 @contextmanager
-def _missing_file(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
+def _add_missing_file_error(operation: Operation[Any, Any], files: Sequence[multipart.RawUpload]) -> Iterator[None]:
     """Add the error for a missing required file to any form error raised in the block."""
     try:
         yield
@@ -205,6 +208,6 @@ def _missing_file(operation: Operation[Any, Any], files: Sequence[multipart.RawU
         raise
 
 
-def _expected(form: bool) -> str:
-    kinds = [FORM] if form else [responses.JSON, FORM, MULTIPART]
-    return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, kinds))}}}.'
+def _content_type_message(form: bool) -> str:
+    media_types = [FORM] if form else [responses.JSON, FORM, MULTIPART]
+    return f'Expected "Content-Type" header to be one of {{{", ".join(map(repr, media_types))}}}.'

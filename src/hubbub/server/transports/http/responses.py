@@ -36,10 +36,14 @@ _NO_HEADERS: Final[CIMultiDict[str]] = CIMultiDict()
 
 
 class EncodedResponse(NamedTuple):
+    """A response as status, bytes and additional headers."""
+
     status: int
     body: bytes | None
+    """The encoded body; None for a response without a body."""
     content_type: str = JSON
     headers: Mapping[str, str] | None = None
+    """Headers that the operation adds, or None."""
 
 
 @lru_cache(4)
@@ -95,8 +99,8 @@ def respond(
 class SingleWriteResponse(web.StreamResponse):
     """A response that is sent in a single write: with a body or status 204, on a connection that stays open.
 
-    This is faster than aiohttp's own response, which inspects each header several times for cases that do not occur
-    here.
+    This is faster than aiohttp's own response, which inspects each header several times for cases that this server
+    does not have.
     """
 
     def __init__(self, status: int, headers: Mapping[str, str], body: bytes | None) -> None:

@@ -69,7 +69,7 @@ _HEADER_NAMES: Final = re.compile(r"[A-Za-z0-9 ,_-]{1,1024}", re.ASCII)
 
 
 class HttpServer:
-    """Serves every operation of the table under /api, /api/v9 and /api/v10."""
+    """Serves every operation of the table under /api and under /api/v6 to /api/v10."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class HttpServer:
         self._upload_storage = UploadStorage(files, images)
         self._metrics = metrics
         self._executor = executor
-        self._outside = outside
+        self._outbound = outside
         self._payments = payments
         self._listeners = listeners
         self._ports = ports
@@ -134,7 +134,7 @@ class HttpServer:
         return self._table
 
     def now_ms(self) -> int:
-        """Return the time of the platform's clock."""
+        """Return the time of the platform's clock in Unix milliseconds."""
         return self._clock.now_ms()
 
     def application(self) -> web.Application:
@@ -171,17 +171,17 @@ class HttpServer:
         if "Origin" in request.headers:
             headers["Access-Control-Allow-Origin"] = "*"
             headers["Access-Control-Expose-Headers"] = responses.EXPOSED_HEADERS
-        exchange = RequestState(request, self.client_address(request), headers)
+        state = RequestState(request, self.client_address(request), headers)
         self._active += 1
         try:
-            encoded = await self._respond(exchange)
+            encoded = await self._handle_operation(state)
         except ApiError as error:
             encoded = responses.encode_error(error, headers)
             if isinstance(error, limits.RateLimitError):
                 self._metrics.rate_limited(error.scope).inc()
-                self._rate_limits.record_status(exchange.ip, 429, shared=error.scope == "shared")
+                self._rate_limits.record_status(state.ip, 429, shared=error.scope == "shared")
             else:
-                self._rate_limits.record_status(exchange.ip, encoded.status)
+                self._rate_limits.record_status(state.ip, encoded.status)
         except StoreUnavailable as error:
             log.warning("database unavailable: %s", error, extra={"request_id": request_id})
             encoded = responses.encode_error(errors.UNAVAILABLE(), headers)
@@ -193,7 +193,7 @@ class HttpServer:
             encoded = responses.encode_error(errors.BAD_REQUEST(), headers)
         except Exception:
             # Log the route instead of the path, which may contain a token.
-            log.exception("%s failed", exchange.route, extra={"request_id": request_id})
+            log.exception("%s failed", state.route, extra={"request_id": request_id})
             encoded = responses.encode_error(errors.INTERNAL(), headers)
         finally:
             self._active -= 1
@@ -201,23 +201,23 @@ class HttpServer:
                 self._request_finished.set()
         seconds = loop.time() - started
         # Unknown methods share one label, because clients could invent any number of them.
-        method = exchange.method if exchange.method in KNOWN_METHODS else "other"
-        self._metrics.http_requests(method, exchange.route, str(encoded.status)).inc()
-        self._metrics.http_seconds(method, exchange.route).observe(seconds)
+        method = state.method if state.method in KNOWN_METHODS else "other"
+        self._metrics.http_requests(method, state.route, str(encoded.status)).inc()
+        self._metrics.http_seconds(method, state.route).observe(seconds)
         if encoded.status >= 400 and self._trace.enabled:
-            user_id = None if exchange.actor is None else exchange.actor.user_id
-            at = codec.timestamp(self._clock.now_ms())
-            self._trace.add_rejected(at, method, exchange.route, user_id, encoded.status, encoded.body)
+            user_id = None if state.actor is None else state.actor.user_id
+            timestamp = codec.timestamp(self._clock.now_ms())
+            self._trace.add_rejected(timestamp, method, state.route, user_id, encoded.status, encoded.body)
         if self._config.log.requests:
             requests_log.info(
                 "%s %s %d",
                 method,
-                exchange.route,
+                state.route,
                 encoded.status,
                 extra={
                     "request_id": request_id,
                     "milliseconds": round(seconds * 1000, 1),
-                    "user_id": None if exchange.actor is None else exchange.actor.user_id,
+                    "user_id": None if state.actor is None else state.actor.user_id,
                 },
             )
         # The platform's clock, like every timestamp in responses: clients compare X-RateLimit-Reset with this date.
@@ -233,35 +233,39 @@ class HttpServer:
         body: Mapping[str, Any] | None = None,
         query: Mapping[str, Sequence[str]] | None = None,
     ) -> ResultT:
-        """Run an operation for another server of this process, with the checks and limits of an HTTP request."""
-        exchange = RequestState(request, self.client_address(request), {})
+        """Run an operation for another server of this process, with the checks and limits of an HTTP request.
+
+        `values` are the path parameters in order. `request` is the request that the other server handles.
+        """
+        state = RequestState(request, self.client_address(request), {})
         try:
-            encoded = await self._ask(exchange, operation, values, actor, body, query)
+            encoded = await self._run_checked(state, operation, values, actor, body, query)
         except ApiError as error:
             shared = isinstance(error, limits.RateLimitError) and error.scope == "shared"
-            self._rate_limits.record_status(exchange.ip, error.status, shared=shared)
+            self._rate_limits.record_status(state.ip, error.status, shared=shared)
             raise
         if encoded.body is None or operation.media_type != responses.JSON:
             return encoded.body  # type: ignore[return-value]
         return codec.decode(encoded.body, operation.result)
 
-    async def _ask(
+    async def _run_checked(
         self,
-        exchange: "RequestState",
+        state: "RequestState",
         operation: Operation[Any, Any],
         values: Sequence[object],
         actor: Actor | None,
         body: Mapping[str, Any] | None,
         query: Mapping[str, Sequence[str]] | None,
     ) -> EncodedResponse:
-        self._refuse_blocked(exchange)
+        """Run an operation with decoded values, after the checks and limits of an HTTP request."""
+        self._reject_blocked(state)
         endpoint = self._table.for_operation(operation)
-        admitted = None if endpoint.ignores_tokens else endpoint.admit(actor)
-        texts = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
-        self._count(exchange, endpoint, admitted, texts)
-        fault = await self._take_fault(exchange, endpoint, admitted)
+        caller = None if endpoint.ignores_tokens else endpoint.admit(actor)
+        path_values = [str(int(value)) if isinstance(value, int) else str(value) for value in values]
+        self._check_rate_limits(state, endpoint, caller, path_values)
+        fault = await self._take_fault(state, endpoint, caller)
         query_model = None if operation.query is NoneType else decoding.convert_fields(query or {}, operation.query)
-        path = endpoint.read_path(texts)
+        path = endpoint.read_path(path_values)
         model = (
             None
             if operation.body is NoneType
@@ -269,10 +273,12 @@ class HttpServer:
         )
         if endpoint.media:
             await self._upload_storage.store(endpoint, model, ())
-        make_call = self._request_call_factory(exchange, admitted, DEFAULT_VERSION, (), operation.headers)
-        encoded = await self._run(endpoint, endpoint.arguments(path, model, query_model), make_call, admitted)
+        make_call = self._request_call_factory(state, caller, DEFAULT_VERSION, (), operation.headers)
+        encoded = await self._run_in_transaction(
+            endpoint, endpoint.arguments(path, model, query_model), make_call, caller
+        )
         if fault is not None and fault.moment == "after":
-            await fault_injection.apply_fault(fault, exchange.request)
+            await fault_injection.apply_fault(fault, state.request)
         return encoded
 
     def add_routes(self, routes: Iterable[web.AbstractRouteDef], not_found_handler: Handler | None = None) -> None:
@@ -291,40 +297,42 @@ class HttpServer:
             if self._request_finished is not None:
                 self._request_finished.set()
 
-    def _refuse_blocked(self, exchange: "RequestState") -> None:
-        blocked_ms = self._rate_limits.blocked_ms(exchange.ip)
+    def _reject_blocked(self, state: "RequestState") -> None:
+        """Reject a request from an IP address that is blocked because of too many invalid requests."""
+        blocked_ms = self._rate_limits.blocked_ms(state.ip)
         if blocked_ms:
             # This simulates a ban at the edge, which clients recognize by the missing Via header.
-            exchange.headers.pop("Via", None)
+            state.headers.pop("Via", None)
             raise limits.RateLimitError(
                 errors.RATE_LIMITED, {"retry_after": blocked_ms / 1000, "global": True}, "global"
             )
 
-    async def _take_fault(self, exchange: "RequestState", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
-        """Return the injected fault of this request, or None; a fault before the operation is applied here."""
+    async def _take_fault(self, state: "RequestState", endpoint: Endpoint, actor: Actor | None) -> HttpFault | None:
+        """Return the injected fault of this request, or None. Apply it now if it precedes the operation."""
         if not self._faults.http:
             return None
         operation = endpoint.operation
         fault = self._faults.take_http(operation.method, operation.path, None if actor is None else actor.user_id)
         if fault is not None and fault.moment == "before":
-            await fault_injection.apply_fault(fault, exchange.request)
+            await fault_injection.apply_fault(fault, state.request)
         return fault
 
-    async def _respond(self, exchange: "RequestState") -> EncodedResponse:
-        request = exchange.request
-        self._refuse_blocked(exchange)
+    async def _handle_operation(self, state: "RequestState") -> EncodedResponse:
+        """Run the steps from the route to the encoded result."""
+        request = state.request
+        self._reject_blocked(state)
         if request.method == "OPTIONS":
-            return _preflight(request)
-        segments, version = _split(request.rel_url.raw_path)
+            return _preflight_response(request)
+        segments, version = _split_path(request.rel_url.raw_path)
         if request.method in READ_METHODS and segments == ["openapi.json"]:
-            exchange.route = "/openapi.json"
+            state.route = "/openapi.json"
             return EncodedResponse(200, await self.openapi())
-        endpoint, values = self._table.find(exchange.method, segments)
-        exchange.route = endpoint.operation.path
-        actor = await self._admit(exchange, endpoint)
-        exchange.actor = actor
-        self._count(exchange, endpoint, actor, values)
-        fault = await self._take_fault(exchange, endpoint, actor)
+        endpoint, values = self._table.find(state.method, segments)
+        state.route = endpoint.operation.path
+        actor = await self._authenticate(state, endpoint)
+        state.actor = actor
+        self._check_rate_limits(state, endpoint, actor, values)
+        fault = await self._take_fault(state, endpoint, actor)
         query = None
         if endpoint.operation.query is not NoneType:
             query = decoding.convert_fields(
@@ -337,8 +345,8 @@ class HttpServer:
         else:
             body = await self._bodies.read(source, endpoint.operation, endpoint.media_bytes if endpoint.media else 0)
         try:
-            uploads = await self._uploads(body, endpoint)
-            make_call = self._request_call_factory(exchange, actor, version, uploads, endpoint.operation.headers)
+            uploads = await self._store_uploads(body, endpoint)
+            make_call = self._request_call_factory(state, actor, version, uploads, endpoint.operation.headers)
             arguments = endpoint.arguments(path, body.model, query)
             encoded = await self._run_with_files(endpoint, arguments, make_call, uploads, actor)
             if fault is not None and fault.moment == "after":
@@ -348,41 +356,44 @@ class HttpServer:
             self._bodies.release(body)
 
     async def run_with_body(self, endpoint: Endpoint, path: Sequence[Any], content_type: str, data: bytes) -> None:
-        """Run an operation with a body that is the response to an outgoing request, as if it had been sent here.
+        """Run an operation with a body that is the response to an outgoing request, as if a client had sent it.
 
         Raise ApiError if a request with this body would have been rejected.
         """
         operation = endpoint.operation
         body = await self._bodies.read(BufferedBody(content_type, data), operation)
         try:
-            uploads = await self._uploads(body, endpoint)
+            uploads = await self._store_uploads(body, endpoint)
             query = None if operation.query is NoneType else decoding.convert_fields({}, operation.query)
             arguments = endpoint.arguments(path, body.model, query)
             await self._run_with_files(endpoint, arguments, self._call_factory(None, uploads), uploads, None)
         finally:
             self._bodies.release(body)
 
-    async def _admit(self, exchange: "RequestState", endpoint: Endpoint) -> Actor | None:
+    async def _authenticate(self, state: "RequestState", endpoint: Endpoint) -> Actor | None:
+        """Return the caller, or None if the operation needs none; reject a caller that it does not accept."""
         if endpoint.ignores_tokens:
             return None
-        header = exchange.request.headers.get("Authorization")
+        header = state.request.headers.get("Authorization")
         try:
             if header is not None and not header.isascii():
                 raise errors.UNAUTHORIZED()
             return endpoint.admit(await self._authenticator.authenticate(header))
         except ApiError:
             # Failed authentication counts against the IP's limit, to slow down guessing of tokens.
-            self._require(self._rate_limits.check_global(exchange.ip))
+            self._require_allowed(self._rate_limits.check_global(state.ip))
             raise
 
-    def _count(self, exchange: "RequestState", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]) -> None:
+    def _check_rate_limits(
+        self, state: "RequestState", endpoint: Endpoint, actor: Actor | None, values: Sequence[str]
+    ) -> None:
         """Check the global limit, the bucket and the cap in this order.
 
-        A rejected request does not count against the later ones.
+        A request that one of them rejects does not count against those after it.
         """
         caller: str | int
         if actor is None:
-            caller = exchange.ip
+            caller = state.ip
         elif actor.kind == "bearer":
             caller = f"{actor.user_id}:{actor.application_id}"
         else:
@@ -390,32 +401,34 @@ class HttpServer:
         if not endpoint.ignores_tokens:
             # spec/http.md#1.14: webhook and interaction requests, whose token is in the path, are exempt from the global
             # limit.
-            self._require(self._rate_limits.check_global(caller))
+            self._require_allowed(self._rate_limits.check_global(caller))
         rule = endpoint.rule
         if rule is not None:
             verdict = self._rate_limits.check(rule, "" if endpoint.ignores_tokens and rule.major else caller, values)
             if verdict is not None:
-                limits.add_rate_limit_headers(exchange.headers, verdict)
-                self._require(verdict)
+                limits.add_rate_limit_headers(state.headers, verdict)
+                self._require_allowed(verdict)
         cap = endpoint.operation.unapproved_calls_max
         if cap and actor is not None and actor.application_id is not None:
             if not actor.application_flags & ApplicationFlags.SOCIAL_LAYER_INTEGRATION:
-                self._require(self._rate_limits.check_cap(endpoint.name, actor.application_id, cap))
+                self._require_allowed(self._rate_limits.check_cap(endpoint.name, actor.application_id, cap))
 
-    def _require(self, verdict: Verdict | None) -> None:
+    def _require_allowed(self, verdict: Verdict | None) -> None:
+        """Raise the rate limit error of a verdict that rejects the request."""
         if verdict is not None and not verdict.allowed:
             raise limits.rate_limit_error(verdict)
 
-    async def _uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:
+    async def _store_uploads(self, body: DecodedBody, endpoint: Endpoint) -> list[Upload]:
         """Return the files of a body, after storing its images and sounds."""
-        uploads = [self._upload(file, endpoint) for file in body.files]
+        uploads = [self._new_upload(file, endpoint) for file in body.files]
         if endpoint.media or uploads:
             await self._upload_storage.store(endpoint, body.model, uploads)
         return uploads
 
-    def _upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
+    def _new_upload(self, file: multipart.RawUpload, endpoint: Endpoint) -> Upload:
+        """Return a file with a new attachment ID. Its key is empty unless the operation stores files."""
         attachment_id = self._ids.new(AttachmentId)
-        keep = endpoint.operation.uploads is not None and endpoint.operation.uploads.store_files
+        is_stored = endpoint.operation.uploads is not None and endpoint.operation.uploads.store_files
         return Upload(
             field=file.field,
             index=file.index,
@@ -423,26 +436,34 @@ class HttpServer:
             content_type=file.content_type,
             size=len(file.data),
             attachment_id=attachment_id,
-            key=cdn_urls.attachment_key(attachment_id) if keep else "",
+            key=cdn_urls.attachment_key(attachment_id) if is_stored else "",
             data=file.data,
         )
 
     def _request_call_factory(
         self,
-        exchange: "RequestState",
+        state: "RequestState",
         actor: Actor | None,
         version: int,
         uploads: Sequence[Upload],
-        declared: Sequence[str] = (),
+        header_names: Sequence[str] = (),
     ) -> Callable[[Tx], Call]:
-        sent = exchange.request.headers
-        headers = {name: _clean(sent[name]) for name in declared if name in sent} if declared else None
-        reason = sent.get("X-Audit-Log-Reason")
+        """Return a function that creates the call of an HTTP request inside a transaction."""
+        request_headers = state.request.headers
+        headers = (
+            {name: _decode_text(request_headers[name]) for name in header_names if name in request_headers}
+            if header_names
+            else None
+        )
+        reason = request_headers.get("X-Audit-Log-Reason")
         if reason is not None:
-            reason = _clean(reason)[:REASON_MAX].strip() or None
-        return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=exchange.ip)
+            reason = _decode_text(reason)[:REASON_MAX].strip() or None
+        return self._call_factory(actor, uploads, reason=reason, headers=headers, api_version=version, ip=state.ip)
 
-    def _call_factory(self, actor: Actor | None, uploads: Sequence[Upload], **more: Any) -> Callable[[Tx], Call]:
+    def _call_factory(
+        self, actor: Actor | None, uploads: Sequence[Upload], **call_options: Any
+    ) -> Callable[[Tx], Call]:
+        """Return a function that creates a call inside a transaction; all its calls have the same time."""
         now = self._clock.now_ms()
 
         def make_call(tx: Tx) -> Call:
@@ -456,7 +477,7 @@ class HttpServer:
                 files=uploads,
                 listeners=self._listeners,
                 ports=self._ports,
-                **more,
+                **call_options,
             )
 
         return make_call
@@ -472,18 +493,19 @@ class HttpServer:
         """Store the files, run the operation, and delete the files if it fails."""
         stored = [upload for upload in uploads if upload.key]
         if not stored:
-            return await self._run(endpoint, arguments, make_call, actor)
+            return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         try:
             await asyncio.gather(*(self._files.put(upload.key, upload.data, upload.content_type) for upload in stored))
-            return await self._run(endpoint, arguments, make_call, actor)
+            return await self._run_in_transaction(endpoint, arguments, make_call, actor)
         except Exception:
             # Not on cancellation: the transaction may have been committed.
             await asyncio.gather(*(self._files.delete(upload.key) for upload in stored), return_exceptions=True)
             raise
 
-    async def _run(
+    async def _run_in_transaction(
         self, endpoint: Endpoint, arguments: list[Any], make_call: Callable[[Tx], Call], actor: Actor | None
     ) -> EncodedResponse:
+        """Run an operation and encode its result; an async operation opens its own transactions."""
         operation = endpoint.operation
         if endpoint.is_async:
             work = AsyncOperation(
@@ -492,7 +514,7 @@ class HttpServer:
                 self._executor,
                 actor,
                 files=self._files,
-                outbound=self._outside,
+                outbound=self._outbound,
                 payments=self._payments,
             )
             encoded = responses.encode(operation, await run_async(work, endpoint, arguments))
@@ -504,7 +526,9 @@ class HttpServer:
         def unit(tx: Tx) -> EncodedResponse:
             nonlocal affects_other_processes
             encoded = responses.encode(operation, run(make_call(tx), endpoint, arguments))
-            affects_other_processes = any(each.refresh or each.event.startswith("_") for each in tx.dispatches)
+            affects_other_processes = any(
+                dispatch.refresh or dispatch.event.startswith("_") for dispatch in tx.dispatches
+            )
             return encoded
 
         if not endpoint.writes:
@@ -566,11 +590,11 @@ class RequestState:
         self.actor: Actor | None = None
 
 
-def _split(raw_path: str) -> tuple[list[str], int]:
+def _split_path(raw_path: str) -> tuple[list[str], int]:
     """Return the decoded path segments after /api and the version, and the version."""
     segments = raw_path.split("/")[2:]
     if "%" in raw_path or not raw_path.isascii():
-        segments = [_clean(segment) for segment in segments]
+        segments = [_decode_text(segment) for segment in segments]
     if segments:
         version = VERSIONS.get(segments[0])
         if version is not None:
@@ -580,7 +604,7 @@ def _split(raw_path: str) -> tuple[list[str], int]:
     return segments, DEFAULT_VERSION
 
 
-def _clean(text: str) -> str:
+def _decode_text(text: str) -> str:
     """Percent-decode text into a form that every store can hold: invalid UTF-8 is replaced and NUL removed."""
     text = unquote(text, errors="replace")
     if not text.isascii():
@@ -589,15 +613,16 @@ def _clean(text: str) -> str:
 
 
 def _has_unknown_body(request: web.Request, endpoint: Endpoint) -> bool:
-    """Return whether the header that names the kind of the body has an unknown value."""
+    """Return whether the header that selects the type of the body (`body_condition`) has an unknown value."""
     if endpoint.operation.body_condition is None:
         return False
-    header, known = endpoint.operation.body_condition
+    header, known_values = endpoint.operation.body_condition
     value = request.headers.get(header)
-    return value is not None and value not in known
+    return value is not None and value not in known_values
 
 
-def _preflight(request: web.Request) -> EncodedResponse:
+def _preflight_response(request: web.Request) -> EncodedResponse:
+    """Return the response to a CORS preflight request."""
     requested = request.headers.get("Access-Control-Request-Headers", "")
     return EncodedResponse(
         204,

@@ -21,7 +21,7 @@ SECRET_BYTES: Final = 20
 """Size of an authenticator secret: 160 bits (RFC 4226 4)."""
 
 
-async def _show(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
+async def _show_settings(request: PageRequest, error: ApiError | None = None, **options: Any) -> web.Response:
     context: dict[str, Any] = {
         "me": await request.current_user(),
         "sessions": await request.call(accounts.LIST_AUTH_SESSIONS),
@@ -34,7 +34,7 @@ async def _show(request: PageRequest, error: ApiError | None = None, **options: 
 @page("GET", PATH)
 async def show_account(request: PageRequest) -> web.Response:
     """Show the account settings."""
-    return await _show(request)
+    return await _show_settings(request)
 
 
 @page("POST", f"{PATH}/profile")
@@ -43,7 +43,7 @@ async def change_profile(request: PageRequest) -> web.Response:
     try:
         await request.call(users.UPDATE_MY_USER, body={"global_name": request.form.optional("global_name")})
     except ApiError as error:
-        return await _show(request, error, fields=("global_name",))
+        return await _show_settings(request, error, fields=("global_name",))
     return request.redirect(PATH, notice="Display name updated.")
 
 
@@ -55,7 +55,7 @@ async def change_password(request: PageRequest) -> web.Response:
     try:
         await request.call(accounts.CHANGE_PASSWORD, body=body)
     except ApiError as error:
-        return await _show(request, error, fields=("password", "new_password"))
+        return await _show_settings(request, error, fields=("password", "new_password"))
     return request.redirect(PATH, notice="Password changed. All your other sessions were logged out.")
 
 
@@ -152,9 +152,9 @@ async def download_copy(request: PageRequest) -> web.Response:
 
 async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[bytes]:
     yield account.removesuffix(b"}") + b',"messages":[\n'
-    after, first = 0, True
+    last_message_id, is_first = 0, True
     while True:
-        query = {"after": [str(after)], "limit": [str(harvests.PAGE_MAX)]}
+        query = {"after": [str(last_message_id)], "limit": [str(harvests.PAGE_MAX)]}
         try:
             messages = await request.call(harvests.LIST_HARVESTED_MESSAGES, query=query)
         except ApiError as error:
@@ -163,8 +163,8 @@ async def _stream_export(request: PageRequest, account: bytes) -> AsyncIterator[
             await asyncio.sleep(float(error.extra.get("retry_after", 1)))
             continue
         if messages:
-            yield (b"" if first else b",\n") + b",\n".join(codec.encode(each) for each in messages)
-            after, first = int(messages[-1].id), False
+            yield (b"" if is_first else b",\n") + b",\n".join(codec.encode(message) for message in messages)
+            last_message_id, is_first = int(messages[-1].id), False
         if len(messages) < harvests.PAGE_MAX:
             break
     yield b"\n]}\n"

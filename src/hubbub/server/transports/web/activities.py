@@ -17,11 +17,11 @@ async def show_activity(request: PageRequest) -> web.Response:
     query = {name: [request.query_parameter(name)] for name in fields if request.query_parameter(name)}
     # Ignore malformed parameters: a shortened or edited URL still leads to the activity.
     query = {name: value for name, value in query.items() if len(value[0]) <= activity_links.CUSTOM_ID_MAX}
-    opened = await request.call(
+    activity = await request.call(
         activity_links.OPEN_ACTIVITY_LINK, request.path_parameter("application_id"), query=query
     )
     image = None
-    if opened.link is not None:
-        number = opened.link.link_id.partition("-")[2]
-        image = f"{request.config.cdn_url}/activity-links/{opened.application.id:d}/{number}.png"
-    return request.render("activity.html", opened=opened, image=image)
+    if activity.link is not None:
+        link_number = activity.link.link_id.partition("-")[2]
+        image = f"{request.config.cdn_url}/activity-links/{activity.application.id:d}/{link_number}.png"
+    return request.render("activity.html", opened=activity, image=image)

@@ -14,8 +14,8 @@ PATH = "/settings/apps"
 @page("GET", PATH)
 async def show_apps(request: PageRequest) -> web.Response:
     """List the authorized applications with their scopes."""
-    granted = await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
-    return request.render("apps.html", granted=granted, describe_scope=describe_scope)
+    authorizations = await request.call(oauth2.LIST_OAUTH2_AUTHORIZATIONS)
+    return request.render("apps.html", granted=authorizations, describe_scope=describe_scope)
 
 
 @page("POST", PATH + r"/{authorization_id:\d+}/remove")

@@ -8,7 +8,7 @@ from aiohttp import web
 from msgspec import UNSET
 
 from hubbub.protocol import errors, permissions
-from hubbub.protocol.enums import Scope
+from hubbub.protocol.enums import ApplicationIntegrationType, ChannelType, Scope
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.permissions import Permissions
 from hubbub.protocol.resources import channels, guilds, oauth2
@@ -18,7 +18,16 @@ from hubbub.server.transports.web.page_requests import PageRequest, page
 
 PATH: Final = "/oauth2/authorize"
 FIELDS: Final = ("guild_id", "webhook_channel_id", "permissions")
-WEBHOOK_CHANNEL_TYPES: Final = frozenset({0, 2, 5, 13, 15})
+"""Form fields that show their own errors."""
+WEBHOOK_CHANNEL_TYPES: Final = frozenset(
+    {
+        ChannelType.GUILD_TEXT,
+        ChannelType.GUILD_VOICE,
+        ChannelType.GUILD_ANNOUNCEMENT,
+        ChannelType.GUILD_STAGE_VOICE,
+        ChannelType.GUILD_FORUM,
+    }
+)
 """Channel types that can have a webhook."""
 
 DANGEROUS_PERMISSIONS: Final = Permissions.ELEVATED | Permissions.MENTION_EVERYONE | Permissions.MODERATE_MEMBERS
@@ -34,7 +43,7 @@ async def show_consent(request: PageRequest) -> web.Response:
     With `prompt=none`, redirect at once if the user has authorized the application before.
     """
     try:
-        query = _query(request)
+        query = _authorize_query(request)
         preview = await request.call(oauth2.PREVIEW_OAUTH2_AUTHORIZATION, query=query)
         if preview.prompt == "none" and preview.authorized:
             authorization = await request.call(
@@ -42,25 +51,25 @@ async def show_consent(request: PageRequest) -> web.Response:
             )
             return _return_to_application(request, authorization.url, preview)
     except ApiError as error:
-        return _bad_request(request, error)
-    return await _show(request, preview, query)
+        return _show_bad_request(request, error)
+    return await _show_request(request, preview, query)
 
 
 @page("POST", PATH)
 async def answer_consent(request: PageRequest) -> web.Response:
     """Submit the user's decision."""
     try:
-        query = _query(request)
+        query = _authorize_query(request)
         preview = await request.call(oauth2.PREVIEW_OAUTH2_AUTHORIZATION, query=query)
     except ApiError as error:
-        return _bad_request(request, error)
+        return _show_bad_request(request, error)
     try:
-        body = _body(request, preview)
+        body = _decision_body(request, preview)
         authorization = await request.call(oauth2.AUTHORIZE_OAUTH2_APPLICATION, query=query, body=body)
     except ApiError as error:
         if error.body().get("error"):
-            return _bad_request(request, error)
-        return await _show(request, preview, query, error)
+            return _show_bad_request(request, error)
+        return await _show_request(request, preview, query, error)
     return _return_to_application(request, authorization.url, preview)
 
 
@@ -70,16 +79,17 @@ async def show_authorized(request: PageRequest) -> web.Response:
     return request.render("authorized.html", denied=request.query_parameter("error") == oauth2.ACCESS_DENIED)
 
 
-def _query(request: PageRequest) -> dict[str, list[str]]:
+def _authorize_query(request: PageRequest) -> dict[str, list[str]]:
     """Return the request's parameters: empty ones count as absent, repeated ones are an error (RFC 6749 3.1)."""
-    given = split_fields(request.http_request.rel_url.raw_query_string)
-    for name, values in given.items():
+    parameters = split_fields(request.http_request.rel_url.raw_query_string)
+    for name, values in parameters.items():
         if len(values) > 1 and name in oauth2.AuthorizeQuery.__struct_fields__:
             raise errors.invalid(name, "DUPLICATE", "This parameter must not be repeated.")
-    return {name: values for name, values in given.items() if values[-1]}
+    return {name: values for name, values in parameters.items() if values[-1]}
 
 
-def _body(request: PageRequest, preview: AuthorizationPreview) -> dict[str, Any]:
+def _decision_body(request: PageRequest, preview: AuthorizationPreview) -> dict[str, Any]:
+    """Return the body of the authorization request for the submitted form."""
     form = request.form
     body: dict[str, Any] = {"authorize": form.text("answer") == "allow"}
     if not body["authorize"]:
@@ -95,7 +105,7 @@ def _body(request: PageRequest, preview: AuthorizationPreview) -> dict[str, Any]
     return body
 
 
-async def _show(
+async def _show_request(
     request: PageRequest, preview: AuthorizationPreview, query: dict[str, list[str]], error: ApiError | None = None
 ) -> web.Response:
     requested = 0 if preview.permissions is UNSET else int(preview.permissions)
@@ -103,12 +113,12 @@ async def _show(
     scopes = [scope.name for scope in preview.scopes]
     context: dict[str, Any] = {
         "preview": preview,
-        "links": _links(preview),
+        "links": _policy_links(preview),
         "returns_to": _redirect_label(preview.redirect_uri),
-        "permissions": _permissions(requested),
-        "guilds": _guilds(preview, guild_id, (query.get("disable_guild_select") or [""])[-1]),
+        "permissions": _permission_choices(requested),
+        "guilds": _guild_choices(preview, guild_id, (query.get("disable_guild_select") or [""])[-1]),
         "guild_id": guild_id,
-        "wants_guild": preview.integration_type == 0,
+        "wants_guild": preview.integration_type == ApplicationIntegrationType.GUILD_INSTALL,
         "wants_webhook": Scope.WEBHOOK_INCOMING in scopes,
         "webhook_guilds": [],
         "webhook_channels": [],
@@ -122,36 +132,49 @@ async def _show(
     return request.render_errors("consent.html", error, fields=FIELDS, external_redirect=True, **context)
 
 
-def _guilds(preview: AuthorizationPreview, guild_id: str, fixed: str) -> list[tuple[str, str]]:
-    offered = [] if preview.guilds is UNSET else [(str(int(guild.id)), guild.name) for guild in preview.guilds]
-    if guild_id and fixed.lower() in ("true", "1"):
-        return [(key, name) for key, name in offered if key == guild_id]
-    return offered
+def _guild_choices(preview: AuthorizationPreview, guild_id: str, disable_guild_select: str) -> list[tuple[str, str]]:
+    """Return ID and name of the guilds that the form offers."""
+    guild_choices = [] if preview.guilds is UNSET else [(str(int(guild.id)), guild.name) for guild in preview.guilds]
+    if guild_id and disable_guild_select.lower() in ("true", "1"):
+        return [(key, name) for key, name in guild_choices if key == guild_id]
+    return guild_choices
 
 
 async def _webhook_targets(request: PageRequest, guild_id: str) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """Return the guilds where the user can create webhooks, and the channels of the selected guild."""
     my_guilds = await request.call(guilds.LIST_MY_GUILDS)
     required = Permissions.MANAGE_WEBHOOKS | Permissions.ADMINISTRATOR
-    offered = [(str(int(guild.id)), guild.name) for guild in my_guilds if guild.owner or guild.permissions & required]
-    chosen = guild_id if any(key == guild_id for key, _ in offered) else offered[0][0] if len(offered) == 1 else ""
-    if not chosen:
-        return offered, []
-    found = await request.call(channels.LIST_GUILD_CHANNELS, chosen)
-    return offered, [(str(int(each.id)), f"#{each.name}") for each in found if int(each.type) in WEBHOOK_CHANNEL_TYPES]
+    guild_choices = [
+        (str(int(guild.id)), guild.name) for guild in my_guilds if guild.owner or guild.permissions & required
+    ]
+    selected_guild_id = (
+        guild_id
+        if any(key == guild_id for key, _ in guild_choices)
+        else guild_choices[0][0]
+        if len(guild_choices) == 1
+        else ""
+    )
+    if not selected_guild_id:
+        return guild_choices, []
+    guild_channels = await request.call(channels.LIST_GUILD_CHANNELS, selected_guild_id)
+    return guild_choices, [
+        (str(int(channel.id)), f"#{channel.name}")
+        for channel in guild_channels
+        if int(channel.type) in WEBHOOK_CHANNEL_TYPES
+    ]
 
 
-def _permissions(requested: int) -> list[tuple[int, str, bool]]:
+def _permission_choices(requested: int) -> list[tuple[int, str, bool]]:
     """Return the requested permissions as (bit, label, is dangerous), dangerous ones first."""
-    found = []
+    rows = []
     for name in permissions.permission_names(requested):
         bit = int(getattr(Permissions, name))
         label = " ".join(_ABBREVIATIONS.get(word, word) for word in name.replace("_", " ").title().split())
-        found.append((bit.bit_length() - 1, label[:1].upper() + label[1:].lower(), bool(bit & DANGEROUS_PERMISSIONS)))
-    return sorted(found, key=lambda each: (not each[2], each[0]))
+        rows.append((bit.bit_length() - 1, label[:1].upper() + label[1:].lower(), bool(bit & DANGEROUS_PERMISSIONS)))
+    return sorted(rows, key=lambda row: (not row[2], row[0]))
 
 
-def _links(preview: AuthorizationPreview) -> list[tuple[str, str]]:
+def _policy_links(preview: AuthorizationPreview) -> list[tuple[str, str]]:
     """Return the application's privacy policy and terms of service, if they are web URLs."""
     links = (
         ("Privacy policy", preview.application.privacy_policy_url),
@@ -187,7 +210,7 @@ def _return_to_application(request: PageRequest, url: str, preview: Authorizatio
     return request.render("handoff.html", url=url, application=preview.application)
 
 
-def _bad_request(request: PageRequest, error: ApiError) -> web.Response:
+def _show_bad_request(request: PageRequest, error: ApiError) -> web.Response:
     """Show an invalid authorization request.
 
     The redirect back is a link, never automatic: otherwise any registered application could use this server as an open

@@ -26,9 +26,9 @@ PAGE_SIZE: Final = 50
 EXPANDED_GUILDS_MAX: Final = 10
 """Guilds whose channels the first page lists. Each costs one of a user's 50 operations per second."""
 
-_FORUMS: Final = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
-_PRIVATE: Final = (ChannelType.DM, ChannelType.GROUP_DM, ChannelType.EPHEMERAL_DM)
-_WITHOUT_MESSAGES: Final = (ChannelType.GUILD_CATEGORY, ChannelType.GUILD_DIRECTORY)
+_FORUM_TYPES: Final = (ChannelType.GUILD_FORUM, ChannelType.GUILD_MEDIA)
+_PRIVATE_TYPES: Final = (ChannelType.DM, ChannelType.GROUP_DM, ChannelType.EPHEMERAL_DM)
+_TYPES_WITHOUT_MESSAGES: Final = (ChannelType.GUILD_CATEGORY, ChannelType.GUILD_DIRECTORY)
 
 OPEN_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
     errors.UNKNOWN_CHANNEL: "This conversation does not exist or was deleted.",
@@ -37,7 +37,7 @@ OPEN_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
     errors.MISSING_PERMISSIONS: "Your account does not have access to this conversation.",
     errors.CANNOT_SEND_IN_CHANNEL: "Channels of this type have no messages.",
 }
-"""Texts for conversations that cannot be expanded."""
+"""Texts for conversations that cannot be opened."""
 
 SEND_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
     errors.EMPTY_MESSAGE: "Enter a message first.",
@@ -58,15 +58,19 @@ SEND_ERROR_TEXTS: Final[Mapping[ErrorCode, str]] = {
 @page("GET", PATH)
 async def show_conversations(request: PageRequest) -> web.Response:
     """List the direct messages, guilds and channels of the user."""
-    private = await request.call(direct_messages.LIST_MY_CHANNELS)
+    private_channels = await request.call(direct_messages.LIST_MY_CHANNELS)
     my_guilds = await request.call(guilds.LIST_MY_GUILDS)
-    expanded = [(guild, _sections(await _channels(request, guild.id))) for guild in my_guilds[:EXPANDED_GUILDS_MAX]]
+    expanded = [
+        (guild, _channel_sections(await _list_channels(request, guild.id))) for guild in my_guilds[:EXPANDED_GUILDS_MAX]
+    ]
     return request.render(
         "conversations.html",
         client=True,
         private=[
-            (conversation_path(each), conversation_title(each), list(each.recipients))
-            for each in sorted(private, key=lambda each: int(each.last_message_id or each.id), reverse=True)
+            (conversation_path(channel), conversation_title(channel), list(channel.recipients))
+            for channel in sorted(
+                private_channels, key=lambda channel: int(channel.last_message_id or channel.id), reverse=True
+            )
         ],
         expanded=expanded,
         more=my_guilds[EXPANDED_GUILDS_MAX:],
@@ -84,7 +88,7 @@ async def show_guild(request: PageRequest) -> web.Response:
     """List the channels of a guild."""
     try:
         guild = await request.call(guilds.GET_GUILD, request.path_parameter("guild_path"))
-        sections = _sections(await _channels(request, guild.id))
+        sections = _channel_sections(await _list_channels(request, guild.id))
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
     return request.render("guild_channels.html", client=True, guild=guild, sections=sections)
@@ -110,20 +114,21 @@ async def send_message(request: PageRequest) -> web.Response:
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
     content = request.form.text("content")
-    body = {"content": content, "nonce": _nonce(request.form.text("nonce"), content), "enforce_nonce": True}
+    body = {"content": content, "nonce": _message_nonce(request.form.text("nonce"), content), "enforce_nonce": True}
     try:
         message = await request.call(messages.CREATE_MESSAGE, channel.id, body=body)
     except ApiError as error:
-        return await _show(request, channel, _with_text(error, SEND_ERROR_TEXTS))
+        return await _show_channel(request, channel, _with_text(error, SEND_ERROR_TEXTS))
     return request.redirect(f"{conversation_path(channel)}/{int(message.id)}#message-{int(message.id)}")
 
 
-def _nonce(form: str, content: str) -> str:
-    """Derive a nonce from the form and the content, so that submitting the same form twice sends one message."""
-    return hashlib.blake2s(f"{form}\n{content}".encode("utf-8", "replace"), digest_size=12).hexdigest()
+def _message_nonce(form_nonce: str, content: str) -> str:
+    """Derive a nonce from the form's nonce and the content, so that submitting a form twice sends one message."""
+    return hashlib.blake2s(f"{form_nonce}\n{content}".encode("utf-8", "replace"), digest_size=12).hexdigest()
 
 
 async def _open_conversation(request: PageRequest) -> web.Response:
+    """Show the conversation in the path, or redirect to its canonical path."""
     try:
         channel = await request.call(channels.GET_CHANNEL, request.path_parameter("channel_id"))
         canonical = conversation_path(channel)
@@ -132,46 +137,49 @@ async def _open_conversation(request: PageRequest) -> web.Response:
             # The link names a guild other than the channel's.
             message_id = request.http_request.match_info.get("message_id")
             return request.redirect(canonical if message_id is None else f"{canonical}/{message_id}")
-        if channel.type in _WITHOUT_MESSAGES:
+        if channel.type in _TYPES_WITHOUT_MESSAGES:
             return request.redirect(f"{PATH}/channels/{request.path_parameter('guild_path')}")
-        return await _show(request, channel)
+        return await _show_channel(request, channel)
     except ApiError as error:
         return request.error_page(_with_text(error, OPEN_ERROR_TEXTS))
 
 
-async def _show(request: PageRequest, channel: AnyChannel, error: ApiError | None = None) -> web.Response:
-    here = conversation_path(channel)
+async def _show_channel(request: PageRequest, channel: AnyChannel, error: ApiError | None = None) -> web.Response:
+    """Show the posts of a forum, or a page of messages; with `error`, the newest messages and the error."""
+    path = conversation_path(channel)
     guild: guilds.Guild | None = None
     if channel.guild_id:
         guild = await request.call(guilds.GET_GUILD, channel.guild_id)
-    context: dict[str, Any] = {"channel": channel, "guild": guild, "here": here, "title": conversation_title(channel)}
+    context: dict[str, Any] = {"channel": channel, "guild": guild, "here": path, "title": conversation_title(channel)}
     context["recipients"] = list(channel.recipients or ())
-    if channel.type in _FORUMS and guild is not None:
+    if channel.type in _FORUM_TYPES and guild is not None:
         if error is not None:
             return request.error_page(error)
-        active = (await request.call(threads.GET_ACTIVE_GUILD_THREADS, guild.id)).threads
-        posts = [each for each in active if each.parent_id == channel.id]
+        active_threads = (await request.call(threads.GET_ACTIVE_GUILD_THREADS, guild.id)).threads
+        posts = [thread for thread in active_threads if thread.parent_id == channel.id]
         return request.render(
-            "forum.html", client=True, posts=sorted(posts, key=lambda each: int(each.id), reverse=True), **context
+            "forum.html", client=True, posts=sorted(posts, key=lambda thread: int(thread.id), reverse=True), **context
         )
     query = {} if error is not None else _history_query(request)
-    found = await request.call(messages.LIST_MESSAGES, channel.id, query={**query, "limit": [str(PAGE_SIZE + 1)]})
-    found, older, newer = _paginate(found, query, channel)
+    page_messages = await request.call(
+        messages.LIST_MESSAGES, channel.id, query={**query, "limit": [str(PAGE_SIZE + 1)]}
+    )
+    page_messages, older, newer = _paginate(page_messages, query, channel)
     highlighted = int(query["around"][0]) if "around" in query else None
     role_names: dict[int, str] = {}
-    if guild is not None and any(each.mention_roles for each in found):
+    if guild is not None and any(message.mention_roles for message in page_messages):
         role_names = {int(role.id): role.name for role in await request.call(roles.LIST_GUILD_ROLES, guild.id)}
     guild_path = "@me" if guild is None else str(int(guild.id))
     renderer = MessageRenderer(
-        web_url=request.config.web_url, here=here, guild_path=guild_path, roles=role_names, highlighted=highlighted
+        web_url=request.config.web_url, here=path, guild_path=guild_path, roles=role_names, highlighted=highlighted
     )
     metadata = channel.thread_metadata or None
     context |= {
-        "messages": [renderer.build(each) for each in reversed(found)],
+        "messages": [renderer.build(message) for message in reversed(page_messages)],
         "older": older,
         "newer": newer,
         "is_newest": not query,
-        "is_missing": highlighted is not None and highlighted not in {int(each.id) for each in found},
+        "is_missing": highlighted is not None and highlighted not in {int(message.id) for message in page_messages},
         "parent": f"{PATH}/channels/{guild_path}/{int(channel.parent_id)}" if metadata and channel.parent_id else None,
         "is_locked": metadata is not None and metadata.locked,
         "nonce": secrets.token_hex(10),
@@ -195,25 +203,25 @@ def _history_query(request: PageRequest) -> dict[str, list[str]]:
 
 
 def _paginate(
-    found: list[Message], query: Mapping[str, Sequence[str]], channel: AnyChannel
+    page_messages: list[Message], query: Mapping[str, Sequence[str]], channel: AnyChannel
 ) -> tuple[list[Message], int | None, int | None]:
     """Return a page of messages, newest first, and the bounds of the older and newer pages where they exist."""
-    more = len(found) > PAGE_SIZE
+    has_more = len(page_messages) > PAGE_SIZE
     if "after" in query:
-        found = found[-PAGE_SIZE:]
+        page_messages = page_messages[-PAGE_SIZE:]
     elif "around" not in query:
-        found = found[:PAGE_SIZE]
-    if not found:
-        return found, None, None
-    oldest, newest = int(found[-1].id), int(found[0].id)
+        page_messages = page_messages[:PAGE_SIZE]
+    if not page_messages:
+        return page_messages, None, None
+    oldest, newest = int(page_messages[-1].id), int(page_messages[0].id)
     if "around" in query:
-        before = sum(int(each.id) < int(query["around"][0]) for each in found)
-        older = before >= PAGE_SIZE // 2
+        older_count = sum(int(message.id) < int(query["around"][0]) for message in page_messages)
+        older = older_count >= PAGE_SIZE // 2
         newer = int(channel.last_message_id or 0) > newest
     else:
-        older = more if "after" not in query else True
-        newer = more if "after" in query else "before" in query
-    return found, oldest if older else None, newest if newer else None
+        older = has_more if "after" not in query else True
+        newer = has_more if "after" in query else "before" in query
+    return page_messages, oldest if older else None, newest if newer else None
 
 
 def conversation_path(channel: AnyChannel) -> str:
@@ -224,30 +232,36 @@ def conversation_path(channel: AnyChannel) -> str:
 
 def conversation_title(channel: AnyChannel) -> str:
     """Return the title of a conversation."""
-    if channel.type not in _PRIVATE:
+    if channel.type not in _PRIVATE_TYPES:
         return f"#{channel.name}" if channel.name else "Unnamed channel"
-    names = ", ".join(display_name(each) for each in channel.recipients or ())
+    names = ", ".join(display_name(user) for user in channel.recipients or ())
     return channel.name or names or "Empty group"
 
 
-async def _channels(request: PageRequest, guild_id: int) -> list[Channel]:
+async def _list_channels(request: PageRequest, guild_id: int) -> list[Channel]:
     return await request.call(channels.LIST_GUILD_CHANNELS, guild_id)
 
 
-def _sections(found: Sequence[Channel]) -> list[tuple[str, list[Channel]]]:
+def _channel_sections(guild_channels: Sequence[Channel]) -> list[tuple[str, list[Channel]]]:
     """Group the channels by category; channels without a category come first."""
-    categories = [each for each in found if each.type == ChannelType.GUILD_CATEGORY]
-    order: list[Channel | None] = [None, *sorted(categories, key=_position)]
+    categories = [channel for channel in guild_channels if channel.type == ChannelType.GUILD_CATEGORY]
+    ordered_categories: list[Channel | None] = [None, *sorted(categories, key=_channel_position)]
     sections = []
-    for category in order:
+    for category in ordered_categories:
         parent = None if category is None else category.id
-        inside = [each for each in found if each.parent_id == parent and each.type not in _WITHOUT_MESSAGES]
-        if inside:
-            sections.append(("" if category is None else category.name, sorted(inside, key=_position)))
+        section_channels = [
+            channel
+            for channel in guild_channels
+            if channel.parent_id == parent and channel.type not in _TYPES_WITHOUT_MESSAGES
+        ]
+        if section_channels:
+            sections.append(
+                ("" if category is None else category.name, sorted(section_channels, key=_channel_position))
+            )
     return sections
 
 
-def _position(channel: Channel) -> tuple[int, int]:
+def _channel_position(channel: Channel) -> tuple[int, int]:
     return channel.position, int(channel.id)
 
 

@@ -13,14 +13,18 @@ from hubbub.server.transports.http import decoding as fields
 from hubbub.server.transports.http import limits, multipart
 
 BODY_MAX: Final = 64 * 1024
+"""Size limit of a form without its file, in bytes."""
 FILE_MAX: Final = 10 * 1024 * 1024
+"""Size limit of an uploaded file, in bytes."""
 READ_SECONDS: Final = 30.0
+"""Timeout of reading a form, in seconds."""
 
 CSRF_FIELD: Final = "form_token"
+"""Name of the hidden field that protects a form against cross-site requests."""
 
 
 class Form:
-    """The fields of a form. Missing fields read as empty."""
+    """The fields of a submitted form. A missing field has the value of an empty one."""
 
     def __init__(
         self, values: Mapping[str, Sequence[str]] | None = None, files: Mapping[str, bytes] | None = None
@@ -34,8 +38,8 @@ class Form:
 
     def text(self, name: str) -> str:
         """Return a field as typed."""
-        given = self.values.get(name)
-        return given[-1].replace("\x00", "").replace("\r\n", "\n") if given else ""
+        values = self.values.get(name)
+        return values[-1].replace("\x00", "").replace("\r\n", "\n") if values else ""
 
     def trimmed(self, name: str) -> str:
         """Return a field without leading and trailing whitespace."""
@@ -62,21 +66,25 @@ class Form:
         data = self.files.get(name)
         if not data:
             return None
-        kind = next((kind for magic, kind in _MAGIC if data.startswith(magic)), "image/webp")
-        return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+        media_type = next(
+            (media_type for magic, media_type in _MEDIA_TYPES_BY_PREFIX if data.startswith(magic)), "image/webp"
+        )
+        return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
-_MAGIC: Final = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"))
+_MEDIA_TYPES_BY_PREFIX: Final = ((b"\x89PNG", "image/png"), (b"\xff\xd8", "image/jpeg"), (b"GIF8", "image/gif"))
 
 
 async def read(request: web.Request, file: str | None = None) -> Form:
     """Read the form of a POST. `file` names the one field that accepts a file."""
     content_type = request.headers.get("Content-Type", "")
     if content_type.partition(";")[0].strip().lower() == "multipart/form-data":
-        bounds = multipart.MultipartLimits(total_bytes=FILE_MAX + BODY_MAX, file_bytes=FILE_MAX, field_bytes=BODY_MAX)
+        form_limits = multipart.MultipartLimits(
+            total_bytes=FILE_MAX + BODY_MAX, file_bytes=FILE_MAX, field_bytes=BODY_MAX
+        )
         uploads = None if file is None else Uploads(field=file, files_max=1, store_files=False)
-        read = await multipart.read(limits.read_chunks(request, READ_SECONDS), content_type, uploads, bounds)
-        return Form(read.fields, {upload.field: upload.data for upload in read.files if upload.data})
+        form = await multipart.read(limits.read_chunks(request, READ_SECONDS), content_type, uploads, form_limits)
+        return Form(form.fields, {upload.field: upload.data for upload in form.files if upload.data})
     data = await limits.read_body(request, BODY_MAX, READ_SECONDS)
     return Form(fields.split_fields(data.decode("utf-8", "replace")))
 
@@ -128,14 +136,14 @@ def error_text(error: ApiError) -> str:
     if error.status == 429:
         retry_after = error.extra.get("retry_after")
         seconds = -(-float(retry_after) // 1) if isinstance(retry_after, int | float) else 60
-        return f"Too many attempts. Try again in {_duration(int(seconds))}."
+        return f"Too many attempts. Try again in {_duration_text(int(seconds))}."
     if error.kind is errors.NOT_AUTHORIZED_ON_APPLICATION:
         return "This application is private. Only its owner can install it."
     body = error.body()
     return str(body.get("error_description") or body.get("message") or error.kind.message)
 
 
-def _duration(seconds: int) -> str:
+def _duration_text(seconds: int) -> str:
     if seconds < 90:
         return f"{max(seconds, 1)} seconds" if seconds != 1 else "1 second"
     return f"{-(-seconds // 60)} minutes"

@@ -25,7 +25,7 @@ ERROR_TEXTS: Final = {
 @page("GET", TEMPLATE, public=True)
 async def show_template(request: PageRequest) -> web.Response:
     """Show a template."""
-    return await _show(request)
+    return await _show_preview(request)
 
 
 @page("POST", TEMPLATE)
@@ -36,11 +36,11 @@ async def create_guild(request: PageRequest) -> web.Response:
             wire.CREATE_GUILD_FROM_TEMPLATE, request.path_parameter("code"), body={"name": request.form.trimmed("name")}
         )
     except ApiError as error:
-        return await _show(request, _with_text(error))
+        return await _show_preview(request, _with_text(error))
     return request.redirect(f"{CONVERSATIONS}/channels/{int(guild.id)}", notice=f"{guild.name} was created.")
 
 
-async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
+async def _show_preview(request: PageRequest, error: ApiError | None = None) -> web.Response:
     try:
         template = await request.call(wire.GET_GUILD_TEMPLATE, request.path_parameter("code"))
     except ApiError as unknown:
@@ -51,7 +51,9 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
         "creator": display_name(template.creator) if template.creator else None,
         # Role 0 of a template is @everyone.
         "roles": [role.name for role in source.roles if role.id != 0],
-        "channels": [each.name for each in source.channels if each.type != ChannelType.GUILD_CATEGORY and each.name],
+        "channels": [
+            channel.name for channel in source.channels if channel.type != ChannelType.GUILD_CATEGORY and channel.name
+        ],
     }
     if error is None:
         return request.render("guild_template.html", **context)

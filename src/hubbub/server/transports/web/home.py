@@ -9,6 +9,7 @@ from hubbub.server.transports.web.page_requests import DEFAULT_PAGE, Page, PageR
 
 PATH: Final = "/"
 NOT_FOUND: Final = Page("GET", "/{lost}", public=True)
+"""Page of all paths that have no other page."""
 
 
 @page("GET", PATH, public=True)

@@ -34,7 +34,7 @@ ERROR_TEXTS: Final = {
 @page("GET", INVITE, public=True)
 async def show_invite(request: PageRequest) -> web.Response:
     """Show an invite."""
-    return await _show(request)
+    return await _show_preview(request)
 
 
 @page("POST", INVITE)
@@ -43,13 +43,17 @@ async def accept(request: PageRequest) -> web.Response:
     try:
         invite = await request.call(invites.ACCEPT_INVITE, request.path_parameter("code"), body={})
     except ApiError as error:
-        return await _show(request, error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error)
+        return await _show_preview(
+            request, error.kind(message=ERROR_TEXTS[error.kind]) if error.kind in ERROR_TEXTS else error
+        )
     return request.redirect(await _channel_path(request, invite), notice=_joined_notice(invite))
 
 
-async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
+async def _show_preview(request: PageRequest, error: ApiError | None = None) -> web.Response:
     try:
-        invite = await request.call(invites.INVITE_RESOLVE, request.path_parameter("code"), query=_query(request))
+        invite = await request.call(
+            invites.INVITE_RESOLVE, request.path_parameter("code"), query=_invite_query(request)
+        )
     except ApiError as unknown:
         if unknown.kind is not errors.UNKNOWN_INVITE:
             raise
@@ -59,7 +63,7 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
         "invite": invite,
         "is_group": invite.type == InviteType.GROUP_DM,
         "inviter": display_name(invite.inviter) if invite.inviter else None,
-        "name": _name(invite),
+        "name": _target_name(invite),
         "joined_path": await _joined_path(request, invite),
     }
     if error is None:
@@ -67,7 +71,7 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
     return request.render_errors("invite.html", error, **context)
 
 
-def _query(request: PageRequest) -> dict[str, list[str]]:
+def _invite_query(request: PageRequest) -> dict[str, list[str]]:
     event = request.query_parameter("event")
     query = {"with_counts": ["true"]}
     if event.isascii() and event.isdigit() and len(event) <= 19:
@@ -75,13 +79,13 @@ def _query(request: PageRequest) -> dict[str, list[str]]:
     return query
 
 
-def _name(invite: Invite) -> str:
+def _target_name(invite: Invite) -> str:
     """Return the name of the guild or group that the invite leads to."""
     if invite.guild:
         return invite.guild.name
     if invite.channel is None:
         return "Conversation"
-    names = ", ".join(each.username for each in invite.channel.recipients or ())
+    names = ", ".join(user.username for user in invite.channel.recipients or ())
     return invite.channel.name or names or "Unnamed group"
 
 
@@ -90,12 +94,12 @@ async def _joined_path(request: PageRequest, invite: Invite) -> str | None:
     if request.actor is None or invite.channel is None:
         return None
     if not invite.guild:
-        recipients = {int(each.id) for each in invite.channel.recipients or ()}
+        recipients = {int(item.id) for item in invite.channel.recipients or ()}
         return f"{CONVERSATIONS}/channels/@me/{int(invite.channel.id)}" if request.actor.user_id in recipients else None
     # Start the page just before this guild's ID, so that one result is enough.
     bounds = {"after": [str(int(invite.guild.id) - 1)], "limit": ["1"]}
     my_guilds = await request.call(guilds.LIST_MY_GUILDS, query=bounds)
-    return await _channel_path(request, invite) if [each.id for each in my_guilds] == [invite.guild.id] else None
+    return await _channel_path(request, invite) if [item.id for item in my_guilds] == [invite.guild.id] else None
 
 
 async def _channel_path(request: PageRequest, invite: Invite) -> str:
@@ -110,7 +114,7 @@ async def _channel_path(request: PageRequest, invite: Invite) -> str:
 
 
 def _joined_notice(invite: Invite) -> str:
-    notice = f"You joined {_name(invite)}." if invite.guild else "You joined the group."
+    notice = f"You joined {_target_name(invite)}." if invite.guild else "You joined the group."
     if invite.guild and GuildFeature.MEMBER_VERIFICATION_GATE_ENABLED in invite.guild.features:
         notice += " Accept its rules in a chat client before you send messages."
     return notice

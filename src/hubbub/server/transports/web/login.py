@@ -130,7 +130,7 @@ def _login_path(request: PageRequest) -> str:
 
 def _mask_login_error(error: ApiError) -> ApiError:
     """Replace the error by one that is the same for an unknown username and a wrong password (user enumeration)."""
-    codes = {each["code"] for leaf in (error.errors or {}).values() for each in leaf["_errors"]}
+    codes = {field_error["code"] for leaf in (error.errors or {}).values() for field_error in leaf["_errors"]}
     if codes & MASKED_ERROR_CODES:
         return errors.invalid("", "INVALID_LOGIN", "Incorrect username or password.")
     return error

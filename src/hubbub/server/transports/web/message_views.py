@@ -32,22 +32,24 @@ _TRAILING_PUNCTUATION: Final = ".,:;!?'\"*_|"
 
 
 class MessageSpan(NamedTuple):
-    """A part of a text: plain text, a mention, a channel link, a link, or a time."""
+    """A part of a text."""
 
     text: str
     kind: str = "plain"
+    """`plain`, `mention`, `channel`, `link` or `time`."""
     href: str = ""
+    """URL of a link or channel; empty for other kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class MentionNames:
-    """MentionNames of the users, roles and channels that a text can mention."""
+    """Names of the users, roles and channels that a text can mention, by ID."""
 
     users: Mapping[int, str] = field(default_factory=dict)
     roles: Mapping[int, str] = field(default_factory=dict)
     channels: Mapping[int, str] = field(default_factory=dict)
     guild_path: str = "@me"
-    """Id of the guild that channel mentions link to, or "@me"."""
+    """ID of the guild that channel mentions link to, or "@me"."""
 
 
 class FileView(NamedTuple):
@@ -57,7 +59,9 @@ class FileView(NamedTuple):
     path: str
     """Path on this server."""
     size: int
+    """Size in bytes."""
     is_image: bool
+    """Whether the page shows the file as an image; False for spoilers."""
     description: str
 
 
@@ -104,7 +108,9 @@ class MessageView:
     is_reply: bool
     """Whether the message is a reply, even if the referenced message was deleted."""
     thread: tuple[str, int] | None
+    """Name and ID of the thread that started from the message, or None."""
     reactions: list[tuple[str, int]]
+    """Emoji and number of each reaction."""
 
 
 def display_name(user: User) -> str:
@@ -117,7 +123,7 @@ def split_text(text: str, names: MentionNames) -> list[MessageSpan]:
     spans: list[MessageSpan] = []
     position = 0
     for match in _MARKUP.finditer(text):
-        span = _span(match, names)
+        span = _markup_span(match, names)
         if span is None:
             continue
         if match.start() > position:
@@ -129,7 +135,8 @@ def split_text(text: str, names: MentionNames) -> list[MessageSpan]:
     return spans
 
 
-def _span(match: re.Match[str], names: MentionNames) -> MessageSpan | None:
+def _markup_span(match: re.Match[str], names: MentionNames) -> MessageSpan | None:
+    """Return the span of a match of `_MARKUP`; None if it stays plain text."""
     kind, value = str(match.lastgroup), str(match[str(match.lastgroup)])
     if kind == "user":
         return MessageSpan(f"@{names.users.get(int(value), 'unknown user')}", "mention")
@@ -158,7 +165,11 @@ def _is_link(url: str) -> bool:
 
 
 class MessageRenderer:
-    """Builds the view models of messages."""
+    """Builds the view models of the messages of one conversation.
+
+    `here` is the path of the conversation, `guild_path` is the ID of its guild or "@me", `roles` maps role IDs to
+    names, and `highlighted` is the ID of the message to highlight, or None.
+    """
 
     def __init__(
         self, *, web_url: str, here: str, guild_path: str, roles: Mapping[int, str], highlighted: int | None
@@ -171,9 +182,9 @@ class MessageRenderer:
 
     def build(self, message: Message) -> MessageView:
         """Build the view model of a message."""
-        names = self._names(message)
-        from_user = message.type in USER_MESSAGE_TYPES
-        reply = self._quote(message.referenced_message) if message.referenced_message else None
+        names = self._mention_names(message)
+        is_from_user = message.type in USER_MESSAGE_TYPES
+        reply = self._reply_view(message.referenced_message) if message.referenced_message else None
         thread = (message.thread.name, int(message.thread.id)) if message.thread else None
         if message.type == MessageType.THREAD_CREATED and message.message_reference:
             thread = (message.content, int(message.message_reference.channel_id))
@@ -184,60 +195,64 @@ class MessageRenderer:
             timestamp=message.timestamp,
             is_edited=message.edited_timestamp is not None,
             is_highlighted=int(message.id) == self._highlighted,
-            system_text="" if from_user else system_message_text(message),
-            text=split_text(message.content, names) if from_user else [],
-            files=[file for each in message.attachments if (file := self._file(each)) is not None],
-            embeds=[self._embed(embed, names) for embed in message.embeds],
-            notes=list(_notes(message, names)),
+            system_text="" if is_from_user else system_message_text(message),
+            text=split_text(message.content, names) if is_from_user else [],
+            files=[file for attachment in message.attachments if (file := self._file_view(attachment)) is not None],
+            embeds=[self._embed_view(embed, names) for embed in message.embeds],
+            notes=list(_other_contents(message, names)),
             reply=reply,
             is_reply=message.type == MessageType.REPLY,
             thread=thread,
-            reactions=[(each.emoji.name or "deleted emoji", each.count) for each in message.reactions or ()],
+            reactions=[
+                (reaction.emoji.name or "deleted emoji", reaction.count) for reaction in message.reactions or ()
+            ],
         )
-        if from_user and not (view.text or view.files or view.embeds or view.notes):
+        if is_from_user and not (view.text or view.files or view.embeds or view.notes):
             view.notes.append("This page cannot display this message. Open it in a chat client.")
         return view
 
-    def _names(self, message: MessageContent) -> MentionNames:
+    def _mention_names(self, message: MessageContent) -> MentionNames:
         channels = message.mention_channels or [] if isinstance(message, Message) else []
         return MentionNames(
             users={int(user.id): display_name(user) for user in message.mentions},
             roles=self._roles,
-            channels={int(each.id): each.name for each in channels},
+            channels={int(channel.id): channel.name for channel in channels},
             guild_path=self._guild_path,
         )
 
-    def _quote(self, message: Message) -> ReplyView:
-        plain = "".join(each.text for each in split_text(message.content, self._names(message)))
+    def _reply_view(self, message: Message) -> ReplyView:
+        """Build the view model of a message that another message replies to."""
+        plain = "".join(span.text for span in split_text(message.content, self._mention_names(message)))
         text = " ".join(plain.split()) or ("a file" if message.attachments else "a message")
-        short = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
+        snippet = text if len(text) <= SNIPPET_MAX else f"{text[:SNIPPET_MAX].rstrip()}…"
         return ReplyView(
-            display_name(message.author), short, f"{self._here}/{int(message.id)}#message-{int(message.id)}"
+            display_name(message.author), snippet, f"{self._here}/{int(message.id)}#message-{int(message.id)}"
         )
 
     def _local_path(self, url: str) -> str | None:
         """Return the path of a URL of this server's CDN; None for any other, which the page's policy would block."""
         return url.removeprefix(self._web_url) if url.startswith(f"{self._web_url}/cdn/") else None
 
-    def _file(self, attachment: Attachment) -> FileView | None:
+    def _file_view(self, attachment: Attachment) -> FileView | None:
+        """Build the view model of an attachment; None if the file is not on this server."""
         path = self._local_path(attachment.url)
         if path is None:
             return None
-        image = bool(attachment.width) and (attachment.content_type or "").startswith("image/")
-        hidden = attachment.filename.startswith(_SPOILER) or (attachment.flags or 0) & AttachmentFlags.IS_SPOILER
+        is_image = bool(attachment.width) and (attachment.content_type or "").startswith("image/")
+        is_spoiler = attachment.filename.startswith(_SPOILER) or (attachment.flags or 0) & AttachmentFlags.IS_SPOILER
         return FileView(
             attachment.title or attachment.filename,
             path,
             attachment.size,
-            image and not hidden,
+            is_image and not is_spoiler,
             attachment.description or "",
         )
 
-    def _embed(self, embed: Embed, names: MentionNames) -> EmbedView:
+    def _embed_view(self, embed: Embed, names: MentionNames) -> EmbedView:
         fields = [
             # Embeds that the platform creates have machine-readable field names.
-            (each.name if embed.type == "rich" else each.name.replace("_", " "), split_text(each.value, names))
-            for each in embed.fields or ()
+            (field_.name if embed.type == "rich" else field_.name.replace("_", " "), split_text(field_.value, names))
+            for field_ in embed.fields or ()
         ]
         return EmbedView(
             title=embed.title or "",
@@ -246,36 +261,36 @@ class MessageRenderer:
             text=split_text(embed.description or "", names),
             fields=fields,
             footer=embed.footer.text if embed.footer else "",
-            image=self._image(embed.image) or self._image(embed.thumbnail),
+            image=self._image_path(embed.image) or self._image_path(embed.thumbnail),
         )
 
-    def _image(self, media: "EmbedMedia | Any") -> str | None:
+    def _image_path(self, media: "EmbedMedia | Any") -> str | None:
         return self._local_path(media.proxy_url) if media and media.proxy_url else None
 
 
-def _notes(message: Message, names: MentionNames) -> Iterator[str]:
+def _other_contents(message: Message, names: MentionNames) -> Iterator[str]:
     """Describe the contents of a message besides text, files and embeds."""
     interaction = message.interaction or None
     if interaction is not None:
         yield f"{display_name(interaction.user)} used {interaction.name}."
     for snapshot in message.message_snapshots or ():
-        text = "".join(each.text for each in split_text(snapshot.message.content, names))
+        text = "".join(span.text for span in split_text(snapshot.message.content, names))
         yield f"Forwarded: {text}" if text else "Forwarded a message without text."
     if message.poll:
-        yield from _poll(message)
+        yield from _poll_lines(message)
     for sticker in message.sticker_items or ():
         yield f"Sticker: {sticker.name}"
     if message.activity:
         yield f"Invitation to play {message.application.name if message.application else 'together'}."
-    yield from _texts(message.components)
+    yield from _component_texts(message.components)
 
 
-def _poll(message: Message) -> Iterator[str]:
+def _poll_lines(message: Message) -> Iterator[str]:
     poll = message.poll
     if not poll:
         return
     yield f"Poll: {poll.question.text or ''}"
-    counts = {each.id: each.count for each in poll.results.answer_counts}
+    counts = {answer_count.id: answer_count.count for answer_count in poll.results.answer_counts}
     for answer in poll.answers:
         media = answer.poll_media
         label = media.text or (media.emoji.name if media.emoji else None) or "Answer"
@@ -283,15 +298,15 @@ def _poll(message: Message) -> Iterator[str]:
         yield f"{label}: {votes} {'vote' if votes == 1 else 'votes'}"
 
 
-def _texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _component_texts(components: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield the text of components at any depth."""
-    for each in components:
-        content = each.get("content")
+    for component in components:
+        content = component.get("content")
         if isinstance(content, str) and content:
             yield content
-        inner = each.get("components")
-        if isinstance(inner, list):
-            yield from _texts([part for part in inner if isinstance(part, dict)])
+        children = component.get("components")
+        if isinstance(children, list):
+            yield from _component_texts([child for child in children if isinstance(child, dict)])
 
 
 # System messages
@@ -348,7 +363,7 @@ def system_message_text(message: Message) -> str:
     """Return the text of a system message."""
     target = display_name(message.mentions[0]) if message.mentions else ""
     build = _SYSTEM_TEXTS.get(message.type)
-    by = display_name(message.author)
+    author_name = display_name(message.author)
     if build is None:
-        return f"{by} sent a message that this page cannot display."
-    return build(by, target, message.content)
+        return f"{author_name} sent a message that this page cannot display."
+    return build(author_name, target, message.content)

@@ -239,7 +239,7 @@ class PageRequest:
         return web.Response(status=303, headers={"Location": path, "Cache-Control": "no-store"})
 
     def error_page(self, error: ApiError, *, title: str | None = None, back: str | None = None) -> web.Response:
-        """Render an error page."""
+        """Render an error page. `back` is the path of a link to another page, or None."""
         titles = {401: "Log in again", 403: "Not allowed", 404: "Not found", 429: "Too many requests"}
         return self.render(
             "problem.html",
@@ -250,9 +250,9 @@ class PageRequest:
         )
 
     def redirect_to_login(self) -> web.Response:
-        """Redirect to the login page, which returns here afterwards."""
-        here = self.http_request.rel_url
-        target = str(here) if self.http_request.method in ("GET", "HEAD") else here.path
+        """Redirect to the login page, which redirects back to the requested path after the login."""
+        url = self.http_request.rel_url
+        target = str(url) if self.http_request.method in ("GET", "HEAD") else url.path
         return self.redirect(f"/login?next={quote(target, safe='/')}" if is_local_path(target) else "/login")
 
     @property

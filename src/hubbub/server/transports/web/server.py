@@ -1,6 +1,6 @@
 """Web server: routes page requests to page functions and turns results and errors into responses.
 
-authenticate -> check the form's origin and token -> call the page function -> set cookies
+A request passes these steps: authenticate, check the origin and token of a form, call the page function, set cookies.
 """
 
 import asyncio
@@ -66,7 +66,7 @@ PageFunction = Callable[[PageRequest], Awaitable[web.Response]]
 
 
 class WebServer:
-    """Serves the pages."""
+    """Serves the HTML pages and the static files of the chat client."""
 
     def __init__(self, *, http: HttpServer, authenticator: Authenticator, config: Config, metrics: Metrics) -> None:
         self._http = http
@@ -78,8 +78,8 @@ class WebServer:
         self._modules = Modules()
         self._templates = environment(self._assets, self._modules)
         self._reference = Reference(table=http.table, now_ms=http.now_ms, config=config, templates=self._templates)
-        self._origin = _origin(config.web_url)
-        self.not_found_handler = self._handler(home.NOT_FOUND, home.show_not_found)
+        self._origin = _url_origin(config.web_url)
+        self.not_found_handler = self._new_handler(home.NOT_FOUND, home.show_not_found)
         """Handler of paths that have no page."""
 
     def routes(self) -> list[web.RouteDef]:
@@ -88,12 +88,15 @@ class WebServer:
             web.get(f"{STATIC}/{{name}}", self._assets.serve),
             web.get(rf"{STATIC}/app/{{edition:[0-9a-f]{{12}}}}/{{name:[\w/]+\.\w+}}", self._modules.serve),
         ]
-        pages = [each for module in MODULES for each in find_pages(module)] + self._reference.pages()
+        pages = [entry for module in MODULES for entry in find_pages(module)] + self._reference.pages()
         for page, function in pages:
-            routes.append(web.route(page.method, page.path, self._handler(page, function)))
+            routes.append(web.route(page.method, page.path, self._new_handler(page, function)))
         return routes
 
-    def _handler(self, page: Page, function: PageFunction) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    def _new_handler(
+        self, page: Page, function: PageFunction
+    ) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+        """Return the aiohttp handler of a page, which also records metrics and logs the request."""
         route = page.path
 
         async def handle(request: web.Request) -> web.StreamResponse:
@@ -123,6 +126,7 @@ class WebServer:
     async def _serve(
         self, page: Page, function: PageFunction, request: web.Request
     ) -> tuple[PageRequest, web.StreamResponse]:
+        """Return the response to a page request; every error becomes an error page or a redirect."""
         session = WebSession(self._cookies, request)
         page_request = PageRequest(
             request, http=self._http, config=self._config, templates=self._templates, session=session, actor=None
@@ -156,6 +160,7 @@ class WebServer:
         return page_request, response
 
     async def _dispatch(self, page: Page, function: PageFunction, page_request: PageRequest) -> web.Response:
+        """Authenticate the request, check its form, and call the page function."""
         session, request = page_request.session, page_request.http_request
         if session.token:
             actor = await self._authenticator.find_by_token(session.token)
@@ -190,6 +195,7 @@ class WebServer:
         return origin == self._origin or (origin != "null" and urlsplit(origin).netloc == request.host)
 
 
-def _origin(url: str) -> str:
+def _url_origin(url: str) -> str:
+    """Return the scheme and host of a URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"

@@ -19,9 +19,12 @@ from hubbub.server.core.config import Config
 SESSION_SECONDS: Final = 30 * 86_400
 """Lifetime of the session cookie after the last request."""
 NOTICE_SECONDS: Final = 60
+"""Lifetime of the notice cookie."""
 NOTICE_MAX: Final = 1024
+"""Maximum length of a notice in characters."""
 
 _VISITOR_BYTES: Final = 24
+"""Number of random bytes in the visitor cookie."""
 
 
 class Cookies:
@@ -48,18 +51,19 @@ class WebSession:
 
     def __init__(self, cookies: Cookies, request: web.Request) -> None:
         self._cookies = cookies
-        sent = request.cookies
-        self.token = _checked(sent.get(cookies.session, ""))
+        request_cookies = request.cookies
+        self.token = _valid_or_empty(request_cookies.get(cookies.session, ""))
         """The user's token, or an empty string. It has not been verified."""
-        self._visitor = _checked(sent.get(cookies.visitor, ""))
-        self._notice = sent.get(cookies.notice, "")
-        self._had_session = cookies.session in sent
-        self._had_visitor = cookies.visitor in sent
-        self._had_notice = cookies.notice in sent
+        self._visitor = _valid_or_empty(request_cookies.get(cookies.visitor, ""))
+        self._notice = request_cookies.get(cookies.notice, "")
+        self._had_session = cookies.session in request_cookies
+        self._had_visitor = cookies.visitor in request_cookies
+        self._had_notice = cookies.notice in request_cookies
         self._next_notice: str | None = None
 
     @property
-    def _key(self) -> bytes:
+    def _mac_key(self) -> bytes:
+        """The key of form tokens and notices: the user's token, or the visitor cookie, which is created if needed."""
         if self.token:
             return self.token.encode()
         if len(self._visitor) < _VISITOR_BYTES:
@@ -70,7 +74,7 @@ class WebSession:
     @property
     def form_token(self) -> str:
         """The token that every form of this browser carries."""
-        return _mac(self._key, "form")
+        return _compute_mac(self._mac_key, "form")
 
     def verify_form_token(self, form_token: str) -> bool:
         """Return whether a form was rendered for this browser."""
@@ -119,14 +123,14 @@ class WebSession:
             cookies.delete(response, cookies.visitor)
 
     def _notice_mac(self, notice: str) -> str:
-        return _mac(self._key, f"notice:{notice}")
+        return _compute_mac(self._mac_key, f"notice:{notice}")
 
 
-def _mac(key: bytes, text: str) -> str:
+def _compute_mac(key: bytes, text: str) -> str:
     digest = hmac.digest(key, text.encode("utf-8", "surrogatepass"), hashlib.sha256)
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def _checked(value: str) -> str:
+def _valid_or_empty(value: str) -> str:
     """Return a cookie value, or an empty string if this server cannot have set it."""
     return value if value.isascii() and len(value) <= 512 else ""

@@ -28,14 +28,18 @@ async def show_store(request: PageRequest) -> web.Response:
     """List the SKUs on sale."""
     store = await request.call(skus.GET_STORE, request.path_parameter("application_id"))
     return request.render(
-        "store.html", store=store, owned=await _owned(request), is_for_guilds=is_for_guilds, is_monthly=is_monthly
+        "store.html",
+        store=store,
+        owned=await _owned_sku_ids(request),
+        is_for_guilds=is_for_guilds,
+        is_monthly=is_monthly,
     )
 
 
 @page("GET", SKU, public=True)
 async def show_sku(request: PageRequest) -> web.Response:
     """Show a SKU, whether or not the store lists it."""
-    return await _show(request)
+    return await _show_sku(request)
 
 
 @page("POST", SKU)
@@ -49,11 +53,11 @@ async def buy(request: PageRequest) -> web.Response:
         )
         await request.call(subscriptions.CREATE_PURCHASE, body=body)
     except ApiError as error:
-        return await _show(request, error)
+        return await _show_sku(request, error)
     return request.redirect(request.http_request.path, notice=f"You now own {sku.name}. Thank you for your purchase.")
 
 
-async def _show(request: PageRequest, error: ApiError | None = None) -> web.Response:
+async def _show_sku(request: PageRequest, error: ApiError | None = None) -> web.Response:
     application_id = request.path_parameter("application_id")
     sku = await request.call(skus.GET_STORE_SKU, application_id, request.path_parameter("sku_id"))
     store = await request.call(skus.GET_STORE, application_id)
@@ -61,7 +65,7 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
     context: dict[str, Any] = {
         "store": store,
         "sku": sku,
-        "owned": await _owned(request),
+        "owned": await _owned_sku_ids(request),
         "guilds": [(int(guild.id), guild.name) for guild in my_guilds],
         "is_for_guilds": is_for_guilds,
         "is_monthly": is_monthly,
@@ -73,13 +77,13 @@ async def _show(request: PageRequest, error: ApiError | None = None) -> web.Resp
     return request.render_errors("sku.html", error, fields=("guild_id",), **context)
 
 
-async def _owned(request: PageRequest) -> set[SkuId]:
+async def _owned_sku_ids(request: PageRequest) -> set[SkuId]:
     """Return the SKUs of the application that the user owns, without those of their guilds."""
     if request.actor is None:
         return set()
     application_id = request.path_parameter("application_id")
-    found = await request.call(entitlements.GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, application_id)
-    return {each.sku_id for each in found}
+    user_entitlements = await request.call(entitlements.GET_CURRENT_USER_APPLICATION_ENTITLEMENTS, application_id)
+    return {entitlement.sku_id for entitlement in user_entitlements}
 
 
 def is_for_guilds(sku: skus.StoreSku) -> bool:

@@ -18,15 +18,15 @@ SUBSCRIPTION: Final = PATH + r"/{subscription_id:\d{1,19}}"
 @page("GET", PATH)
 async def show_subscriptions(request: PageRequest) -> web.Response:
     """List the user's subscriptions, ended ones last."""
-    found = await request.call(wire.LIST_MY_SUBSCRIPTIONS)
-    current = [each for each in found if each.status is not SubscriptionStatus.INACTIVE]
+    subscriptions = await request.call(wire.LIST_MY_SUBSCRIPTIONS)
+    current = [subscription for subscription in subscriptions if subscription.status is not SubscriptionStatus.INACTIVE]
     guild_names: dict[int, str] = {}
-    if any(each.guild_id is not None for each in found):
+    if any(subscription.guild_id is not None for subscription in subscriptions):
         guild_names = {int(guild.id): guild.name for guild in await request.call(guilds.LIST_MY_GUILDS)}
     return request.render(
         "subscriptions.html",
         current=current,
-        ended=[each for each in found if each not in current],
+        ended=[subscription for subscription in subscriptions if subscription not in current],
         guilds=guild_names,
         renews=SubscriptionStatus.ACTIVE,
     )
@@ -35,7 +35,7 @@ async def show_subscriptions(request: PageRequest) -> web.Response:
 @page("GET", f"{SUBSCRIPTION}/cancel")
 async def show_cancel(request: PageRequest) -> web.Response:
     """Show the confirmation page of a cancellation."""
-    subscription = await _find(request)
+    subscription = await _find_subscription(request)
     if subscription.status is not SubscriptionStatus.ACTIVE:
         return request.redirect(PATH)
     return request.render("subscription_cancel.html", subscription=subscription)
@@ -44,7 +44,7 @@ async def show_cancel(request: PageRequest) -> web.Response:
 @page("POST", f"{SUBSCRIPTION}/cancel")
 async def cancel(request: PageRequest) -> web.Response:
     """Cancel a subscription at the end of the paid period."""
-    subscription = await _find(request)
+    subscription = await _find_subscription(request)
     try:
         await request.call(wire.CANCEL_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
@@ -57,7 +57,7 @@ async def cancel(request: PageRequest) -> web.Response:
 @page("POST", f"{SUBSCRIPTION}/resume")
 async def resume(request: PageRequest) -> web.Response:
     """Resume a canceled subscription."""
-    subscription = await _find(request)
+    subscription = await _find_subscription(request)
     try:
         await request.call(wire.RESUME_MY_SUBSCRIPTION, subscription.id)
     except ApiError as error:
@@ -65,10 +65,10 @@ async def resume(request: PageRequest) -> web.Response:
     return request.redirect(PATH, notice=f"{subscription.sku.name} was resumed.")
 
 
-async def _find(request: PageRequest) -> wire.MySubscription:
-    for each in await request.call(wire.LIST_MY_SUBSCRIPTIONS):
-        if each.id == int(request.path_parameter("subscription_id")):
-            return each
+async def _find_subscription(request: PageRequest) -> wire.MySubscription:
+    for subscription in await request.call(wire.LIST_MY_SUBSCRIPTIONS):
+        if subscription.id == int(request.path_parameter("subscription_id")):
+            return subscription
     raise errors.NOT_FOUND(message="You do not have this subscription.")
 
 

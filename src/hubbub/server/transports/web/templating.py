@@ -15,12 +15,12 @@ BOOTSTRAP: Final = "bootstrap.js"
 MAIN: Final = "main.js"
 """Entry points of the chat client: `BOOTSTRAP` hides the page before it is drawn, `MAIN` replaces it."""
 
-_TYPES: Final = {
+_CONTENT_TYPES: Final = {
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
     ".js": "text/javascript; charset=utf-8",
 }
-_FOREVER: Final = "public, max-age=31536000, immutable"
+_CACHE_FOREVER: Final = "public, max-age=31536000, immutable"
 _MONTHS: Final = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
@@ -55,7 +55,7 @@ class Assets:
         self._files: dict[str, tuple[bytes, str]] = {}
         # Images first: style sheets refer to them by their hashed names.
         for path in sorted(folder.iterdir(), key=lambda path: (path.suffix == ".css", path.name)):
-            if path.suffix not in _TYPES:
+            if path.suffix not in _CONTENT_TYPES:
                 continue
             data = path.read_bytes()
             if path.suffix == ".css":
@@ -63,7 +63,7 @@ class Assets:
                     data = data.replace(f'url("{name}")'.encode(), f'url("{url}")'.encode())
             hashed = f"{path.stem}.{hashlib.sha256(data).hexdigest()[:12]}{path.suffix}"
             self._paths[path.name] = f"{STATIC}/{hashed}"
-            self._files[hashed] = (data, _TYPES[path.suffix])
+            self._files[hashed] = (data, _CONTENT_TYPES[path.suffix])
 
     def __call__(self, name: str) -> str:
         """Return the URL of a file."""
@@ -71,31 +71,31 @@ class Assets:
 
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file. Browsers cache it forever, because changed content has another URL."""
-        found = self._files.get(request.match_info["name"])
-        if found is None:
+        file = self._files.get(request.match_info["name"])
+        if file is None:
             raise web.HTTPNotFound
-        data, kind = found
-        headers = {"Content-Type": kind, "Cache-Control": _FOREVER, "X-Content-Type-Options": "nosniff"}
-        if kind == _TYPES[".svg"]:
+        data, content_type = file
+        headers = {"Content-Type": content_type, "Cache-Control": _CACHE_FOREVER, "X-Content-Type-Options": "nosniff"}
+        if content_type == _CONTENT_TYPES[".svg"]:
             headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
         return web.Response(body=data, headers=headers)
 
 
 class Modules:
-    """The chat client's modules and style sheets, in a folder whose URL contains the hash of all files.
+    """The chat client's JavaScript modules and style sheets, in a folder whose URL contains the hash of all files.
 
     Modules import each other by relative names, so files of one version are always loaded together (decisions/0057).
     """
 
     def __init__(self, folder: Path = PACKAGE_DIR / "static" / "app") -> None:
         self._files: dict[str, tuple[bytes, str, str]] = {}
-        whole = hashlib.sha256()
-        for path in sorted(each for each in folder.rglob("*") if each.suffix in _TYPES):
+        version_digest = hashlib.sha256()
+        for path in sorted(file_path for file_path in folder.rglob("*") if file_path.suffix in _CONTENT_TYPES):
             name, data = path.relative_to(folder).as_posix(), path.read_bytes()
             digest = hashlib.sha256(data).hexdigest()[:16]
-            whole.update(f"{name} {digest}\n".encode())
-            self._files[name] = (data, _TYPES[path.suffix], f'"{digest}"')
-        self._edition = whole.hexdigest()[:12]
+            version_digest.update(f"{name} {digest}\n".encode())
+            self._files[name] = (data, _CONTENT_TYPES[path.suffix], f'"{digest}"')
+        self._version_hash = version_digest.hexdigest()[:12]
         self.sheets = [self(name) for name in self._files if name.endswith(".css")]
         """URLs of the style sheets."""
         self.scripts = [self(name) for name in self._files if name.endswith(".js") and name not in (BOOTSTRAP, MAIN)]
@@ -104,18 +104,18 @@ class Modules:
     def __call__(self, name: str) -> str:
         """Return the URL of a file."""
         assert name in self._files, name
-        return f"{STATIC}/app/{self._edition}/{name}"
+        return f"{STATIC}/app/{self._version_hash}/{name}"
 
     async def serve(self, request: web.Request) -> web.Response:
         """Serve a file of the current version. Other versions are not found, so that versions never mix on one page."""
-        found = self._files.get(request.match_info["name"])
-        if found is None or request.match_info["edition"] != self._edition:
+        file = self._files.get(request.match_info["name"])
+        if file is None or request.match_info["edition"] != self._version_hash:
             raise web.HTTPNotFound
-        data, kind, tag = found
-        headers = {"Cache-Control": _FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}
+        data, content_type, tag = file
+        headers = {"Cache-Control": _CACHE_FOREVER, "ETag": tag, "X-Content-Type-Options": "nosniff"}
         if tag in request.headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
-        return web.Response(body=data, headers={**headers, "Content-Type": kind})
+        return web.Response(body=data, headers={**headers, "Content-Type": content_type})
 
 
 def environment(assets: Assets, modules: Modules) -> Environment:
@@ -152,7 +152,7 @@ def initials(name: str) -> str:
 
 
 def hue(value: Any) -> int:
-    """Return the color index (0 to 5) of an ID."""
+    """Return the index (0 to 5) of the avatar color for an ID."""
     return ((int(value) >> 22) + int(value)) % 6
 
 

@@ -33,7 +33,7 @@ STATES = {
 async def show_approvals(request: PageRequest) -> web.Response:
     """List the scopes that need approval and their states."""
     application = await load_application(request)
-    return render(request, "approvals.html", application, **await _approvals(request, application.flags))
+    return render(request, "approvals.html", application, **await _approvals_context(request, application.flags))
 
 
 @page("POST", PATH)
@@ -47,7 +47,7 @@ async def request_scope(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         application = await load_application(request)
-        context = await _approvals(request, application.flags)
+        context = await _approvals_context(request, application.flags)
         return render_errors(request, "approvals.html", error, application, fields=("name", "reason"), **context)
     approved = approval.state == "approved"
     notice = f"{approval.name} is approved." if approved else f"Requested {approval.name}. The operator will review it."
@@ -65,15 +65,15 @@ async def accept_terms(request: PageRequest) -> web.Response:
     return request.redirect(section_path(request, "/approvals"), notice="Check the box to accept the terms.")
 
 
-async def _approvals(request: PageRequest, flags: int) -> dict[str, Any]:
+async def _approvals_context(request: PageRequest, flags: int) -> dict[str, Any]:
     approvals = await request.call(developers.GET_APPLICATION_APPROVALS, request.path_parameter("application_id"))
     return {
         "approvals": approvals,
         "states": STATES,
         "social_layer": bool(flags & SOCIAL_LAYER_FLAGS),
         "requestable": [
-            (each.name, f"{each.name}: {each.description}")
-            for each in approvals.scopes
-            if each.state in ("none", "denied", "lapsed")
+            (scope.name, f"{scope.name}: {scope.description}")
+            for scope in approvals.scopes
+            if scope.state in ("none", "denied", "lapsed")
         ],
     }

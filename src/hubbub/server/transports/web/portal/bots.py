@@ -26,7 +26,7 @@ TOKEN_WARNING = "This token gives full control of the bot. Do not share it or co
 @page("GET", PATH)
 async def show_bot(request: PageRequest) -> web.Response:
     """Show the bot settings."""
-    return render(request, "bot.html", await load_application(request), **await _bot(request))
+    return render(request, "bot.html", await load_application(request), **await _bot_context(request))
 
 
 @page("POST", PATH + "/add")
@@ -46,7 +46,7 @@ async def reset_token(request: PageRequest) -> web.Response:
         )
     except ApiError as error:
         return render_errors(
-            request, "bot.html", error, await load_application(request), fields=("code",), **await _bot(request)
+            request, "bot.html", error, await load_application(request), fields=("code",), **await _bot_context(request)
         )
     return _show_token(request, await load_application(request), reset.token)
 
@@ -88,7 +88,7 @@ async def switch_intents(request: PageRequest) -> web.Response:
     try:
         await update_application(request, {"flags": flags})
     except ApiError as error:
-        return render_errors(request, "bot.html", error, application, fields=("flags",), **await _bot(request))
+        return render_errors(request, "bot.html", error, application, fields=("flags",), **await _bot_context(request))
     return request.redirect(section_path(request, "/bot"), notice="Saved. The change applies when the bot reconnects.")
 
 
@@ -108,7 +108,7 @@ async def request_intent(request: PageRequest) -> web.Response:
             error,
             await load_application(request),
             fields=("name", "reason"),
-            **await _bot(request),
+            **await _bot_context(request),
         )
     granted = approval.state == "approved"
     return request.redirect(
@@ -117,6 +117,6 @@ async def request_intent(request: PageRequest) -> web.Response:
     )
 
 
-async def _bot(request: PageRequest) -> dict[str, Any]:
+async def _bot_context(request: PageRequest) -> dict[str, Any]:
     approvals = await request.call(developers.GET_APPLICATION_APPROVALS, request.path_parameter("application_id"))
     return {"approvals": approvals, "me": await request.current_user()}

@@ -45,7 +45,7 @@ COMMON_SCOPES: Final = (
 async def show_client(request: PageRequest) -> web.Response:
     """Show the OAuth2 settings, and the generated URL if scopes are selected."""
     application = await load_application(request)
-    return render(request, "oauth2.html", application, **await _client(request, application))
+    return render(request, "oauth2.html", application, **await _client_context(request, application))
 
 
 @page("POST", PATH + "/reset")
@@ -56,7 +56,7 @@ async def reset_secret(request: PageRequest) -> web.Response:
     try:
         reset = await request.call(developers.RESET_CLIENT_SECRET, application.id, body={"code": code} if code else {})
     except ApiError as error:
-        context = await _client(request, application)
+        context = await _client_context(request, application)
         return render_errors(request, "oauth2.html", error, application, fields=("code",), **context)
     return render_secret(
         request,
@@ -80,7 +80,7 @@ async def add_redirect(request: PageRequest) -> web.Response:
         names = list_item_fields("redirect_uris", "redirect_uri", REDIRECT_URIS_MAX + 1) | {
             "redirect_uris": "redirect_uri"
         }
-        context = await _client(request, application)
+        context = await _client_context(request, application)
         return render_errors(
             request, "oauth2.html", error, application, fields=("redirect_uri",), names=names, **context
         )
@@ -91,8 +91,10 @@ async def add_redirect(request: PageRequest) -> web.Response:
 async def remove_redirect(request: PageRequest) -> web.Response:
     """Remove a redirect URI."""
     application = await load_application(request)
-    removed = request.form.text("redirect_uri")
-    await update_application(request, {"redirect_uris": [uri for uri in application.redirect_uris if uri != removed]})
+    removed_uri = request.form.text("redirect_uri")
+    await update_application(
+        request, {"redirect_uris": [uri for uri in application.redirect_uris if uri != removed_uri]}
+    )
     return request.redirect(section_path(request, "/oauth2"), notice="Redirect URI removed.")
 
 
@@ -103,33 +105,38 @@ async def change_public(request: PageRequest) -> web.Response:
     return request.redirect(section_path(request, "/oauth2"), notice="Saved.")
 
 
-async def _client(request: PageRequest, application: Application) -> dict[str, Any]:
-    chosen = [scope for scope in request.http_request.query.getall("scope", []) if scope in SCOPES]
+async def _client_context(request: PageRequest, application: Application) -> dict[str, Any]:
+    scopes = [scope for scope in request.http_request.query.getall("scope", []) if scope in SCOPES]
     permissions = [name for name in request.http_request.query.getall("permission", []) if name in BITS]
-    redirect = request.query_parameter("redirect_uri")
-    others = [name for name, rule in SCOPES.items() if name not in COMMON_SCOPES and not rule.client_credentials_only]
+    redirect_uri = request.query_parameter("redirect_uri")
+    other_scopes = [
+        name for name, rule in SCOPES.items() if name not in COMMON_SCOPES and not rule.client_credentials_only
+    ]
     return {
         "me": await request.current_user(),
         "public": bool(application.flags & ApplicationFlags.PUBLIC_OAUTH2_CLIENT),
         "standard": f"{REDIRECT_SCHEME_PREFIX}-{application.id:d}:/authorize/callback",
         "common": [(name, SCOPES[name].description) for name in COMMON_SCOPES],
-        "others": [(str(name), SCOPES[name].description) for name in others],
+        "others": [(str(name), SCOPES[name].description) for name in other_scopes],
         "permissions": PERMISSIONS,
-        "chosen": chosen,
+        "chosen": scopes,
         "chosen_permissions": permissions,
-        "chosen_redirect": redirect if redirect in application.redirect_uris else "",
-        "generated_url": _authorization_url(request, application, chosen, permissions, redirect) if chosen else None,
+        "chosen_redirect": redirect_uri if redirect_uri in application.redirect_uris else "",
+        "generated_url": _authorization_url(request, application, scopes, permissions, redirect_uri)
+        if scopes
+        else None,
     }
 
 
 def _authorization_url(
-    request: PageRequest, application: Application, scopes: list[str], permissions: list[str], redirect: str
+    request: PageRequest, application: Application, scopes: list[str], permissions: list[str], redirect_uri: str
 ) -> str:
+    """Return the URL at which users authorize the application with these scopes and permissions."""
     fields = {"client_id": f"{application.id:d}", "scope": " ".join(scopes)}
     if "bot" in scopes:
         fields["permissions"] = str(sum(BITS[name] for name in set(permissions)))
     if not INSTALL_SCOPES.issuperset(scopes):
         fields["response_type"] = "code"
-    if redirect in application.redirect_uris:
-        fields["redirect_uri"] = redirect
+    if redirect_uri in application.redirect_uris:
+        fields["redirect_uri"] = redirect_uri
     return f"{request.config.web_url}/oauth2/authorize?{urlencode(fields)}"

@@ -32,6 +32,7 @@ SECTIONS: Final = (
     ("/testers", "Testers"),
     ("/store", "Store"),
 )
+"""Path and title of each section of an application's pages."""
 
 
 def section_path(request: PageRequest, section: str = "") -> str:
@@ -56,7 +57,7 @@ async def update_application(request: PageRequest, body: Mapping[str, Any]) -> A
 
 def render(request: PageRequest, template: str, application: Application, **context: Any) -> web.Response:
     """Render a page of an application."""
-    return request.render(f"portal/{template}", application=application, **_frame(request), **context)
+    return request.render(f"portal/{template}", application=application, **_frame_context(request), **context)
 
 
 def render_errors(
@@ -78,7 +79,7 @@ def render_errors(
         fields=fields,
         names=names,
         application=application,
-        **_frame(request),
+        **_frame_context(request),
         **context,
     )
 
@@ -93,5 +94,6 @@ def list_item_fields(name: str, to: str, count: int) -> dict[str, str]:
     return {f"{name}.{number}": to for number in range(count)}
 
 
-def _frame(request: PageRequest) -> dict[str, Any]:
+def _frame_context(request: PageRequest) -> dict[str, Any]:
+    """Return the template context of the navigation that all pages of an application share."""
     return {"sections": SECTIONS, "home": section_path(request)}

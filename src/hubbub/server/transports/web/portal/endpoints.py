@@ -6,7 +6,7 @@ from aiohttp import web
 from msgspec import UNSET
 
 from hubbub.protocol import errors
-from hubbub.protocol.enums import WebhookEventType
+from hubbub.protocol.enums import EventWebhooksStatus, WebhookEventType
 from hubbub.protocol.errors import ApiError
 from hubbub.protocol.flags import ApplicationFlags
 from hubbub.protocol.resources import activity_proxies, webhook_events
@@ -38,9 +38,13 @@ EVENT_DESCRIPTIONS = {
     WebhookEventType.GAME_DIRECT_MESSAGE_UPDATE: "A game direct message was edited",
     WebhookEventType.GAME_DIRECT_MESSAGE_DELETE: "A game direct message was deleted",
 }
-STATUS_TEXTS = {1: "Off", 2: "On", 3: "Turned off by the platform: too many deliveries failed"}
+STATUS_TEXTS: dict[int, str] = {
+    EventWebhooksStatus.DISABLED: "Off",
+    EventWebhooksStatus.ENABLED: "On",
+    EventWebhooksStatus.DISABLED_BY_PLATFORM: "Turned off by the platform: too many deliveries failed",
+}
 FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a forged signature, so its URL was removed"
-"""Text of status 3 without a URL (decisions/0032)."""
+"""Text of the status DISABLED_BY_PLATFORM without a URL (decisions/0032)."""
 
 
 # Webhook events
@@ -50,7 +54,7 @@ FORGED_SIGNATURE_TEXT = "Turned off by the platform: the endpoint accepted a for
 async def show_events(request: PageRequest) -> web.Response:
     """Show the webhook URL, the selected events and the failed deliveries."""
     application = await load_application(request)
-    return render(request, "webhooks.html", application, **await _events(request, application))
+    return render(request, "webhooks.html", application, **await _events_context(request, application))
 
 
 @page("POST", EVENTS)
@@ -59,14 +63,16 @@ async def change_events(request: PageRequest) -> web.Response:
     form = request.form
     body: dict[str, Any] = {
         "event_webhooks_url": form.optional("event_webhooks_url"),
-        "event_webhooks_status": 2 if form.checked("on") else 1,
+        "event_webhooks_status": int(
+            EventWebhooksStatus.ENABLED if form.checked("on") else EventWebhooksStatus.DISABLED
+        ),
         "event_webhooks_types": form.all("event"),
     }
     try:
         await update_application(request, body)
     except ApiError as error:
         application = await load_application(request)
-        context = await _events(request, application)
+        context = await _events_context(request, application)
         return render_errors(request, "webhooks.html", error, application, fields=("event_webhooks_url",), **context)
     verified = body["event_webhooks_url"] is not None
     return request.redirect(
@@ -90,17 +96,19 @@ async def retry_events(request: PageRequest) -> web.Response:
     return request.redirect(section_path(request, "/webhooks"), notice="Delivery restarted.")
 
 
-async def _events(request: PageRequest, application: Application) -> dict[str, Any]:
+async def _events_context(request: PageRequest, application: Application) -> dict[str, Any]:
     failed = await request.call(
         webhook_events.LIST_FAILED_WEBHOOK_EVENTS, request.path_parameter("application_id"), query={"limit": ["20"]}
     )
     status = application.event_webhooks_status
-    forged = status == 3 and not application.event_webhooks_url
+    is_forged = status == EventWebhooksStatus.DISABLED_BY_PLATFORM and not application.event_webhooks_url
     return {
         "failed": failed,
         "url": application.event_webhooks_url or "",
-        "on": status == 2,
-        "condition": FORGED_SIGNATURE_TEXT if forged else STATUS_TEXTS.get(status if status is not UNSET else 1, "Off"),
+        "on": status == EventWebhooksStatus.ENABLED,
+        "condition": FORGED_SIGNATURE_TEXT
+        if is_forged
+        else STATUS_TEXTS.get(status if status is not UNSET else 1, "Off"),
         "chosen": application.event_webhooks_types or [],
         "events": [(str(kind), description) for kind, description in EVENT_DESCRIPTIONS.items()],
     }
@@ -113,7 +121,7 @@ async def _events(request: PageRequest, application: Application) -> dict[str, A
 async def show_interactions(request: PageRequest) -> web.Response:
     """Show the interactions endpoint, the linked roles URL and the activity settings."""
     application = await load_application(request)
-    return render(request, "interactions.html", application, **await _activities(request, application))
+    return render(request, "interactions.html", application, **await _activities_context(request, application))
 
 
 @page("POST", INTERACTIONS)
@@ -124,7 +132,7 @@ async def change_interactions(request: PageRequest) -> web.Response:
         await update_application(request, {name: request.form.optional(name) for name in names})
     except ApiError as error:
         application = await load_application(request)
-        context = await _activities(request, application)
+        context = await _activities_context(request, application)
         return render_errors(request, "interactions.html", error, application, fields=names, **context)
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
@@ -145,13 +153,13 @@ async def change_url_map(request: PageRequest) -> web.Response:
     try:
         await request.call(activity_proxies.UPDATE_PROXY_CONFIG, application.id, body={"url_map": rows})
     except ApiError as error:
-        context = await _activities(request, application)
-        numbered = _by_line(error)
-        return render_errors(request, "interactions.html", numbered, application, fields=("url_map",), **context)
+        context = await _activities_context(request, application)
+        numbered_error = _number_by_line(error)
+        return render_errors(request, "interactions.html", numbered_error, application, fields=("url_map",), **context)
     return request.redirect(section_path(request, "/interactions"), notice="Saved.")
 
 
-async def _activities(request: PageRequest, application: Application) -> dict[str, Any]:
+async def _activities_context(request: PageRequest, application: Application) -> dict[str, Any]:
     config = await request.call(activity_proxies.GET_PROXY_CONFIG, application.id)
     return {
         "embedded": bool(application.flags & ApplicationFlags.EMBEDDED),
@@ -160,16 +168,16 @@ async def _activities(request: PageRequest, application: Application) -> dict[st
     }
 
 
-def _by_line(error: ApiError) -> ApiError:
+def _number_by_line(error: ApiError) -> ApiError:
     """Prefix each error with its line number, because the form has one field for all lines."""
     rows = (error.errors or {}).get("url_map", {})
     form = errors.FormErrors()
     for index, fields in rows.items():
         if index == "_errors":
-            for each in fields:
-                form.add("url_map", each["code"], each["message"])
+            for item in fields:
+                form.add("url_map", item["code"], item["message"])
             continue
-        for name, inner in fields.items():
-            for each in inner.get("_errors", ()):
-                form.add("url_map", each["code"], f"Line {int(index) + 1}, {name}: {each['message']}")
+        for name, leaf in fields.items():
+            for item in leaf.get("_errors", ()):
+                form.add("url_map", item["code"], f"Line {int(index) + 1}, {name}: {item['message']}")
     return form.error() if form else error

@@ -34,36 +34,36 @@ PROVIDERS: Final = {
 @page("GET", PATH)
 async def show_identity(request: PageRequest) -> web.Response:
     """Show the identity providers and the publisher."""
-    return render(request, "identity.html", await load_application(request), **await _identity(request))
+    return render(request, "identity.html", await load_application(request), **await _identity_context(request))
 
 
 @page("POST", PATH)
 async def set_provider(request: PageRequest) -> web.Response:
     """Add or replace an identity provider."""
     form = request.form
-    kind = form.text("type")
+    provider_type = form.text("type")
     clients = [{"id": line} for line in form.lines("clients")]
     issuer = form.optional("oidc_issuer_url")
     try:
-        if kind not in PROVIDERS:
+        if provider_type not in PROVIDERS:
             raise errors.invalid("type", *errors.choices(PROVIDERS))
-        stored = await _find(request, kind)
-        body: dict[str, Any] = {"clients": [_merge_client(each, stored) for each in clients]}
-        if kind == "OIDC" or issuer is not None:
+        stored = await _find_provider(request, provider_type)
+        body: dict[str, Any] = {"clients": [_merge_client(client, stored) for client in clients]}
+        if provider_type == "OIDC" or issuer is not None:
             body["oidc_issuer_url"] = issuer
         operation = identity_providers.SET_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATION
-        await request.call(operation, request.path_parameter("application_id"), kind, body=body)
+        await request.call(operation, request.path_parameter("application_id"), provider_type, body=body)
     except ApiError as error:
         if error.kind in (errors.OIDC_DISCOVERY_UNREACHABLE, errors.OIDC_KEYS_UNREACHABLE):
             error = errors.invalid("oidc_issuer_url", "OIDC_ISSUER_UNREACHABLE", str(error.body()["message"]))
         names = list_item_fields("clients", "clients", CLIENTS_MAX + 1)
         names |= {f"clients.{number}.id": "clients" for number in range(CLIENTS_MAX + 1)}
         fields = ("type", "clients", "oidc_issuer_url")
-        context = await _identity(request)
+        context = await _identity_context(request)
         return render_errors(
             request, "identity.html", error, await load_application(request), fields=fields, names=names, **context
         )
-    return request.redirect(section_path(request, "/identity"), notice=f"{PROVIDERS[kind]} was saved.")
+    return request.redirect(section_path(request, "/identity"), notice=f"{PROVIDERS[provider_type]} was saved.")
 
 
 @page("POST", PATH + "/delete")
@@ -84,24 +84,26 @@ async def delete_provider(request: PageRequest) -> web.Response:
 
 def _merge_client(client: dict[str, str], stored: ProviderConfiguration | None) -> dict[str, Any]:
     """Return the client with the stored settings that this form does not show."""
-    known = {each.id: each for each in stored.clients} if stored is not None else {}
-    found: ProviderClient | None = known.get(client["id"])
-    if found is None:
+    clients_by_id = {item.id: item for item in stored.clients} if stored is not None else {}
+    stored_client: ProviderClient | None = clients_by_id.get(client["id"])
+    if stored_client is None:
         return dict(client)
-    more = {name: getattr(found, name) for name in ("oidc_issuer_url", "description", "environment")}
-    return dict(client) | {name: value for name, value in more.items() if value is not UNSET}
+    settings = {name: getattr(stored_client, name) for name in ("oidc_issuer_url", "description", "environment")}
+    return dict(client) | {name: value for name, value in settings.items() if value is not UNSET}
 
 
-async def _find(request: PageRequest, kind: str) -> ProviderConfiguration | None:
+async def _find_provider(request: PageRequest, provider_type: str) -> ProviderConfiguration | None:
     operation = identity_providers.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS
-    found = await request.call(operation, request.path_parameter("application_id"))
-    return next((each for each in found if each.type == kind), None)
+    configurations = await request.call(operation, request.path_parameter("application_id"))
+    return next((configuration for configuration in configurations if configuration.type == provider_type), None)
 
 
-async def _identity(request: PageRequest) -> dict[str, Any]:
+async def _identity_context(request: PageRequest) -> dict[str, Any]:
     application_id = request.path_parameter("application_id")
     operation = identity_providers.LIST_EXTERNAL_IDENTITY_PROVIDER_CONFIGURATIONS
-    my_applications = {each.id: each.name for each in await request.call(developers.LIST_APPLICATIONS)}
+    my_applications = {
+        application.id: application.name for application in await request.call(developers.LIST_APPLICATIONS)
+    }
     link = await request.call(identities.GET_PUBLISHER_LINK, application_id)
     return {
         "configured": await request.call(operation, application_id),

@@ -22,24 +22,25 @@ PATH = APPLICATION_PATH + "/pictures"
 @page("GET", PATH)
 async def show_pictures(request: PageRequest) -> web.Response:
     """Show the emoji and art assets."""
-    return render(request, "pictures.html", await load_application(request), **await _pictures(request))
+    return render(request, "pictures.html", await load_application(request), **await _pictures_context(request))
 
 
 @page("POST", PATH + "/emoji", file="emoji_image")
 async def add_emoji(request: PageRequest) -> web.Response:
     """Add an emoji."""
     body = {"name": request.form.trimmed("emoji_name"), "image": request.form.data_uri("emoji_image")}
-    return await _add(request, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
+    return await _add_image(request, emojis.CREATE_APPLICATION_EMOJI, body, "emoji")
 
 
 @page("POST", PATH + "/art", file="art_image")
 async def add_art(request: PageRequest) -> web.Response:
     """Add an art asset."""
     body = {"name": request.form.trimmed("art_name"), "image": request.form.data_uri("art_image")}
-    return await _add(request, developers.CREATE_APPLICATION_ASSET, body, "art")
+    return await _add_image(request, developers.CREATE_APPLICATION_ASSET, body, "art")
 
 
-async def _add(request: PageRequest, operation: Any, body: dict[str, Any], kind: str) -> web.Response:
+async def _add_image(request: PageRequest, operation: Any, body: dict[str, Any], kind: str) -> web.Response:
+    """Create an emoji or an art asset. `kind` is the prefix of the form's fields."""
     names = {"name": f"{kind}_name", "image": f"{kind}_image"}
     try:
         if body["image"] is None:
@@ -47,7 +48,7 @@ async def _add(request: PageRequest, operation: Any, body: dict[str, Any], kind:
         await request.call(operation, request.path_parameter("application_id"), body=body)
     except ApiError as error:
         fields = tuple(names.values())
-        context = await _pictures(request)
+        context = await _pictures_context(request)
         return render_errors(
             request, "pictures.html", error, await load_application(request), fields=fields, names=names, **context
         )
@@ -57,26 +58,27 @@ async def _add(request: PageRequest, operation: Any, body: dict[str, Any], kind:
 @page("POST", PATH + "/emoji/{picture_id:[0-9]{1,19}}/delete")
 async def delete_emoji(request: PageRequest) -> web.Response:
     """Delete an emoji."""
-    return await _delete(request, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
+    return await _delete_image(request, emojis.DELETE_APPLICATION_EMOJI, errors.UNKNOWN_EMOJI)
 
 
 @page("POST", PATH + "/art/{picture_id:[0-9]{1,19}}/delete")
 async def delete_art(request: PageRequest) -> web.Response:
     """Delete an art asset."""
-    return await _delete(request, developers.DELETE_APPLICATION_ASSET, errors.UNKNOWN_ASSET)
+    return await _delete_image(request, developers.DELETE_APPLICATION_ASSET, errors.UNKNOWN_ASSET)
 
 
-async def _delete(request: PageRequest, operation: Any, unknown: errors.ErrorCode) -> web.Response:
+async def _delete_image(request: PageRequest, operation: Any, unknown_error: errors.ErrorCode) -> web.Response:
+    """Delete an image; `unknown_error` means that it is already deleted."""
     try:
         await request.call(operation, request.path_parameter("application_id"), request.path_parameter("picture_id"))
     except ApiError as error:
         # Already deleted, by a second submit.
-        if error.kind is not unknown:
+        if error.kind is not unknown_error:
             raise
     return request.redirect(section_path(request, "/pictures"), notice="Image deleted.")
 
 
-async def _pictures(request: PageRequest) -> dict[str, Any]:
+async def _pictures_context(request: PageRequest) -> dict[str, Any]:
     application_id = request.path_parameter("application_id")
     return {
         "emojis": (await request.call(emojis.LIST_APPLICATION_EMOJIS, application_id)).items,

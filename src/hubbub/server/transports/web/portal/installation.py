@@ -26,13 +26,14 @@ CONTEXTS: Final = (
     ("0", "guild", "Guild install", "A guild manager adds the app for all members."),
     ("1", "user", "User install", "A user adds the app to their account and can use it everywhere."),
 )
+"""Key in `integration_types_config`, prefix of the form fields, title and description of each context."""
 
 
 @page("GET", PATH)
 async def show_installation(request: PageRequest) -> web.Response:
     """Show the installation settings."""
     application = await load_application(request)
-    return render(request, "installation.html", application, **_settings(request, application))
+    return render(request, "installation.html", application, **_settings_context(request, application))
 
 
 @page("POST", PATH)
@@ -44,7 +45,9 @@ async def change_installation(request: PageRequest) -> web.Response:
         if form.checked(f"{name}_on"):
             params = {
                 "scopes": form.trimmed(f"{name}_scopes").split(),
-                "permissions": str(sum(BITS[each] for each in set(form.all(f"{name}_permission")) & set(BITS))),
+                "permissions": str(
+                    sum(BITS[permission] for permission in set(form.all(f"{name}_permission")) & set(BITS))
+                ),
             }
             config[key] = {"oauth2_install_params": params} if params["scopes"] else {}
     body = {"integration_types_config": config, "custom_install_url": form.optional("custom_install_url")}
@@ -52,18 +55,20 @@ async def change_installation(request: PageRequest) -> web.Response:
         await update_application(request, body)
     except ApiError as error:
         application = await load_application(request)
-        to = {
+        field_names = {
             f"integration_types_config.{key}.oauth2_install_params.scopes.{number}": f"{name}_scopes"
             for key, name, _, _ in CONTEXTS
             for number in range(len(SCOPES))
         }
         fields = ("guild_scopes", "user_scopes", "custom_install_url")
-        context = _settings(request, application)
-        return render_errors(request, "installation.html", error, application, fields=fields, names=to, **context)
+        context = _settings_context(request, application)
+        return render_errors(
+            request, "installation.html", error, application, fields=fields, names=field_names, **context
+        )
     return request.redirect(section_path(request, "/installation"), notice="Saved.")
 
 
-def _settings(request: PageRequest, application: Application) -> dict[str, Any]:
+def _settings_context(request: PageRequest, application: Application) -> dict[str, Any]:
     config = application.integration_types_config
     contexts = []
     for key, name, title, description in CONTEXTS:

@@ -26,7 +26,7 @@ TAGS_MAX: Final = 20
 @page("GET", PORTAL_PATH)
 async def list_applications(request: PageRequest) -> web.Response:
     """List the user's applications and tester invitations."""
-    return request.render("portal/applications.html", **await _overview(request))
+    return request.render("portal/applications.html", **await _overview_context(request))
 
 
 @page("POST", PORTAL_PATH)
@@ -35,14 +35,16 @@ async def create_application(request: PageRequest) -> web.Response:
     try:
         application = await request.call(developers.CREATE_APPLICATION, body={"name": request.form.trimmed("name")})
     except ApiError as error:
-        return request.render_errors("portal/applications.html", error, fields=("name",), **await _overview(request))
+        return request.render_errors(
+            "portal/applications.html", error, fields=("name",), **await _overview_context(request)
+        )
     return request.redirect(
         f"{PORTAL_PATH}/{application.id:d}",
         notice=f"{application.name} was created. Next, add an icon, a bot or a redirect URI.",
     )
 
 
-async def _overview(request: PageRequest) -> dict[str, Any]:
+async def _overview_context(request: PageRequest) -> dict[str, Any]:
     return {
         "applications": await request.call(developers.LIST_APPLICATIONS),
         "invitations": await request.call(developers.LIST_MY_TESTER_INVITATIONS),

@@ -32,7 +32,7 @@ KINDS: Final = {
 @page("GET", PATH)
 async def show_store(request: PageRequest) -> web.Response:
     """List the application's SKUs."""
-    return render(request, "store.html", await load_application(request), **await _skus(request))
+    return render(request, "store.html", await load_application(request), **await _skus_context(request))
 
 
 @page("POST", PATH)
@@ -54,7 +54,7 @@ async def create_sku(request: PageRequest) -> web.Response:
     try:
         sku = await request.call(skus.CREATE_SKU, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        names, context = {"type": "kind", "flags": "kind"}, await _skus(request)
+        names, context = {"type": "kind", "flags": "kind"}, await _skus_context(request)
         return render_errors(
             request, "store.html", error, await load_application(request), fields=FIELDS, names=names, **context
         )
@@ -66,23 +66,25 @@ async def create_sku(request: PageRequest) -> web.Response:
 @page("POST", PATH + r"/{sku_id:\d{1,19}}/publish")
 async def publish(request: PageRequest) -> web.Response:
     """Publish a SKU."""
-    return await _publish(request, True, "was published.")
+    return await _set_published(request, True, "was published.")
 
 
 @page("POST", PATH + r"/{sku_id:\d{1,19}}/unpublish")
 async def unpublish(request: PageRequest) -> web.Response:
     """Unpublish a SKU."""
-    return await _publish(request, False, "was unpublished. Owners keep it; subscriptions end with the paid period.")
+    return await _set_published(
+        request, False, "was unpublished. Owners keep it; subscriptions end with the paid period."
+    )
 
 
-async def _publish(request: PageRequest, published: bool, result: str) -> web.Response:
+async def _set_published(request: PageRequest, published: bool, result: str) -> web.Response:
     ids = request.path_parameter("application_id"), request.path_parameter("sku_id")
     sku = await request.call(skus.UPDATE_SKU, *ids, body={"published": published})
     return request.redirect(section_path(request, "/store"), notice=f"{sku.name} {result}")
 
 
-async def _skus(request: PageRequest) -> dict[str, Any]:
-    found = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
-    labels = {(type, flags): label for type, flags, label in KINDS.values()}
-    skus_with_kind = [(each, labels[each.type, each.flags & ~SkuFlags.AVAILABLE]) for each in found]
+async def _skus_context(request: PageRequest) -> dict[str, Any]:
+    store_skus = await request.call(skus.LIST_STORE_SKUS, request.path_parameter("application_id"))
+    labels = {(sku_type, flags): label for sku_type, flags, label in KINDS.values()}
+    skus_with_kind = [(sku, labels[sku.type, sku.flags & ~SkuFlags.AVAILABLE]) for sku in store_skus]
     return {"skus": skus_with_kind, "kinds": [(key, label) for key, (_, _, label) in KINDS.items()]}

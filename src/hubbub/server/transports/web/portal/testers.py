@@ -23,7 +23,7 @@ PATH = APPLICATION_PATH + "/testers"
 @page("GET", PATH)
 async def show_testers(request: PageRequest) -> web.Response:
     """List the testers and pending invitations."""
-    return render(request, "testers.html", await load_application(request), **await _testers(request))
+    return render(request, "testers.html", await load_application(request), **await _testers_context(request))
 
 
 @page("POST", PATH)
@@ -35,7 +35,7 @@ async def invite_tester(request: PageRequest) -> web.Response:
             developers.INVITE_APPLICATION_TESTER, request.path_parameter("application_id"), body=body
         )
     except ApiError as error:
-        context = await _testers(request)
+        context = await _testers_context(request)
         return render_errors(
             request, "testers.html", error, await load_application(request), fields=("username",), **context
         )
@@ -67,7 +67,7 @@ async def create_test_user(request: PageRequest) -> web.Response:
     try:
         created = await request.call(developers.CREATE_TEST_USER, request.path_parameter("application_id"), body=body)
     except ApiError as error:
-        names, context = {"username": "test_username"}, await _testers(request)
+        names, context = {"username": "test_username"}, await _testers_context(request)
         application = await load_application(request)
         return render_errors(
             request, "testers.html", error, application, fields=("test_username",), names=names, **context
@@ -82,6 +82,6 @@ async def create_test_user(request: PageRequest) -> web.Response:
     )
 
 
-async def _testers(request: PageRequest) -> dict[str, Any]:
-    found = await request.call(developers.LIST_APPLICATION_TESTERS, request.path_parameter("application_id"))
-    return {"testers": found, "testers_max": developers.APPLICATION_TESTERS_MAX}
+async def _testers_context(request: PageRequest) -> dict[str, Any]:
+    testers = await request.call(developers.LIST_APPLICATION_TESTERS, request.path_parameter("application_id"))
+    return {"testers": testers, "testers_max": developers.APPLICATION_TESTERS_MAX}

@@ -57,7 +57,7 @@ ENUM_PAGES: Final[Mapping[type, str]] = {
 }
 """Pages of enums and flags that are not listed under `ENUMS`."""
 
-_CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+_FORM_ERROR_CODE: Final = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 _NOT_ON_WIRE: Final = (operation,)
 """Modules whose enums are not part of the wire protocol."""
 
@@ -80,6 +80,7 @@ class Enumeration:
 
     name: str
     kind: type
+    """The class that declares the values."""
     href: str
     is_flags: bool
     summary: Spans
@@ -96,7 +97,7 @@ class ErrorCodeEntry:
 
 
 class Catalogue:
-    """Everything the tables declare, built on first use."""
+    """Everything that the protocol tables declare. Each property is computed on first use."""
 
     def __init__(self, endpoints: Iterable[Endpoint]) -> None:
         self._endpoints = list(endpoints)
@@ -105,33 +106,36 @@ class Catalogue:
     # Operations
 
     @cached_property
-    def _declared(self) -> dict[Operation[Any, Any], ModuleType]:
+    def _modules_by_operation(self) -> dict[Operation[Any, Any], ModuleType]:
+        """The protocol module that declares each operation."""
         return {operation: module for module in resource_modules() for _, operation in operations_of(module)}
 
     @cached_property
     def _resource_of(self) -> dict[Endpoint, str]:
         """The resource of each operation: its protocol module, or its slice if the module declares only one."""
-        several = Counter(self._declared.values())
-        found = {}
-        for each in self._endpoints:
+        operation_counts = Counter(self._modules_by_operation.values())
+        resources = {}
+        for endpoint in self._endpoints:
             # A slice from outside this package declares its operations in its own modules.
-            module = self._declared.get(each.operation)
-            found[each] = each.tag if module is None or several[module] == 1 else _resource_name(module)
-        return found
+            module = self._modules_by_operation.get(endpoint.operation)
+            resources[endpoint] = (
+                endpoint.tag if module is None or operation_counts[module] == 1 else _resource_name(module)
+            )
+        return resources
 
     @cached_property
     def resources(self) -> dict[str, list[Endpoint]]:
         """The operations of each resource."""
-        found: dict[str, list[Endpoint]] = defaultdict(list)
+        endpoints_by_resource: dict[str, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
-            found[self._resource_of[endpoint]].append(endpoint)
-        return dict(sorted(found.items()))
+            endpoints_by_resource[self._resource_of[endpoint]].append(endpoint)
+        return dict(sorted(endpoints_by_resource.items()))
 
     @cached_property
     def subjects(self) -> dict[str, Spans]:
         """The description of each resource."""
         modules = {_resource_name(module): module for module in resource_modules()}
-        return {name: _subject(name, modules[name]) if name in modules else () for name in self.resources}
+        return {name: _resource_description(name, modules[name]) if name in modules else () for name in self.resources}
 
     def operation_href(self, endpoint: Endpoint) -> str:
         """Return the URL of an operation."""
@@ -140,59 +144,59 @@ class Catalogue:
     @cached_property
     def operations_by_error(self) -> dict[ErrorCode, list[Endpoint]]:
         """The operations that declare each error."""
-        found: dict[ErrorCode, list[Endpoint]] = defaultdict(list)
+        endpoints_by_error: dict[ErrorCode, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for kind in endpoint.operation.raises:
-                found[kind].append(endpoint)
-        return found
+                endpoints_by_error[kind].append(endpoint)
+        return endpoints_by_error
 
     @cached_property
     def operations_by_event(self) -> dict[Event[Any], list[Endpoint]]:
         """The operations that emit each event."""
-        found: dict[Event[Any], list[Endpoint]] = defaultdict(list)
+        endpoints_by_event: dict[Event[Any], list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for event in endpoint.operation.emits:
-                found[event].append(endpoint)
-        return found
+                endpoints_by_event[event].append(endpoint)
+        return endpoints_by_event
 
     @cached_property
     def operations_by_scope(self) -> dict[str, list[Endpoint]]:
         """The operations that each scope grants."""
-        found: dict[str, list[Endpoint]] = defaultdict(list)
+        endpoints_by_scope: dict[str, list[Endpoint]] = defaultdict(list)
         for endpoint in self._endpoints:
             for scope in endpoint.operation.scopes:
-                found[scope].append(endpoint)
-        return found
+                endpoints_by_scope[scope].append(endpoint)
+        return endpoints_by_scope
 
     # The gateway
 
     @cached_property
     def events(self) -> list[Event[Any]]:
         """Every gateway event, by name."""
-        found = dict.fromkeys(event for module in resource_modules() for event in events_of(module))
-        return sorted(found, key=lambda event: event.name)
+        unique_events = dict.fromkeys(event for module in resource_modules() for event in events_of(module))
+        return sorted(unique_events, key=lambda event: event.name)
 
     @cached_property
     def commands(self) -> list[Command[Any]]:
         """Every gateway command, by opcode."""
         values = (value for module in resource_modules() for value in vars(module).values())
         return sorted(
-            dict.fromkeys(value for value in values if isinstance(value, Command)), key=lambda each: each.opcode
+            dict.fromkeys(value for value in values if isinstance(value, Command)), key=lambda command: command.opcode
         )
 
     @cached_property
     def payloads(self) -> dict[tuple[type, int], type[Struct]]:
         """The payload model of each opcode that has one."""
-        found: dict[tuple[type, int], type[Struct]] = {}
+        models: dict[tuple[type, int], type[Struct]] = {}
         for opcodes, module in ((enums.GatewayOpcode, gateway), (voice.VoiceOpcode, voice)):
             for opcode in opcodes:
                 model = getattr(module, "".join(word.capitalize() for word in opcode.name.split("_")), None)
                 if isinstance(model, type) and issubclass(model, Struct):
-                    found[opcodes, int(opcode)] = model
+                    models[opcodes, int(opcode)] = model
         for command in self.commands:
             if _is_model(command.payload):
-                found[enums.GatewayOpcode, command.opcode] = command.payload
-        return found
+                models[enums.GatewayOpcode, command.opcode] = command.payload
+        return models
 
     # Objects and enums
 
@@ -201,43 +205,43 @@ class Catalogue:
         """Every enum and set of flags, by displayed name."""
         kinds = [
             value
-            for module in _modules()
+            for module in _protocol_modules()
             if module not in _NOT_ON_WIRE
             for value in vars(module).values()
-            if isinstance(value, type) and value.__module__ == module.__name__ and _is_closed(value)
+            if isinstance(value, type) and value.__module__ == module.__name__ and _is_enumeration(value)
         ]
-        return {name: self._enumeration(name, kind) for name, kind in sorted(_unique(kinds).items())}
+        return {name: self._enumeration(name, kind) for name, kind in sorted(_unique_names(kinds).items())}
 
     def _enumeration(self, name: str, kind: type) -> Enumeration:
-        shared = [each for each, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
+        page_enums = [member for member, url in ENUM_PAGES.items() if url == ENUM_PAGES.get(kind)]
         page = ENUM_PAGES.get(kind, f"{ENUMS}/{name}")
         # Several enumerations on one page: prefix the fragments to keep them unique.
-        prefix = f"{name}." if len(shared) > 1 else ""
+        prefix = f"{name}." if len(page_enums) > 1 else ""
         docstrings = attribute_docstrings(kind)
         is_flags = not issubclass(kind, Enum) or issubclass(kind, IntFlag)
         values = tuple(
             Value(
-                each,
+                member,
                 str(value),
-                f"{page}#{prefix}{each}",
-                docstrings.get(each, ()),
+                f"{page}#{prefix}{member}",
+                docstrings.get(member, ()),
                 value.bit_length() - 1 if is_flags else None,
             )
-            for each, value in _values(kind)
+            for member, value in _enum_values(kind)
         )
         return Enumeration(name, kind, f"{page}#{name}" if prefix else page, is_flags, summary(kind), values)
 
     def enumeration(self, kind: type) -> Enumeration:
         """Return the enumeration of a class."""
-        return next(each for each in self.enums.values() if each.kind is kind)
+        return next(entry for entry in self.enums.values() if entry.kind is kind)
 
     @cached_property
-    def _named(self) -> dict[type[Struct], str]:
+    def _model_names(self) -> dict[type[Struct], str]:
         """The models that have a page, with their names.
 
         These are all reachable models except whole bodies and queries, which are shown with their operation.
         """
-        found: dict[type[Struct], None] = {}
+        models: dict[type[Struct], None] = {}
         pending: list[Any] = [event.payload for event in self.events]
         pending += [*self.payloads.values(), webhook_events.WebhookPing, webhook_events.WebhookEventPayload]
         pending += [kind for kind in webhook_events.EVENT_DATA_TYPES.values() if kind is not None]
@@ -247,80 +251,80 @@ class Catalogue:
             pending += [operation.result, operation.error_model]
             for part in (operation.body, operation.query):
                 (inline if _is_model(part) else pending).append(part)
-        pending += [hint for part in inline if part is not NoneType for hint in _hints(part)]
+        pending += [hint for part in inline if part is not NoneType for hint in _field_types(part)]
         while pending:
             for kind in types.classes(pending.pop()):
-                if _is_model(kind) and kind not in found:
-                    found[kind] = None
-                    pending += _hints(kind)
-        return {kind: name for name, kind in _unique(found).items()}
+                if _is_model(kind) and kind not in models:
+                    models[kind] = None
+                    pending += _field_types(kind)
+        return {kind: name for name, kind in _unique_names(models).items()}
 
     @cached_property
     def request_models(self) -> set[type]:
         """The models used in requests."""
-        found: set[type] = set()
-        pending: list[Any] = [each.operation.body for each in self._endpoints]
-        pending += [each.operation.query for each in self._endpoints]
+        models: set[type] = set()
+        pending: list[Any] = [endpoint.operation.body for endpoint in self._endpoints]
+        pending += [endpoint.operation.query for endpoint in self._endpoints]
         pending += [command.payload for command in self.commands] + [gateway.Identify, gateway.Resume]
         while pending:
             for kind in types.classes(pending.pop()):
-                if _is_model(kind) and kind not in found:
-                    found.add(kind)
-                    pending += _hints(kind)
-        return found
+                if _is_model(kind) and kind not in models:
+                    models.add(kind)
+                    pending += _field_types(kind)
+        return models
 
     @cached_property
     def objects(self) -> dict[str, type[Struct]]:
         """Every object with a page, by displayed name."""
-        return dict(sorted((name, kind) for kind, name in self._named.items()))
+        return dict(sorted((name, kind) for kind, name in self._model_names.items()))
 
     @cached_property
     def links(self) -> dict[Any, TextSpan]:
         """The displayed name and URL of each class."""
-        found: dict[Any, TextSpan] = {each.kind: TextSpan(each.name, each.href) for each in self.enums.values()}
-        found[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS)
-        return found | {kind: TextSpan(name, f"{OBJECTS}/{name}") for kind, name in self._named.items()}
+        spans: dict[Any, TextSpan] = {entry.kind: TextSpan(entry.name, entry.href) for entry in self.enums.values()}
+        spans[permissions.Permissions] = TextSpan("permission bits", PERMISSIONS)
+        return spans | {kind: TextSpan(name, f"{OBJECTS}/{name}") for kind, name in self._model_names.items()}
 
     @cached_property
     def mentions(self) -> dict[type, list[TextSpan]]:
         """The operations, events and objects that refer to each class."""
-        found: dict[type, dict[TextSpan, None]] = defaultdict(dict)
+        links_by_class: dict[type, dict[TextSpan, None]] = defaultdict(dict)
 
-        def note(part: Any, link: TextSpan) -> None:
+        def add_mention(part: Any, link: TextSpan) -> None:
             for kind in types.classes(part):
-                found[kind][link] = None
+                links_by_class[kind][link] = None
 
         for endpoint in self._endpoints:
             operation = endpoint.operation
             link = TextSpan(endpoint.name, self.operation_href(endpoint))
             for part in (operation.body, operation.query, operation.result, operation.error_model):
-                note(part, link)
-                if _is_model(part) and part not in self._named:
-                    for hint in _hints(part):
-                        note(hint, link)
+                add_mention(part, link)
+                if _is_model(part) and part not in self._model_names:
+                    for hint in _field_types(part):
+                        add_mention(hint, link)
         for event in self.events:
-            note(event.payload, TextSpan(event.name, f"{EVENTS}#{event.name}"))
+            add_mention(event.payload, TextSpan(event.name, f"{EVENTS}#{event.name}"))
         for name, kind in self.objects.items():
-            for hint in _hints(kind):
-                note(hint, TextSpan(name, f"{OBJECTS}/{name}"))
-        return {kind: list(links) for kind, links in found.items()}
+            for hint in _field_types(kind):
+                add_mention(hint, TextSpan(name, f"{OBJECTS}/{name}"))
+        return {kind: list(links) for kind, links in links_by_class.items()}
 
     # Errors
 
     @cached_property
     def errors(self) -> list[ErrorCodeEntry]:
         """Every error code, by number and status."""
-        found = [
+        entries = [
             ErrorCodeEntry(name, value, f"{ERRORS}#{name}")
             for name, value in vars(errors).items()
             if isinstance(value, ErrorCode)
         ]
-        return sorted(found, key=lambda each: (each.kind.code, each.kind.status))
+        return sorted(entries, key=lambda entry: (entry.kind.code, entry.kind.status))
 
     @cached_property
     def errors_by_code(self) -> dict[ErrorCode, ErrorCodeEntry]:
         """The error entries by error code."""
-        return {each.kind: each for each in self.errors}
+        return {entry.kind: entry for entry in self.errors}
 
     @cached_property
     def form_errors(self) -> list[tuple[str, Spans]]:
@@ -330,33 +334,33 @@ class Catalogue:
 
 def resource_modules() -> list[ModuleType]:
     """Return the protocol modules that declare one resource each."""
-    return [module for module in _modules() if ".resources." in module.__name__]
+    return [module for module in _protocol_modules() if ".resources." in module.__name__]
 
 
-def _modules() -> list[ModuleType]:
+def _protocol_modules() -> list[ModuleType]:
     """Return all protocol modules; shared enums and flags first, then resources."""
-    found = [
-        importlib.import_module(each.name)
-        for each in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
-        if not each.ispkg
+    modules = [
+        importlib.import_module(module_info.name)
+        for module_info in pkgutil.walk_packages(protocol.__path__, f"{protocol.__name__}.")
+        if not module_info.ispkg
     ]
     first = (enums, flags, permissions, intents)
-    return sorted(found, key=lambda module: (module not in first, ".resources." not in module.__name__))
+    return sorted(modules, key=lambda module: (module not in first, ".resources." not in module.__name__))
 
 
-def _unique(kinds: Iterable[type]) -> dict[str, type]:
-    """Map names to classes. On a name clash the later class, in module order, is prefixed with its module name."""
-    order = {module.__name__: index for index, module in enumerate(_modules())}
-    found: dict[str, type] = {}
-    for kind in sorted(kinds, key=lambda each: (order.get(each.__module__, 0), each.__name__)):
+def _unique_names(kinds: Iterable[type]) -> dict[str, type]:
+    """Map unique names to classes. If two classes have one name, that of the later module is prefixed with its module."""
+    order = {module.__name__: index for index, module in enumerate(_protocol_modules())}
+    classes: dict[str, type] = {}
+    for kind in sorted(kinds, key=lambda class_: (order.get(class_.__module__, 0), class_.__name__)):
         name = kind.__name__
-        if name in found:
-            name = _camel(kind.__module__.rpartition(".")[2]) + name
-        found[name] = kind
-    return found
+        if name in classes:
+            name = _camel_case(kind.__module__.rpartition(".")[2]) + name
+        classes[name] = kind
+    return classes
 
 
-def _subject(name: str, module: ModuleType) -> Spans:
+def _resource_description(name: str, module: ModuleType) -> Spans:
     """Return the first sentence of a module docstring, without a "Name: " prefix that repeats the heading."""
     sentence = " ".join((module.__doc__ or "").split()).partition(". ")[0].rstrip(".")
     head, _, rest = sentence.partition(": ")
@@ -365,7 +369,7 @@ def _subject(name: str, module: ModuleType) -> Spans:
     return parse_docstring(f"{sentence}.")
 
 
-def _camel(name: str) -> str:
+def _camel_case(name: str) -> str:
     return "".join(word.capitalize() for word in name.split("_"))
 
 
@@ -377,14 +381,15 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Struct)
 
 
-def _is_closed(kind: type) -> bool:
+def _is_enumeration(kind: type) -> bool:
+    """Return whether a class is an enum or a set of flags."""
     if issubclass(kind, Enum):
         return True
     return kind.__module__ in (flags.__name__, intents.__name__) or kind is permissions.Permissions
 
 
-def _values(kind: type) -> Iterator[tuple[str, Any]]:
-    """Yield names and values. For flags only single bits: all other constants are combinations."""
+def _enum_values(kind: type) -> Iterator[tuple[str, Any]]:
+    """Yield the names and values of an enum, or the single bits of a set of flags, whose other constants are combinations."""
     if issubclass(kind, Enum):
         for name, member in kind.__members__.items():
             # A scope is known by its value, not by the member name.
@@ -395,7 +400,7 @@ def _values(kind: type) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _hints(kind: type[Struct]) -> list[Any]:
+def _field_types(kind: type[Struct]) -> list[Any]:
     return list(types.hints(kind).values())
 
 
@@ -404,19 +409,20 @@ def _form_errors() -> dict[str, Spans]:
 
     The code is found among the constants of each function.
     """
-    found: dict[str, Spans] = {}
+    texts: dict[str, Spans] = {}
     for function in vars(errors).values():
         if inspect.isfunction(function) and function.__annotations__.get("return") is errors.FormError:
-            code = next(_codes(function.__code__.co_consts), None)
+            code = next(_form_error_codes(function.__code__.co_consts), None)
             if code is not None:
                 spans = parse_docstring(function.__doc__)
-                found[code] = (*found[code], TextSpan(" "), *spans) if code in found else spans
-    return found
+                texts[code] = (*texts[code], TextSpan(" "), *spans) if code in texts else spans
+    return texts
 
 
-def _codes(constants: Iterable[Any]) -> Iterator[str]:
+def _form_error_codes(constants: Iterable[Any]) -> Iterator[str]:
+    """Yield the strings among constants, at any depth, that look like form error codes."""
     for value in constants:
         if isinstance(value, tuple):
-            yield from _codes(value)
-        elif isinstance(value, str) and _CODE.fullmatch(value):
+            yield from _form_error_codes(value)
+        elif isinstance(value, str) and _FORM_ERROR_CODE.fullmatch(value):
             yield value

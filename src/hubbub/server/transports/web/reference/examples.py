@@ -1,6 +1,6 @@
 """Example requests of operations. `snippets.py` writes them in curl, Python and JavaScript.
 
-Ids and tokens are variables; VARIABLES tells where the ready file has their values. A test sends every verified example
+IDs and tokens are variables, whose values are in the ready file at the paths in VARIABLES. A test sends every verified example
 to a demo world. The other examples contain IDs that the demo world does not have, and bodies built from their types.
 """
 
@@ -87,7 +87,7 @@ HEADERS: Final[dict[str, dict[str, str]]] = {
 }
 """Request headers of the operations that need one."""
 
-_FILES: Final[dict[str, tuple[str, str]]] = {"target_users_file": ("users.csv", "text/csv")}
+_UPLOADED_FILES: Final[dict[str, tuple[str, str]]] = {"target_users_file": ("users.csv", "text/csv")}
 """Name and media type of the uploaded file by field, where it is not a picture."""
 
 _KNOWN_PARAMETERS: Final = frozenset(name.lower() for name in VARIABLES)
@@ -127,22 +127,22 @@ def request(endpoint: Endpoint) -> ExampleRequest:
     has_file = uploads is not None and (uploads.required or operation.body is NoneType)
     return ExampleRequest(
         operation,
-        {name: _variable(endpoint, name) for name in operation.parameters},
+        {name: _parameter_variable(endpoint, name) for name in operation.parameters},
         QUERIES.get(endpoint.name) or _required_query(operation),
         HEADERS.get(endpoint.name, {}),
-        _body(endpoint),
-        _file(uploads) if uploads is not None and has_file else None,
+        _example_body(endpoint),
+        _example_file(uploads) if uploads is not None and has_file else None,
         Auth.BOT in operation.auth and Auth.ANYONE not in operation.auth and endpoint.name not in REJECTS_BOTS,
     )
 
 
 def upload_request(endpoint: Endpoint) -> ExampleRequest | None:
     """Return an example request with a file, or None if the operation takes none or `request` already has one."""
-    plain = request(endpoint)
+    plain_request = request(endpoint)
     uploads = endpoint.operation.uploads
-    if uploads is None or plain.file is not None:
+    if uploads is None or plain_request.file is not None:
         return None
-    return replace(plain, file=_file(uploads))
+    return replace(plain_request, file=_example_file(uploads))
 
 
 def is_verified(endpoint: Endpoint) -> bool:
@@ -169,12 +169,13 @@ def authorization(operation: Operation[Any, Any]) -> str:
     return "Bot $BOT_TOKEN" if Auth.BOT in operation.auth else _BEARER
 
 
-def _variable(endpoint: Endpoint, parameter: str) -> str:
+def _parameter_variable(endpoint: Endpoint, parameter: str) -> str:
+    """Return the variable of a path parameter."""
     is_voice = "voice" in endpoint.operation.path.rpartition("/")[2] and parameter == "channel_id"
     return "VOICE_CHANNEL_ID" if is_voice else parameter.upper()
 
 
-def _body(endpoint: Endpoint) -> Any:
+def _example_body(endpoint: Endpoint) -> Any:
     operation = endpoint.operation
     if endpoint.name in BODIES:
         return BODIES[endpoint.name]
@@ -182,13 +183,16 @@ def _body(endpoint: Endpoint) -> Any:
 
 
 def _required_query(operation: Operation[Any, Any]) -> dict[str, str]:
+    """Return example values of the required query parameters."""
     if operation.query is NoneType:
         return {}
-    required = {each.encode_name for each in msgspec.structs.fields(operation.query) if each.required}
+    required = {
+        query_field.encode_name for query_field in msgspec.structs.fields(operation.query) if query_field.required
+    }
     values = example(operation.query, in_request=True) if required else {}
     return {name: str(value) for name, value in values.items() if name in required}
 
 
-def _file(uploads: Uploads) -> ExampleFile:
-    name, media_type = _FILES.get(uploads.field, ("picture.png", "image/png"))
+def _example_file(uploads: Uploads) -> ExampleFile:
+    name, media_type = _UPLOADED_FILES.get(uploads.field, ("picture.png", "image/png"))
     return ExampleFile("files[0]" if uploads.field == "files" else uploads.field, name, media_type)

@@ -46,78 +46,80 @@ class Operations:
             "name": endpoint.name,
             "operation": operation,
             "summary": summary(endpoint.function),
-            "details": _details(endpoint.function),
-            "replacement": self._replacement(operation.deprecated),
-            "callers": self._callers(endpoint),
+            "details": _handler_details(endpoint.function),
+            "replacement": self._replacement_spans(operation.deprecated),
+            "callers": self._caller_text(endpoint),
             "scopes": [TextSpan(scope, f"{urls.SCOPES}#{scope}") for scope in operation.scopes],
-            "needs": self._needs(operation.needs),
+            "needs": self._permission_links(operation.needs),
             "needed_in": "channel" if endpoint.guarded == "channel_id" else "guild",
-            "limit": self._limit(endpoint),
+            "limit": self._limit_texts(endpoint),
             "bucket": "" if endpoint.rule is None else endpoint.rule.bucket,
-            "path": self._path(endpoint),
-            "query": self._fields(operation.query),
+            "path": self._path_fields(endpoint),
+            "query": self._model_fields(operation.query),
             "headers": operation.headers,
-            "body": self._fields(operation.body),
-            "body_type": self._type(operation.body),
+            "body": self._model_fields(operation.body),
+            "body_type": self._type_spans(operation.body),
             "body_summary": summary(operation.body) if _is_model(operation.body) else (),
-            "response": self._type(operation.result),
-            "error_type": self._type(operation.error_model),
-            "errors": self._errors(endpoint),
+            "response": self._type_spans(operation.result),
+            "error_type": self._type_spans(operation.error_model),
+            "errors": self._error_entries(endpoint),
             "emits": [TextSpan(event.name, f"{urls.EVENTS}#{event.name}") for event in operation.emits],
             "audits": [
                 value
                 for value in self._audit_actions.values
-                if value.value in {str(int(each)) for each in operation.audits}
+                if value.value in {str(int(action)) for action in operation.audits}
             ],
-            "examples": self._examples(endpoint),
+            "examples": self._example_snippets(endpoint),
             "response_example": _response_example(endpoint),
             "try_it": try_it.describe(endpoint) if self._with_forms else None,
         }
 
-    def _replacement(self, text: str) -> Spans:
+    def _replacement_spans(self, text: str) -> Spans:
         """Return the replacement of a deprecated operation, with links to operations and events."""
         events = {event.name: f"{urls.EVENTS}#{event.name}" for event in self._catalogue.events}
-        operations = {name: self._catalogue.operation_href(each) for name, each in self._catalogue.by_name.items()}
+        operations = {
+            name: self._catalogue.operation_href(endpoint) for name, endpoint in self._catalogue.by_name.items()
+        }
         return tuple(
             TextSpan(span.text, (operations | events).get(span.text, ""), code=True) if span.code else span
             for span in parse_docstring(text)
         )
 
-    def _examples(self, endpoint: Endpoint) -> list[tuple[str, list[Snippet]]]:
+    def _example_snippets(self, endpoint: Endpoint) -> list[tuple[str, list[Snippet]]]:
         """Return the example requests with their titles."""
-        found = [("Example request", snippets(examples.request(endpoint), self._root))]
+        titled_snippets = [("Example request", snippets(examples.request(endpoint), self._root))]
         upload = examples.upload_request(endpoint)
         if upload is not None:
-            found.append(("Example request with a file", snippets(upload, self._root)))
-        return found
+            titled_snippets.append(("Example request with a file", snippets(upload, self._root)))
+        return titled_snippets
 
-    def _callers(self, endpoint: Endpoint) -> str:
+    def _caller_text(self, endpoint: Endpoint) -> str:
         auth = endpoint.operation.auth
         if auth is Auth.NONE:
             return "anyone: credentials are in the path, the body or a special header"
         parts = [label for kind, label in _CALLERS if kind & auth]
         return ", ".join(parts[:-1]) + (" or " if len(parts) > 1 else "") + parts[-1]
 
-    def _needs(self, bits: int) -> list[TextSpan]:
+    def _permission_links(self, bits: int) -> list[TextSpan]:
         values = self._catalogue.enumeration(Permissions).values
         return [TextSpan(value.name, value.href) for value in values if bits & int(value.value)]
 
-    def _limit(self, endpoint: Endpoint) -> list[str]:
+    def _limit_texts(self, endpoint: Endpoint) -> list[str]:
         """Describe the rate limits of an operation."""
         operation, rule = endpoint.operation, endpoint.rule
         parts = []
         if rule is not None:
-            per = [operation.parameters[index] for index in rule.major]
+            parameter_names = [operation.parameters[index] for index in rule.major]
             parts.append(
-                f"{rule.calls:,} in {_duration(rule.window_ms / 1000)}"
-                + (f" for each {' and '.join(per)}" if per else "")
+                f"{rule.calls:,} in {_duration_text(rule.window_ms / 1000)}"
+                + (f" for each {' and '.join(parameter_names)}" if parameter_names else "")
             )
             if rule.name != endpoint.name:
                 parts.append(f"shared by all operations of the bucket “{rule.name}”")
             if rule.age_buckets and operation.limit is not None:
                 parts.append(
                     "depends on the age of the message: buckets at "
-                    + ", ".join(map(_duration, operation.limit.age_thresholds_seconds))
+                    + ", ".join(map(_duration_text, operation.limit.age_thresholds_seconds))
                 )
         if operation.unapproved_calls_max:
             parts.append(
@@ -125,20 +127,20 @@ class Operations:
             )
         return parts
 
-    def _path(self, endpoint: Endpoint) -> list[Field]:
+    def _path_fields(self, endpoint: Endpoint) -> list[Field]:
         hints = get_type_hints(endpoint.function, include_extras=True)
         return [
             Field(name, types.describe(hints.get(name, str), self._catalogue.links), True)
             for name in endpoint.operation.parameters
         ]
 
-    def _fields(self, part: Any) -> list[Field]:
+    def _model_fields(self, part: Any) -> list[Field]:
         return types.fields(part, self._catalogue.links) if _is_model(part) else []
 
-    def _type(self, part: Any) -> Spans:
+    def _type_spans(self, part: Any) -> Spans:
         return () if part is NoneType else types.describe(part, self._catalogue.links)
 
-    def _errors(self, endpoint: Endpoint) -> list[urls.ErrorCodeEntry]:
+    def _error_entries(self, endpoint: Endpoint) -> list[urls.ErrorCodeEntry]:
         """Return the errors that the operation declares and those of the HTTP server."""
         operation = endpoint.operation
         kinds = [*operation.raises]
@@ -150,15 +152,15 @@ class Operations:
             kinds.append(errors.INVALID_FORM_BODY)
         if endpoint.rule is not None:
             kinds.append(errors.find(endpoint.rule.code, 429) or errors.RATE_LIMITED)
-        found = [
+        entries = [
             self._catalogue.errors_by_code[kind]
             for kind in dict.fromkeys(kinds)
             if kind in self._catalogue.errors_by_code
         ]
-        return sorted(found, key=lambda each: (each.kind.status, each.kind.code))
+        return sorted(entries, key=lambda entry: (entry.kind.status, entry.kind.code))
 
 
-def _details(function: Any) -> list[Spans]:
+def _handler_details(function: Any) -> list[Spans]:
     """Return the paragraphs of a handler's docstring after the summary."""
     module = sys.modules[function.__module__]
     if not function.__doc__ or not module.__name__.startswith("hubbub."):
@@ -175,7 +177,7 @@ def _response_example(endpoint: Endpoint) -> str:
     return json.dumps(example(operation.result), indent=2, ensure_ascii=False)
 
 
-def _duration(seconds: float) -> str:
+def _duration_text(seconds: float) -> str:
     for unit, length in (("days", 86_400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length and seconds % length == 0:
             return f"{seconds / length:g} {unit}"

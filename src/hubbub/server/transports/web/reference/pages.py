@@ -58,9 +58,10 @@ Context = dict[str, Any]
 
 
 class CachedPage(NamedTuple):
-    """A rendered and compressed page. Nearly every client accepts gzip."""
+    """A rendered page, compressed with gzip, which nearly every client accepts."""
 
     version: str
+    """A cached page is used only for an equal version; empty if the page does not depend on the time."""
     compressed: bytes
     etag: str
 
@@ -76,23 +77,23 @@ class Reference:
         self._config = config
         self._templates = templates
         self._cache: OrderedDict[str, CachedPage] = OrderedDict()
-        self._bytes = 0
-        self._single: dict[str, Callable[[], Context]] = {
-            "objects": self._objects,
-            "enums": self._enums,
-            "permissions": self._permissions,
-            "gateway": self._gateway,
-            "events": self._events,
-            "intents": self._intents,
-            "scopes": self._scopes,
-            "webhook-events": self._webhook_events,
-            "errors": self._errors,
-            "changes": self._changes,
+        self._cached_bytes = 0
+        self._page_contexts: dict[str, Callable[[], Context]] = {
+            "objects": self._objects_context,
+            "enums": self._enums_context,
+            "permissions": self._permissions_context,
+            "gateway": self._gateway_context,
+            "events": self._events_context,
+            "intents": self._intents_context,
+            "scopes": self._scopes_context,
+            "webhook-events": self._webhook_events_context,
+            "errors": self._errors_context,
+            "changes": self._changes_context,
         }
-        self._collections: dict[str, Callable[[str], Context]] = {
-            "resources": self._resource,
-            "objects": self._object,
-            "enums": self._enum,
+        self._collection_contexts: dict[str, Callable[[str], Context]] = {
+            "resources": self._resource_context,
+            "objects": self._object_context,
+            "enums": self._enum_context,
         }
 
     def pages(self) -> list[tuple[Page, Callable[[PageRequest], Any]]]:
@@ -120,37 +121,41 @@ class Reference:
     async def show_index(self, request: PageRequest) -> web.Response:
         """Show the index, or the search results."""
         if "q" not in request.http_request.query:
-            return await self._respond(request, "index", lambda: self._render("index", "", self._index()))
+            return await self._respond(request, "index", lambda: self._render("index", "", self._index_context()))
         query = " ".join(request.query_parameter("q")[: search.QUERY_MAX].split())
-        return web.Response(body=await asyncio.to_thread(self._search, query), headers=page_headers())
+        return web.Response(body=await asyncio.to_thread(self._render_search, query), headers=page_headers())
 
-    def _search(self, query: str) -> bytes:
+    def _render_search(self, query: str) -> bytes:
         context = {"query": query, "results": search.find(self._entries, query), "results_max": search.RESULTS_MAX}
         return self._render("search_results", "search_results", context)
 
     async def show_page(self, request: PageRequest) -> web.Response:
         """Show a page by name."""
         name = request.path_parameter("page")
-        make = self._single.get(name)
-        if make is None:
+        build_context = self._page_contexts.get(name)
+        if build_context is None:
             raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
         # Only the page of dated changes depends on the time.
-        version = self._today() if name == "changes" else ""
-        return await self._respond(request, name, lambda: self._render(name.replace("-", "_"), name, make()), version)
+        version = self._changes_version() if name == "changes" else ""
+        return await self._respond(
+            request, name, lambda: self._render(name.replace("-", "_"), name, build_context()), version
+        )
 
     async def show_one(self, request: PageRequest) -> web.Response:
         """Show a resource, object or enum."""
         collection, name = request.path_parameter("collection"), request.path_parameter("name")
         path = f"{collection}/{name}"
-        make = self._collections.get(collection)
-        if make is None or (path not in self._cache and name not in await asyncio.to_thread(self._names, collection)):
+        build_context = self._collection_contexts.get(collection)
+        if build_context is None or (
+            path not in self._cache and name not in await asyncio.to_thread(self._page_names, collection)
+        ):
             raise errors.NOT_FOUND(message="This page does not exist. Check the URL.")
         is_resource = collection == "resources"
-        here = path if is_resource else collection
+        active_path = path if is_resource else collection
         return await self._respond(
             request,
             path,
-            lambda: self._render(collection.removesuffix("s"), here, make(name)),
+            lambda: self._render(collection.removesuffix("s"), active_path, build_context(name)),
             policy=self._script_policy if is_resource else PAGE_POLICY,
         )
 
@@ -171,17 +176,17 @@ class Reference:
         self,
         request: PageRequest,
         path: str,
-        make: Callable[[], bytes],
+        render_page: Callable[[], bytes],
         version: str = "",
         policy: str = PAGE_POLICY,
     ) -> web.Response:
         cached = self._cache.get(path)
         if cached is None or cached.version != version:
             # Rendering can take 100 ms: do it in a thread so that the event loop keeps serving the gateway.
-            cached = self._store(path, await asyncio.to_thread(_compress, version, make))
+            cached = self._store(path, await asyncio.to_thread(_render_compressed, version, render_page))
         self._cache.move_to_end(path)
-        sent = request.http_request.headers
-        use_gzip = _takes_gzip(sent.get("Accept-Encoding", ""))
+        request_headers = request.http_request.headers
+        use_gzip = _accepts_gzip(request_headers.get("Accept-Encoding", ""))
         etag = f'"{cached.etag}-gzip"' if use_gzip else f'"{cached.etag}"'
         headers = {
             **page_headers(policy=policy),
@@ -190,56 +195,57 @@ class Reference:
             "ETag": etag,
             "Vary": "Accept-Encoding",
         }
-        if etag in sent.get("If-None-Match", ""):
+        if etag in request_headers.get("If-None-Match", ""):
             return web.Response(status=304, headers=headers)
         if use_gzip:
             headers["Content-Encoding"] = "gzip"
         return web.Response(body=cached.compressed if use_gzip else gzip.decompress(cached.compressed), headers=headers)
 
     def _store(self, path: str, cached: CachedPage) -> CachedPage:
+        """Add a page to the cache and evict the least recently used pages."""
         previous = self._cache.pop(path, None)
-        self._bytes += len(cached.compressed) - (0 if previous is None else len(previous.compressed))
+        self._cached_bytes += len(cached.compressed) - (0 if previous is None else len(previous.compressed))
         self._cache[path] = cached
-        while self._bytes > CACHE_BYTES_MAX and len(self._cache) > 1:
+        while self._cached_bytes > CACHE_BYTES_MAX and len(self._cache) > 1:
             _, evicted = self._cache.popitem(last=False)
-            self._bytes -= len(evicted.compressed)
+            self._cached_bytes -= len(evicted.compressed)
         return cached
 
-    def _render(self, template: str, here: str, context: Context) -> bytes:
-        shared = {
+    def _render(self, template: str, active_path: str, context: Context) -> bytes:
+        common_context = {
             "catalogue": self._catalogue,
             "config": self._config,
             "general_pages": GENERAL_PAGES,
-            "here": here,
+            "here": active_path,
             "notice": None,
             "query": "",
         }
-        text = self._templates.get_template(f"docs/{template}.html").render(shared | context)
+        text = self._templates.get_template(f"docs/{template}.html").render(common_context | context)
         return text.encode("utf-8", "replace")
 
     # Template contexts
 
-    def _index(self) -> Context:
+    def _index_context(self) -> Context:
         variables = [
             (name, "".join(f".{step}" if step.isidentifier() else f'["{step}"]' for step in path))
             for name, path in VARIABLES.items()
         ]
         return {"variables": variables}
 
-    def _names(self, collection: str) -> Container[str]:
+    def _page_names(self, collection: str) -> Container[str]:
         """Return the names of a collection's pages."""
         if collection == "enums":
             return {name for name, enum in self._catalogue.enums.items() if enum.kind not in urls.ENUM_PAGES}
         return self._catalogue.objects if collection == "objects" else self._catalogue.resources
 
-    def _resource(self, name: str) -> Context:
+    def _resource_context(self, name: str) -> Context:
         endpoints = self._catalogue.resources[name]
-        return {"name": name, "operations": [self._operations.describe(each) for each in endpoints]}
+        return {"name": name, "operations": [self._operations.describe(endpoint) for endpoint in endpoints]}
 
-    def _objects(self) -> Context:
+    def _objects_context(self) -> Context:
         return {"objects": [(name, summary(kind)) for name, kind in self._catalogue.objects.items()]}
 
-    def _object(self, name: str) -> Context:
+    def _object_context(self, name: str) -> Context:
         kind = self._catalogue.objects[name]
         return {
             "name": name,
@@ -249,14 +255,14 @@ class Reference:
             "mentions": self._catalogue.mentions.get(kind, []),
         }
 
-    def _enums(self) -> Context:
+    def _enums_context(self) -> Context:
         return {"enums": list(self._catalogue.enums.values())}
 
-    def _enum(self, name: str) -> Context:
+    def _enum_context(self, name: str) -> Context:
         enum = self._catalogue.enums[name]
         return {"enum": enum, "mentions": self._catalogue.mentions.get(enum.kind, [])}
 
-    def _permissions(self) -> Context:
+    def _permissions_context(self) -> Context:
         operations = {
             value.name: [
                 TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
@@ -267,40 +273,45 @@ class Reference:
         }
         return {"enum": self._catalogue.enumeration(Permissions), "operations": operations}
 
-    def _gateway(self) -> Context:
-        of = self._catalogue.enumeration
-        sides = [
-            ("Gateway", of(GatewayOpcode), of(CloseCode)),
-            ("Voice gateway", of(VoiceOpcode), of(VoiceCloseCode)),
+    def _gateway_context(self) -> Context:
+        find_enum = self._catalogue.enumeration
+        gateways = [
+            ("Gateway", find_enum(GatewayOpcode), find_enum(CloseCode)),
+            ("Voice gateway", find_enum(VoiceOpcode), find_enum(VoiceCloseCode)),
         ]
         payloads = {
             value.href: types.describe(self._catalogue.payloads[enum.kind, int(value.value)], self._catalogue.links)
-            for enum in (of(GatewayOpcode), of(VoiceOpcode))
+            for enum in (find_enum(GatewayOpcode), find_enum(VoiceOpcode))
             for value in enum.values
             if (enum.kind, int(value.value)) in self._catalogue.payloads
         }
         user_only = {command.opcode for command in self._catalogue.commands if not command.bots}
-        return {"sides": sides, "payloads": payloads, "user_only": user_only, "capabilities": of(Capabilities)}
+        return {
+            "sides": gateways,
+            "payloads": payloads,
+            "user_only": user_only,
+            "capabilities": find_enum(Capabilities),
+        }
 
-    def _events(self) -> Context:
+    def _events_context(self) -> Context:
         return {
             "events": [
                 {
                     "event": event,
                     "payload": types.describe(event.payload, self._catalogue.links),
                     "summary": summary(event.payload),
-                    "intents": _intents(event.intents),
-                    "dm_intents": None if event.dm_intents is None else _intents(event.dm_intents),
+                    "intents": _intent_links(event.intents),
+                    "dm_intents": None if event.dm_intents is None else _intent_links(event.dm_intents),
                     "operations": [
-                        TextSpan(each.name, self._catalogue.operation_href(each))
-                        for each in self._catalogue.operations_by_event.get(event, [])
+                        TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
+                        for endpoint in self._catalogue.operations_by_event.get(event, [])
                     ],
                 }
                 for event in self._catalogue.events
             ]
         }
 
-    def _intents(self) -> Context:
+    def _intents_context(self) -> Context:
         events = {
             value.name: [
                 TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
@@ -311,15 +322,17 @@ class Reference:
         }
         return {"enum": self._catalogue.enumeration(Intents), "events": events, "privileged": Intents.PRIVILEGED}
 
-    def _scopes(self) -> Context:
+    def _scopes_context(self) -> Context:
         scopes = [
             {
                 "value": value,
                 "rule": SCOPES.get(value.value),
-                "expands_to": [TextSpan(str(each), f"{urls.SCOPES}#{each}") for each in _expands(value.value)],
+                "expands_to": [
+                    TextSpan(str(scope), f"{urls.SCOPES}#{scope}") for scope in _included_scopes(value.value)
+                ],
                 "operations": [
-                    TextSpan(each.name, self._catalogue.operation_href(each))
-                    for each in self._catalogue.operations_by_scope.get(value.value, [])
+                    TextSpan(scope.name, self._catalogue.operation_href(scope))
+                    for scope in self._catalogue.operations_by_scope.get(value.value, [])
                 ],
                 "events": [
                     TextSpan(event.name, f"{urls.EVENTS}#{event.name}")
@@ -331,7 +344,7 @@ class Reference:
         ]
         return {"scopes": scopes}
 
-    def _webhook_events(self) -> Context:
+    def _webhook_events_context(self) -> Context:
         links = self._catalogue.links
         return {
             "events": [
@@ -349,52 +362,55 @@ class Reference:
             "retry_minutes": webhook_events.WEBHOOK_EVENT_RETRY_WINDOW_MS // 60_000,
         }
 
-    def _errors(self) -> Context:
+    def _errors_context(self) -> Context:
         operations = {
             error.name: [
-                TextSpan(each.name, self._catalogue.operation_href(each))
-                for each in self._catalogue.operations_by_error.get(error.kind, [])
+                TextSpan(endpoint.name, self._catalogue.operation_href(endpoint))
+                for endpoint in self._catalogue.operations_by_error.get(error.kind, [])
             ]
             for error in self._catalogue.errors
         }
         return {"errors": self._catalogue.errors, "operations": operations, "form_errors": self._catalogue.form_errors}
 
-    def _changes(self) -> Context:
+    def _changes_context(self) -> Context:
         now = self._now_ms()
-        dated = [
+        dated_changes = [
             {
-                "change": each,
-                "day": _day(each.at_ms),
-                "active": each.is_active(now),
-                "subject": parse_docstring(each.after),
-                "before": parse_docstring(each.before),
+                "change": change,
+                "day": _day_text(change.at_ms),
+                "active": change.is_active(now),
+                "subject": parse_docstring(change.after),
+                "before": parse_docstring(change.before),
             }
-            for each in sorted(changes.ALL.values(), key=lambda change: change.at_ms, reverse=True)
+            for change in sorted(changes.ALL.values(), key=lambda item: item.at_ms, reverse=True)
         ]
-        return {"today": _day(now), "dated": dated}
+        return {"today": _day_text(now), "dated": dated_changes}
 
-    def _today(self) -> str:
+    def _changes_version(self) -> str:
         """Return the cache version of the page of dated changes."""
         now = self._now_ms()
         active = sum(change.is_active(now) for change in changes.ALL.values())
-        return f"{_day(now)} {active}"
+        return f"{_day_text(now)} {active}"
 
 
-def _day(ms: int) -> str:
+def _day_text(ms: int) -> str:
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%-d %B %Y}"
 
 
-def _compress(version: str, make: Callable[[], bytes]) -> CachedPage:
-    body = make()
+def _render_compressed(version: str, render_page: Callable[[], bytes]) -> CachedPage:
+    """Render a page and compress it."""
+    body = render_page()
     return CachedPage(version, gzip.compress(body, mtime=0), hashlib.sha256(body).hexdigest()[:16])
 
 
-def _takes_gzip(accepted: str) -> bool:
-    encodings = [each.replace(" ", "") for each in accepted.lower().split(",")]
-    return any(each.startswith("gzip") and not each.endswith((";q=0", ";q=0.0")) for each in encodings)
+def _accepts_gzip(accepted: str) -> bool:
+    """Return whether an Accept-Encoding header allows gzip."""
+    encodings = [encoding.replace(" ", "") for encoding in accepted.lower().split(",")]
+    return any(encoding.startswith("gzip") and not encoding.endswith((";q=0", ";q=0.0")) for encoding in encodings)
 
 
-def _intents(bits: int) -> list[TextSpan]:
+def _intent_links(bits: int) -> list[TextSpan]:
+    """Return links to the intents in a bit set."""
     return [
         TextSpan(name, f"{urls.INTENTS}#{name}")
         for name, value in vars(Intents).items()
@@ -402,5 +418,5 @@ def _intents(bits: int) -> list[TextSpan]:
     ]
 
 
-def _expands(scope: str) -> tuple[str, ...]:
+def _included_scopes(scope: str) -> tuple[str, ...]:
     return SCOPES[scope].included_scopes if scope in SCOPES else ()

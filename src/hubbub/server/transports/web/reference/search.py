@@ -35,7 +35,8 @@ KINDS: Final = {
 }
 """Kinds of entries with their distance from any query."""
 
-# Distances of a word from an entry: in its name, in its keywords, in its text, or only a part of a longer word.
+# Distances of a query word from an entry, by where the entry contains it: as a keyword, as a synonym in the name, in the
+# text, as the start of a word of the name, as a part of any word, or nowhere (optional words only).
 _KEYWORD: Final = 0.2
 _SYNONYM: Final = 0.25
 _TEXT: Final = 0.6
@@ -70,7 +71,7 @@ class Entry(NamedTuple):
     subject: str
     """Stem of the last noun of the name."""
     keywords: frozenset[str]
-    """Stems for which a person expects this entry."""
+    """Stems of the entry's keywords."""
     described: frozenset[str]
     """Stems of the description."""
     route: str
@@ -89,7 +90,7 @@ class QueryWord(NamedTuple):
 
 def entries(catalogue: Catalogue) -> list[Entry]:
     """Return all searchable entries."""
-    return list(_entries(catalogue))
+    return list(_generate_entries(catalogue))
 
 
 def find(entries: list[Entry], query: str) -> list[Entry]:
@@ -97,31 +98,32 @@ def find(entries: list[Entry], query: str) -> list[Entry]:
 
     An entry with an equal name comes first. Words without meaning, and words that no entry contains, are ignored.
     """
-    given = [word.strip(_PUNCTUATION) or word for word in query.lower().split()[:WORDS_MAX]]
-    if not given:
+    query_texts = [word.strip(_PUNCTUATION) or word for word in query.lower().split()[:WORDS_MAX]]
+    if not query_texts:
         return []
-    whole = "_".join(given)
-    words = _read(given)
+    joined_query = "_".join(query_texts)
+    words = _parse_words(query_texts)
     distances = [[_distance(word, entry) for entry in entries] for word in words]
-    known = [row for row in distances if any(each is not None for each in row)]
-    used = [word for word, row in zip(words, distances, strict=True) if any(each is not None for each in row)]
-    found: list[tuple[float, int, Entry]] = []
-    for entry, column in zip(entries, zip(*known, strict=True), strict=True) if known else ():
-        if any(each is None for each in column):
+    used_distances = [row for row in distances if any(item is not None for item in row)]
+    used_words = [word for word, row in zip(words, distances, strict=True) if any(item is not None for item in row)]
+    matches: list[tuple[float, int, Entry]] = []
+    for entry, column in zip(entries, zip(*used_distances, strict=True), strict=True) if used_distances else ():
+        if any(item is None for item in column):
             continue
-        distance = sum(column) + _rest(used, entry)
+        distance = sum(column) + _common_distance(used_words, entry)
         name = entry.title.lower()
-        if name == whole:
+        if name == joined_query:
             distance += _EQUAL_NAME
-        elif name.startswith(whole):
+        elif name.startswith(joined_query):
             distance += _STARTS_NAME
-        found.append((distance, len(name), entry))
-    found.sort(key=lambda each: each[:2])
-    return [entry for _, _, entry in found[:RESULTS_MAX]]
+        matches.append((distance, len(name), entry))
+    matches.sort(key=lambda item: item[:2])
+    return [entry for _, _, entry in matches[:RESULTS_MAX]]
 
 
-def _read(given: Sequence[str]) -> list[QueryWord]:
-    replaced = replace_phrases(given)[:WORDS_MAX]
+def _parse_words(texts: Sequence[str]) -> list[QueryWord]:
+    """Return the words of a query, with phrases replaced and words without meaning removed."""
+    replaced = replace_phrases(texts)[:WORDS_MAX]
     meaningful = [word for word in replaced if word not in FILLER] or replaced
     only_optional = OPTIONAL.issuperset(meaningful)
     return [
@@ -142,40 +144,40 @@ def _distance(word: QueryWord, entry: Entry) -> float | None:
         return _TEXT
     if word.text not in entry.key:
         return _MISSING if word.is_optional else None
-    if len(word.text) >= _PREFIX_MIN and any(each.startswith(word.text) for each in entry.name):
+    if len(word.text) >= _PREFIX_MIN and any(name_stem.startswith(word.text) for name_stem in entry.name):
         return _PREFIX
     return _PART
 
 
-def _rest(words: Sequence[QueryWord], entry: Entry) -> float:
-    """Return the part of the distance that does not depend on a single word."""
-    asked: set[str] = set()
+def _common_distance(words: Sequence[QueryWord], entry: Entry) -> float:
+    """Return the part of an entry's distance that depends on its kind and on the query as a whole."""
+    query_stems: set[str] = set()
     for word in words:
-        asked.add(word.stem)
-        asked |= word.synonyms
+        query_stems.add(word.stem)
+        query_stems |= word.synonyms
     distance = KINDS[entry.kind] + (_DEPRECATED if entry.is_deprecated else 0.0)
-    if entry.subject not in asked and not all(word.stem in entry.keywords for word in words):
+    if entry.subject not in query_stems and not all(word.stem in entry.keywords for word in words):
         distance += _OTHER_SUBJECT
-    for each in entry.name:
-        if each not in asked and each not in _PREPOSITIONS:
-            distance += _WEAK_WORDS.get(each, _EXTRA_WORD)
+    for name_stem in entry.name:
+        if name_stem not in query_stems and name_stem not in _PREPOSITIONS:
+            distance += _WEAK_WORDS.get(name_stem, _EXTRA_WORD)
     return distance
 
 
 def _entry(
-    kind: str, title: str, href: str, text: str, more: str, *, route: str = "", is_deprecated: bool = False
+    kind: str, title: str, href: str, text: str, hidden_text: str, *, route: str = "", is_deprecated: bool = False
 ) -> Entry:
-    """Build an entry. `more` is text that is searched but not shown."""
+    """Build an entry. `hidden_text` is searched but not shown."""
     name = terms(title)
-    prepositions = [index for index, each in enumerate(name) if index and each in _PREPOSITIONS]
+    prepositions = [index for index, name_stem in enumerate(name) if index and name_stem in _PREPOSITIONS]
     subject = name[prepositions[0] - 1] if prepositions else name[-1] if name else ""
     keywords = frozenset(terms(KEYWORDS.get(title, ""))) if kind == "operation" else frozenset[str]()
-    described = frozenset(terms(f"{more} {text} {route}"))
-    key = f"{title} {more} {text} {route}".lower()
+    described = frozenset(terms(f"{hidden_text} {text} {route}"))
+    key = f"{title} {hidden_text} {text} {route}".lower()
     return Entry(kind, title, href, text, key, tuple(name), subject, keywords, described, route, is_deprecated)
 
 
-def _entries(catalogue: Catalogue) -> Iterator[Entry]:
+def _generate_entries(catalogue: Catalogue) -> Iterator[Entry]:
     for name, endpoints in catalogue.resources.items():
         yield _entry(
             "resource", name, f"{urls.RESOURCES}/{name}", plain_text(catalogue.subjects[name]), name.replace("_", " ")

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from hubbub.server.transports.web.reference.examples import ExampleFile, ExampleRequest, authorization
 
 LINE_MAX: Final = 88
-"""Length of the lines above which a value is written over several lines."""
+"""Maximum length of a line in characters; a longer value is written over several lines."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _VARIABLE: Final = re.compile(r"\$([A-Z][A-Z0-9_]*)")
 
@@ -49,20 +49,20 @@ def curl(request: ExampleRequest, root: str) -> str:
     parts += [f"-H '{name}: {value}'" for name, value in request.headers.items()]
     if request.file is not None:
         if request.body is not None:
-            parts.append("-F " + _quote("payload_json=" + _compact(request.body) + ";type=application/json"))
+            parts.append("-F " + _quote("payload_json=" + _json_text(request.body) + ";type=application/json"))
         parts.append(f"-F '{request.file.field}=@{request.file.name};type={request.file.media_type}'")
     elif operation.form:
         parts += [f"--data-urlencode {_quote(f'{name}={value}')}" for name, value in form_fields(request.body)]
     elif request.body is not None:
         parts.append("-H 'Content-Type: application/json'")
-        parts.append("-d " + _quote(_compact(request.body)))
+        parts.append("-d " + _quote(_json_text(request.body)))
     query = f"?{urlencode(request.query)}" if request.query else ""
     path = operation.url(**{name: f"${variable}" for name, variable in request.parameters.items()})
     parts.append(f'"{root}/api/v10{path}{query}"')
     return " \\\n  ".join(parts)
 
 
-def _compact(value: Any) -> str:
+def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -92,51 +92,55 @@ class Dialect:
 
 
 PYTHON: Final = Dialect(
-    {True: "True", False: "False", None: "None"}, lambda name: f'os.environ["{name}"]', _compact, False, "    "
+    {True: "True", False: "False", None: "None"}, lambda name: f'os.environ["{name}"]', _json_text, False, "    "
 )
 JAVASCRIPT: Final = Dialect(
     {True: "true", False: "false", None: "null"},
     lambda name: f"process.env.{name}",
-    lambda name: name if _IDENTIFIER.fullmatch(name) else _compact(name),
+    lambda name: name if _IDENTIFIER.fullmatch(name) else _json_text(name),
     True,
     "  ",
 )
 
 
 def literal(value: Any, dialect: Dialect, indent: str = "", room: int = LINE_MAX) -> str:
-    """Return a JSON value as a literal. `room` is the number of characters that are left in the first line."""
+    """Return a JSON value as a literal of a language.
+
+    `indent` is the indentation of the last line if there are several. `room` is the number of characters that are left
+    in the first line.
+    """
     inline = _inline(value, dialect)
     if len(inline) <= room or not isinstance(value, dict | list) or not value:
         return inline
     inner = indent + dialect.indent
     lines = []
     if isinstance(value, dict):
-        for name, each in value.items():
+        for name, item in value.items():
             start = f"{inner}{dialect.key(name)}: "
-            lines.append(start + literal(each, dialect, inner, LINE_MAX - len(start) - 1) + ",")
+            lines.append(start + literal(item, dialect, inner, LINE_MAX - len(start) - 1) + ",")
         return "{\n" + "\n".join(lines) + f"\n{indent}}}"
-    lines = [inner + literal(each, dialect, inner, LINE_MAX - len(inner) - 1) + "," for each in value]
+    lines = [inner + literal(item, dialect, inner, LINE_MAX - len(inner) - 1) + "," for item in value]
     return "[\n" + "\n".join(lines) + f"\n{indent}]"
 
 
 def _inline(value: Any, dialect: Dialect) -> str:
     if isinstance(value, dict):
-        pairs = ", ".join(f"{dialect.key(name)}: {_inline(each, dialect)}" for name, each in value.items())
+        pairs = ", ".join(f"{dialect.key(name)}: {_inline(item, dialect)}" for name, item in value.items())
         return f"{{ {pairs} }}" if dialect.spaced and pairs else f"{{{pairs}}}"
     if isinstance(value, list):
-        return f"[{', '.join(_inline(each, dialect) for each in value)}]"
+        return f"[{', '.join(_inline(item, dialect) for item in value)}]"
     if isinstance(value, bool) or value is None:
         return dialect.constants[value]
     if isinstance(value, str) and (match := _VARIABLE.fullmatch(value)):
         return dialect.variable(match[1])
-    return _compact(value)
+    return _json_text(value)
 
 
 def form_fields(body: Any) -> list[tuple[str, str]]:
     """Return a body as the fields of a form."""
     fields = body if isinstance(body, dict) else {}
     return [
-        (name, value if isinstance(value, str) else _compact(value))
+        (name, value if isinstance(value, str) else _json_text(value))
         for name, value in fields.items()
         if value is not None
     ]
@@ -149,7 +153,7 @@ def discord_py(request: ExampleRequest, root: str) -> str:
     """Return a program that uses discord.py."""
     operation = request.operation
     values = [f'{name}=os.environ["{variable}"]' for name, variable in request.parameters.items()]
-    route = _call("Route", [f'"{operation.method}"', f'"{operation.path}"', *values], "        ", "route = ")
+    route = _format_call("Route", [f'"{operation.method}"', f'"{operation.path}"', *values], "        ", "route = ")
     arguments = ["route"]
     if request.query:
         arguments.append(f"params={_inline(request.query, PYTHON)}")
@@ -172,7 +176,7 @@ def discord_py(request: ExampleRequest, root: str) -> str:
         lines.append(f"        body = {literal(request.body, PYTHON, '        ', LINE_MAX - 15)}")
     if request.file is not None:
         lines += _discord_py_form(request.file, request.body is not None)
-    call = _call("client.http.request", arguments, "        ", "result = await ")
+    call = _format_call("client.http.request", arguments, "        ", "result = await ")
     lines += [f"        {call}", "        print(result)"]
     return _python_program(lines)
 
@@ -204,15 +208,15 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
     lines = ["import asyncio"]
     if request.file is not None and request.body is not None:
         lines.append("import json")
-    uses_environment = bool(header or request.parameters or "$" in _compact(request.body))
+    uses_environment = bool(header or request.parameters or "$" in _json_text(request.body))
     lines += ["import os"] if uses_environment else []
     lines += ["", "import aiohttp", "", "", "async def main() -> None:"]
     path = operation.url(**{name: f"{{os.environ['{variable}']}}" for name, variable in request.parameters.items()})
     lines.append(f'    url = {"f" if request.parameters else ""}"{root}/api/v10{path}"')
     if header or headers:
-        written = [f'"{name}": "{value}"' for name, value in headers.items()]
-        written += [f'"Authorization": {_python_text(header)}'] if header else []
-        lines.append(f"    headers = {{{', '.join(written)}}}")
+        header_items = [f'"{name}": "{value}"' for name, value in headers.items()]
+        header_items += [f'"Authorization": {_python_text(header)}'] if header else []
+        lines.append(f"    headers = {{{', '.join(header_items)}}}")
         arguments.append("headers=headers")
     if request.body is not None:
         body = dict(form_fields(request.body)) if operation.form else request.body
@@ -226,7 +230,7 @@ def aiohttp(request: ExampleRequest, root: str) -> str:
             lines.append('    form.add_field("payload_json", json.dumps(body), content_type="application/json")')
         lines.append(f'    form.add_field("{file.field}", open("{file.name}", "rb"), filename="{file.name}")')
         arguments.append("data=form")
-    call = _call(f"session.{operation.method.lower()}", arguments, "        ", "async with ", " as response:")
+    call = _format_call(f"session.{operation.method.lower()}", arguments, "        ", "async with ", " as response:")
     lines += [
         "    async with aiohttp.ClientSession() as session:",
         f"        {call}",
@@ -253,8 +257,8 @@ def _python_program(lines: list[str]) -> str:
     return "\n".join([*lines, "", "", "asyncio.run(main())"])
 
 
-def _call(function: str, arguments: list[str], indent: str, before: str, after: str = "") -> str:
-    """Return a call, over several lines if it is long."""
+def _format_call(function: str, arguments: list[str], indent: str, before: str, after: str = "") -> str:
+    """Return a function call between `before` and `after`, over several lines if it is long."""
     line = f"{before}{function}({', '.join(arguments)}){after}"
     if len(indent) + len(line) <= LINE_MAX:
         return line
@@ -286,7 +290,7 @@ def discord_js(request: ExampleRequest, root: str) -> str:
         f'const rest = new REST({{ api: "{root}/api" }}).setToken(process.env.BOT_TOKEN);',
         *_javascript_variables(request),
         "",
-        f"const result = await rest.{operation.method.lower()}({_javascript_path(request)}{_options(options)});",
+        f"const result = await rest.{operation.method.lower()}({_javascript_path(request)}{_options_argument(options)});",
         "console.log(result);",
     ]
     return "\n".join(lines)
@@ -307,14 +311,14 @@ def fetch(request: ExampleRequest, root: str) -> str:
     if request.file is not None:
         lines += ["const form = new FormData();"]
         if body is not None:
-            written = literal(body, JAVASCRIPT, "", LINE_MAX - 44)
-            lines.append(f'form.set("payload_json", JSON.stringify({written}));')
+            body_literal = literal(body, JAVASCRIPT, "", LINE_MAX - 44)
+            lines.append(f'form.set("payload_json", JSON.stringify({body_literal}));')
         file = request.file
         lines.append(f'form.set("{file.field}", await openAsBlob("{file.name}"), "{file.name}");')
         options.append("body: form")
     elif body is not None and operation.form:
-        written = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_MAX - 32)
-        options.append(f"body: new URLSearchParams({written})")
+        body_literal = literal(dict(form_fields(body)), JAVASCRIPT, "  ", LINE_MAX - 32)
+        options.append(f"body: new URLSearchParams({body_literal})")
     elif body is not None:
         headers.append('"Content-Type": "application/json"')
         options.append(f"body: JSON.stringify({literal(body, JAVASCRIPT, '  ', LINE_MAX - 25)})")
@@ -326,14 +330,14 @@ def fetch(request: ExampleRequest, root: str) -> str:
         result = "await response.json()" if is_json else "await response.arrayBuffer()"
     lines += [
         "",
-        f"const response = await fetch(url{_options(options)});",
+        f"const response = await fetch(url{_options_argument(options)});",
         "if (!response.ok) throw new Error(`${response.status}: ${await response.text()}`);",
         f"console.log({result});",
     ]
     return "\n".join(lines).lstrip("\n")
 
 
-def _options(options: list[str]) -> str:
+def _options_argument(options: list[str]) -> str:
     return ", {\n" + "".join(f"  {option},\n" for option in options) + "}" if options else ""
 
 

@@ -18,7 +18,7 @@ from hubbub.server.transports.web.reference import examples
 CALLERS: Final = "/docs/callers"
 """Path of the callers and IDs of the demo world."""
 
-_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "bearer"))
+_CALLER_KINDS: Final = ((Auth.USER, "user"), (Auth.BOT, "bot"), (Auth.BEARER, "bearer"))
 _DESTRUCTIVE: Final = frozenset(
     {"ban", "delete", "disable", "expire", "leave", "logout", "prune", "reset", "revoke", "unmerge"}
 )
@@ -62,25 +62,25 @@ def describe(endpoint: Endpoint) -> TryItForm:
     request = examples.request(endpoint)
     uploads = operation.uploads
     return TryItForm(
-        callers=" ".join(name for kind, name in _KINDS if kind & operation.auth),
+        callers=" ".join(name for kind, name in _CALLER_KINDS if kind & operation.auth),
         is_anonymous=endpoint.anonymous,
         is_destructive=_is_destructive(endpoint),
         path=[FormInput(name, variable=variable, required=True) for name, variable in request.parameters.items()],
-        query=_query(operation, request.query),
+        query=_query_inputs(operation, request.query),
         headers=[FormInput(name, request.headers.get(name, "")) for name in operation.headers if name != "User-Agent"],
         body="" if request.body is None else json.dumps(request.body, indent=2, ensure_ascii=False),
         has_body=operation.body is not NoneType,
         file="" if uploads is None else "files[0]" if uploads.field == "files" else uploads.field,
-        creates=_created(operation),
+        creates=_created_variable(operation),
     )
 
 
-def _query(operation: Operation[Any, Any], values: dict[str, str]) -> list[FormInput]:
+def _query_inputs(operation: Operation[Any, Any], values: dict[str, str]) -> list[FormInput]:
     if operation.query is NoneType:
         return []
     return [
-        FormInput(each.encode_name, values.get(each.encode_name, ""), required=each.required)
-        for each in msgspec.structs.fields(operation.query)
+        FormInput(query_field.encode_name, values.get(query_field.encode_name, ""), required=query_field.required)
+        for query_field in msgspec.structs.fields(operation.query)
     ]
 
 
@@ -90,7 +90,8 @@ def _is_destructive(endpoint: Endpoint) -> bool:
     return endpoint.operation.method == "DELETE" or replaces_all or not _DESTRUCTIVE.isdisjoint(words)
 
 
-def _created(operation: Operation[Any, Any]) -> str:
+def _created_variable(operation: Operation[Any, Any]) -> str:
+    """Return the variable for the ID in the response of a POST to a collection, or an empty string."""
     segment = operation.path.rstrip("/").rpartition("/")[2]
     if operation.method != "POST" or not segment.endswith("s") or "{" in segment:
         return ""

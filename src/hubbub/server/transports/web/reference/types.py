@@ -16,7 +16,7 @@ from hubbub.protocol.numbers import INT32_MAX, INT32_MIN
 from hubbub.protocol.sounds import SoundData
 from hubbub.server.transports.docstrings import Spans, TextSpan, attribute_docstrings
 
-_PLAIN: Final[dict[Any, str]] = {
+_PLAIN_NAMES: Final[dict[Any, str]] = {
     str: "string",
     int: "integer",
     float: "number",
@@ -42,8 +42,11 @@ class Field:
     name: str
     type: Spans
     required: bool
+    """Whether a request must contain the field, or every response contains it."""
     note: Spans = ()
+    """The docstring of the field."""
     default: str = ""
+    """The default value as text; empty if there is none."""
 
 
 def describe(kind: Any, links: Mapping[Any, TextSpan]) -> Spans:
@@ -60,13 +63,13 @@ def fields(kind: type[Struct], links: Mapping[Any, TextSpan], *, in_request: boo
     docstrings = attribute_docstrings(kind)
     return [
         Field(
-            each.encode_name,
-            describe(declared[each.name], links),
-            not _may_be_absent(declared[each.name]) and (each.required or not in_request),
-            docstrings.get(each.name, ()),
-            _default(each.default) if in_request else "",
+            field.encode_name,
+            describe(declared[field.name], links),
+            not _may_be_absent(declared[field.name]) and (field.required or not in_request),
+            docstrings.get(field.name, ()),
+            _default_text(field.default) if in_request else "",
         )
-        for each in msgspec.structs.fields(kind)
+        for field in msgspec.structs.fields(kind)
     ]
 
 
@@ -95,22 +98,22 @@ def _describe(kind: Any, links: Mapping[Any, TextSpan], meta: Meta | None = None
     origin = get_origin(kind)
     if origin is Annotated:
         base, *extras = get_args(kind)
-        meta = next((each for each in extras if isinstance(each, Meta)), meta)
+        meta = next((extra for extra in extras if isinstance(extra, Meta)), meta)
         yield from _describe(base, links, meta)
         return
     if origin in _UNIONS:
-        yield from _union(get_args(kind), links, meta)
+        yield from _describe_union(get_args(kind), links, meta)
         return
-    yield from _single(kind, origin, links)
-    limits = "" if meta is None else _limits(kind if origin is None else origin, meta)
+    yield from _describe_single(kind, origin, links)
+    limits = "" if meta is None else _limits_text(kind if origin is None else origin, meta)
     if limits:
         yield TextSpan(f" ({limits})")
 
 
-def _single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[TextSpan]:
+def _describe_single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[TextSpan]:
     arguments = get_args(kind)
-    if kind in _PLAIN:
-        yield TextSpan(_PLAIN[kind])
+    if kind in _PLAIN_NAMES:
+        yield TextSpan(_PLAIN_NAMES[kind])
     elif isinstance(kind, NewType):
         yield TextSpan("ISO 8601 timestamp" if kind.__name__ == "Timestamp" else kind.__name__)
     elif origin is Literal:
@@ -128,12 +131,12 @@ def _single(kind: Any, origin: Any, links: Mapping[Any, TextSpan]) -> Iterator[T
         yield TextSpan(" by ")
         yield from _describe(arguments[0], links)
     elif isinstance(kind, type):
-        yield links[kind] if kind in links else TextSpan(_named(kind))
+        yield links[kind] if kind in links else TextSpan(_class_name(kind))
     else:
         yield TextSpan(str(kind))
 
 
-def _named(kind: type) -> str:
+def _class_name(kind: type) -> str:
     if issubclass(kind, Snowflake):
         return "snowflake"
     if issubclass(kind, WideInt):
@@ -145,7 +148,7 @@ def _named(kind: type) -> str:
     return kind.__name__
 
 
-def _union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | None) -> Iterator[TextSpan]:
+def _describe_union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | None) -> Iterator[TextSpan]:
     members = [part for part in parts if part not in (UnsetType, type(None))]
     if type(None) in parts:
         members.append(type(None))
@@ -155,11 +158,11 @@ def _union(parts: tuple[Any, ...], links: Mapping[Any, TextSpan], meta: Meta | N
         yield from _describe(part, links, None if part is type(None) else meta)
 
 
-def _limits(kind: Any, meta: Meta) -> str:
+def _limits_text(kind: Any, meta: Meta) -> str:
     limits = []
     unit = "items" if kind in _ARRAYS else "keys" if kind is dict else "characters"
     if meta.min_length is not None or meta.max_length is not None:
-        limits.append(f"{_span(meta.min_length, meta.max_length)} {unit}")
+        limits.append(f"{_range_text(meta.min_length, meta.max_length)} {unit}")
     minimum = meta.ge if meta.gt is None else meta.gt
     maximum = meta.le if meta.lt is None else meta.lt
     if (minimum, maximum) == (INT32_MIN, INT32_MAX):
@@ -167,7 +170,7 @@ def _limits(kind: Any, meta: Meta) -> str:
     elif (minimum, maximum) == (0, _INT63_MAX):
         limits.append("bits")
     elif minimum is not None or maximum is not None:
-        limits.append(_span(minimum, maximum))
+        limits.append(_range_text(minimum, maximum))
     if meta.multiple_of is not None:
         limits.append(f"a multiple of {meta.multiple_of}")
     if meta.pattern is not None:
@@ -177,7 +180,7 @@ def _limits(kind: Any, meta: Meta) -> str:
     return ", ".join(limits)
 
 
-def _span(minimum: float | None, maximum: float | None) -> str:
+def _range_text(minimum: float | None, maximum: float | None) -> str:
     if minimum == maximum:
         return f"exactly {minimum:,}"
     if minimum is None or (minimum == 0 and maximum is not None):
@@ -189,7 +192,7 @@ def _may_be_absent(kind: Any) -> bool:
     return UnsetType in get_args(kind)
 
 
-def _default(value: Any) -> str:
+def _default_text(value: Any) -> str:
     if value is msgspec.NODEFAULT or value is msgspec.UNSET or value is None or isinstance(value, Struct):
         return ""
     if isinstance(value, Enum):
