@@ -18,8 +18,10 @@ T = TypeVar("T")
 SETTABLE_TYPES: Final = frozenset(
     (ActivityTypes.PLAYING, ActivityTypes.LISTENING, ActivityTypes.WATCHING, ActivityTypes.COMPETING)
 )
+"""Types of activities that a game can set."""
 NO_PLATFORMS: Final = ActivityGamePlatforms(0)
 BUTTONS_MAX: Final = 2
+"""Maximum number of buttons of an activity."""
 SECONDS_MAX: Final = 10**11
 """A timestamp below this value is read as seconds, not milliseconds (decisions/0041)."""
 
@@ -116,7 +118,7 @@ class Activity(Record):
     """Links shown with the activity, at most 2."""
 
     def add_button(self, button: ActivityButton) -> None:
-        """Add a copy of a button; an activity may have 2."""
+        """Add a copy of a button; an activity may have at most 2."""
         self.buttons.append(button.copy())
 
     def get_buttons(self) -> list[ActivityButton]:
@@ -136,7 +138,7 @@ class Activity(Record):
         return party.max_size == 0 or party.current_size < party.max_size
 
 
-_LENGTHS: Final = {
+_LENGTH_LIMITS: Final = {
     "state": (2, 128),
     "state_url": (2, 256),
     "details": (2, 128),
@@ -151,6 +153,7 @@ _LENGTHS: Final = {
     "party.id": (2, 128),
     "secrets.join": (2, 128),
 }
+"""Minimum and maximum number of characters of the text fields of an activity, by path."""
 
 
 def validation_errors(activity: Activity) -> Iterator[str]:
@@ -159,9 +162,9 @@ def validation_errors(activity: Activity) -> Iterator[str]:
         yield "name must have at most 128 characters"
     if activity.type not in SETTABLE_TYPES:
         yield "type must be Playing, Listening, Watching or Competing"
-    for path, (minimum, maximum) in _LENGTHS.items():
-        value = _value(activity, path)
-        # Empty texts are omitted, like null keys since 1.4.
+    for path, (minimum, maximum) in _LENGTH_LIMITS.items():
+        value = _text_at_path(activity, path)
+        # An empty text is valid: it is not sent, and since 1.4 null is not sent either.
         if value and not minimum <= len(value) <= maximum:
             yield f"{path} must have between {minimum} and {maximum} characters"
     party = activity.party
@@ -181,7 +184,8 @@ def validation_errors(activity: Activity) -> Iterator[str]:
             yield "button.url must have between 1 and 512 characters"
 
 
-def _value(activity: Activity, path: str) -> str | None:
+def _text_at_path(activity: Activity, path: str) -> str | None:
+    """Return the value of a field by its path, such as `assets.large_text`; None if it is empty or its record is unset."""
     node: Any = activity
     for step in path.split("."):
         node = getattr(node, step) if node else None
@@ -198,23 +202,28 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
         "details": activity.details,
         "details_url": activity.details_url,
         "status_display_type": None if activity.status_display_type is None else int(activity.status_display_type),
-        "assets": _set_fields(activity.assets),
-        "secrets": _set_fields(activity.secrets),
+        "assets": _nonempty_fields(activity.assets),
+        "secrets": _nonempty_fields(activity.secrets),
     }
     if not local:
         payload["application_id"] = str(application_id)
     if activity.timestamps:
-        times = {"start": _ms(activity.timestamps.start), "end": _ms(activity.timestamps.end)}
-        payload["timestamps"] = {name: value for name, value in times.items() if value}
+        timestamps = {
+            "start": _to_milliseconds(activity.timestamps.start),
+            "end": _to_milliseconds(activity.timestamps.end),
+        }
+        payload["timestamps"] = {name: value for name, value in timestamps.items() if value}
     party = activity.party
     if party and party.id:
         payload["party"] = {"id": party.id, "privacy": int(party.privacy)}
-        # A maximum of 0 means none; the chat client rejects a size with it.
+        # A maximum of 0 means that there is no maximum; the chat client rejects a party size with a maximum of 0.
         if party.max_size or not local:
             payload["party"]["size"] = [party.current_size, party.max_size]
     if activity.supported_platforms:
         payload["supported_platforms"] = [
-            each.name.lower() for each in ActivityGamePlatforms if each in activity.supported_platforms and each.name
+            platform.name.lower()
+            for platform in ActivityGamePlatforms
+            if platform in activity.supported_platforms and platform.name
         ]
     if activity.buttons and local:
         payload["buttons"] = [{"label": button.label, "url": button.url} for button in activity.buttons]
@@ -224,26 +233,30 @@ def to_wire(activity: Activity, application_id: int, *, local: bool = False) -> 
     return {name: value for name, value in payload.items() if value not in (None, "", {}, [])}
 
 
-def _ms(value: int) -> int:
+def _to_milliseconds(value: int) -> int:
+    """Convert a timestamp in seconds to milliseconds; return a timestamp in milliseconds unchanged."""
     return value * 1000 if 0 < value < SECONDS_MAX else value
 
 
-def _set_fields(record: Record | None) -> dict[str, str]:
+def _nonempty_fields(record: Record | None) -> dict[str, str]:
+    """Return the fields of a record that are neither None nor empty, by name."""
     if not record:
         return {}
     return {name: value for name in record.fields if (value := getattr(record, name))}
 
 
-def _plain(kind: type[T], **fields: Any) -> T:
+def _construct(kind: type[T], **fields: Any) -> T:
     return kind(**fields)
 
 
-def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _plain) -> Activity:
-    """Decode the activity of a user; secrets and button URLs are never sent to other users."""
+def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _construct) -> Activity:
+    """Decode the activity of a user; secrets and button URLs are never sent to other users.
+
+    `make(kind, **fields)` creates a record of a class; pass `Core.make` to create the client's variant of the class."""
     platforms = ActivityGamePlatforms(0)
     for name in payload.supported_platforms or ():
         platforms |= ActivityGamePlatforms.__members__.get(name.upper(), ActivityGamePlatforms(0))
-    size = (payload.party.size or []) if payload.party else []
+    party_size = (payload.party.size or []) if payload.party else []
     activity: Activity = make(
         Activity,
         name=payload.name,
@@ -257,15 +270,17 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _plain) -> Ac
         details_url=payload.details_url,
         application_id=payload.application_id,
         parent_application_id=payload.parent_application_id,
-        assets=make(ActivityAssets, **{name: payload.assets.get(name) for name in _ASSETS}) if payload.assets else None,
+        assets=make(ActivityAssets, **{name: payload.assets.get(name) for name in _ASSET_FIELDS})
+        if payload.assets
+        else None,
         timestamps=make(ActivityTimestamps, start=payload.timestamps.start or 0, end=payload.timestamps.end or 0)
         if payload.timestamps
         else None,
         party=make(
             ActivityParty,
             id=payload.party.id or "",
-            current_size=size[0] if size else 0,
-            max_size=size[1] if len(size) > 1 else 0,
+            current_size=party_size[0] if party_size else 0,
+            max_size=party_size[1] if len(party_size) > 1 else 0,
             privacy=known(ActivityPartyPrivacy, payload.party.privacy or 0, ActivityPartyPrivacy.PRIVATE),
         )
         if payload.party
@@ -276,4 +291,4 @@ def from_wire(payload: ActivityPayload, make: Callable[..., Any] = _plain) -> Ac
     return activity
 
 
-_ASSETS: Final = tuple(ActivityAssets.fields)
+_ASSET_FIELDS: Final = tuple(ActivityAssets.fields)

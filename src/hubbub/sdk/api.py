@@ -23,10 +23,12 @@ from hubbub.sdk.clock import PlatformClock
 from hubbub.sdk.http import RATE_LIMIT_WAIT_MAX_MS, TIMEOUT_MS, TRIES_MAX, Http, Request
 
 TokenKind = Literal["bot", "user", "bearer"]
+"""Kind of a token: a bot token, the token of a user account, or an OAuth2 access token."""
 
 TOKEN_PREFIXES: Final[Mapping[TokenKind, str]] = {"bot": "Bot ", "user": "", "bearer": "Bearer "}
+"""Prefix of the Authorization header by kind of token."""
 MAJOR_PARAMETERS: Final = ("channel_id", "guild_id", "webhook_id")
-"""Path parameters that have separate rate limits (spec/http.md#1.14)."""
+"""Path parameters whose values have separate rate limits (spec/http.md#1.14)."""
 USER_AGENT: Final = f"DiscordBot (hubbub, {__version__})"
 API_PATH: Final = "/api/v10"
 
@@ -45,9 +47,11 @@ class File(NamedTuple):
 class Api:
     """HTTP API client of one platform with one token.
 
-    `base_url` is the URL of the platform or of its API. `timeout_ms` limits each request, `tries` the attempts after a
-    transient error, and `wait_most_ms` the time to wait for a rate limit. Pass `session` to share an aiohttp session,
-    which `close` then leaves open. Close the client with `close`, or use it as an asynchronous context manager."""
+    `base_url` is the URL of the platform or of its API, and `kind` is the kind of `token`. `timeout_ms` limits each
+    request, `tries` the attempts after a transient error, and `wait_most_ms` the time to wait for a rate limit. Pass
+    `session` to share an aiohttp session, which `close` then leaves open. `sleep` waits before a retry, and `clock` is
+    updated from the responses; tests replace both. Close the client with `close`, or use it as an asynchronous context
+    manager."""
 
     def __init__(
         self,
@@ -105,25 +109,25 @@ class Api:
             headers["Authorization"] = self.authorization
         if reason is not None:
             headers["X-Audit-Log-Reason"] = quote(reason, safe="")
-        content = _content(operation, body, files)
-        if content is not None and content.content_type:
-            headers["Content-Type"] = content.content_type
-        reply = await self._http.send(
+        request_body = _request_body(operation, body, files)
+        if request_body is not None and request_body.content_type:
+            headers["Content-Type"] = request_body.content_type
+        response = await self._http.send(
             Request(
                 method=operation.method,
-                url=self._url(operation, path, query),
+                url=self._operation_url(operation, path, query),
                 route=operation.path,
                 bucket=f"{operation.method} {operation.path}",
                 major=next((f"{name}={path[name]}" for name in MAJOR_PARAMETERS if name in path), ""),
                 headers=headers,
-                body=content.make if content is not None else lambda: None,
+                body=request_body.make if request_body is not None else lambda: None,
             )
         )
-        if operation.result is NoneType or not reply.body:
+        if operation.result is NoneType or not response.body:
             return cast(ResultT, None)
         if operation.media_type != "application/json":
-            return cast(ResultT, reply.body)
-        return codec.decode(reply.body, operation.result)
+            return cast(ResultT, response.body)
+        return codec.decode(response.body, operation.result)
 
     async def request(
         self,
@@ -140,20 +144,21 @@ class Api:
         """Send a request without a model and return the response body.
 
         `parameters` fill the placeholders of `path`. The body is `json` or `form`; `authorization` is the whole header
-        value. Raises `ApiError` for an error response."""
+        value, and without it no header is sent. `tries` limits the attempts; None uses the limit of the client. Raises
+        `ApiError` for an error response."""
         headers = {"User-Agent": USER_AGENT}
         if authorization is not None:
             headers["Authorization"] = authorization
-        content: Callable[[], Any] = lambda: None  # noqa: E731
+        create_body: Callable[[], Any] = lambda: None  # noqa: E731
         if form is not None:
-            content = lambda: aiohttp.FormData(dict(form))  # noqa: E731
+            create_body = lambda: aiohttp.FormData(dict(form))  # noqa: E731
         elif json is not None:
             encoded = codec.encode(json)
             headers["Content-Type"] = "application/json"
-            content = lambda: encoded  # noqa: E731
-        filled = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
-        url = URL(self.api + filled, encoded=True)
-        reply = await self._http.send(
+            create_body = lambda: encoded  # noqa: E731
+        filled_path = path.format(**{name: quote(str(value), safe="") for name, value in parameters.items()})
+        url = URL(self.api + filled_path, encoded=True)
+        response = await self._http.send(
             Request(
                 method=method,
                 url=url.with_query(query) if query else url,
@@ -161,11 +166,11 @@ class Api:
                 bucket=f"{method} {path}",
                 major=next((f"{name}={parameters[name]}" for name in MAJOR_PARAMETERS if name in parameters), ""),
                 headers=headers,
-                body=content,
+                body=create_body,
                 tries=tries,
             )
         )
-        return reply.body
+        return response.body
 
     @property
     def timeout_ms(self) -> int:
@@ -176,15 +181,17 @@ class Api:
     def timeout_ms(self, value: int) -> None:
         self._http.timeout_ms = value
 
-    def _url(self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None) -> URL:
+    def _operation_url(
+        self, operation: Operation[Any, Any], path: Mapping[str, int | str], query: msgspec.Struct | None
+    ) -> URL:
         if set(path) != set(operation.parameters):
             raise TypeError(f"{operation.path} requires the parameters {operation.parameters}, not {tuple(path)}")
         # An emoji or an invite code may contain any character, so it is quoted; IDs are formatted as numbers.
-        filled = operation.url(
+        filled_path = operation.url(
             **{name: quote(f"{value:d}" if isinstance(value, int) else value, safe="") for name, value in path.items()}
         )
-        url = self.api + filled
-        pairs = _pairs(query)
+        url = self.api + filled_path
+        pairs = _name_value_pairs(query)
         if pairs:
             url += "?" + "&".join(f"{quote(name)}={quote(value, safe='')}" for name, value in pairs)
         return URL(url, encoded=True)
@@ -199,51 +206,53 @@ class RequestBody(NamedTuple):
     """Function that creates the body."""
 
 
-def _content(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> RequestBody | None:
+def _request_body(operation: Operation[Any, Any], body: Any, files: Sequence[File]) -> RequestBody | None:
+    """Encode the body of an operation as JSON or as a form; return None for an operation without a body."""
     if files:
         payload = None if body is None else codec.encode(body).decode()
-        return RequestBody("", lambda: _form(operation, payload, files))
+        return RequestBody("", lambda: _upload_form(operation, payload, files))
     if body is None:
         return RequestBody("application/json", lambda: b"{}") if operation.body is not NoneType else None
     if operation.form:
-        return RequestBody("", lambda: aiohttp.FormData(_pairs(body)))
+        return RequestBody("", lambda: aiohttp.FormData(_name_value_pairs(body)))
     encoded = codec.encode(body)
     return RequestBody("application/json", lambda: encoded)
 
 
-def _form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
+def _upload_form(operation: Operation[Any, Any], payload: str | None, files: Sequence[File]) -> aiohttp.FormData:
+    """Build a multipart form with the JSON body, unless it is None, and the files."""
     form = aiohttp.FormData()
     if payload is not None:
         form.add_field("payload_json", payload, content_type="application/json")
-    field = operation.uploads.field if operation.uploads is not None else "files"
-    for number, file in enumerate(files):
-        name = f"files[{number}]" if field == "files" else field
-        form.add_field(name, file.data, filename=file.name, content_type=file.content_type)
+    upload_field = operation.uploads.field if operation.uploads is not None else "files"
+    for index, file in enumerate(files):
+        field_name = f"files[{index}]" if upload_field == "files" else upload_field
+        form.add_field(field_name, file.data, filename=file.name, content_type=file.content_type)
     return form
 
 
-def _pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
+def _name_value_pairs(model: msgspec.Struct | None) -> list[tuple[str, str]]:
     """Convert a flat model to name-value pairs, without absent and null fields (spec/http.md#1.6)."""
     if model is None:
         return []
     fields: dict[str, Any] = msgspec.to_builtins(model, enc_hook=codec.encode_hook)
-    commas = _comma_lists(type(model))
+    comma_separated = _comma_separated_fields(type(model))
     pairs: list[tuple[str, str]] = []
     for name, value in fields.items():
         if value is None:
             continue
-        texts = [_text(each) for each in (value if isinstance(value, list) else [value])]
-        pairs += [(name, ",".join(texts))] if name in commas else [(name, text) for text in texts]
+        texts = [_to_text(item) for item in (value if isinstance(value, list) else [value])]
+        pairs += [(name, ",".join(texts))] if name in comma_separated else [(name, text) for text in texts]
     return pairs
 
 
-def _text(value: object) -> str:
+def _to_text(value: object) -> str:
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _comma_lists(kind: type[msgspec.Struct]) -> set[str]:
+def _comma_separated_fields(model_type: type[msgspec.Struct]) -> set[str]:
     """Return the names of the list fields that are sent as one comma-separated value (spec/http.md#1.6)."""
-    info = msgspec.inspect.type_info(kind)
+    info = msgspec.inspect.type_info(model_type)
     if not isinstance(info, msgspec.inspect.StructType):
         return set()
     return {

@@ -8,12 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 SAMPLE_RATE: Final = 48_000
+"""Samples per second and channel."""
 CHANNELS: Final = 2
 FRAME_MS: Final = 20
 SAMPLES_PER_CHANNEL: Final = SAMPLE_RATE * FRAME_MS // 1000
+"""Samples per frame and channel."""
 FRAME_SAMPLES: Final = SAMPLES_PER_CHANNEL * CHANNELS
+"""Samples per frame, of both channels."""
 FRAME_BYTES: Final = FRAME_SAMPLES * 2
+"""Size of a frame in bytes; a sample has two bytes."""
 DEFAULT_DEVICE: Final = "default"
+"""ID that selects the first device of a list."""
 
 ReceivedAudio = Callable[[int, Any, int, int, int], Any]
 """Callback for the decoded audio of a participant: `(user_id, samples, samples_per_channel, sample_rate, channels)`.
@@ -27,6 +32,7 @@ CapturedAudio = Callable[[Any, int, int, int], Any]
 
 EXTRA_NAME: Final = "hubbub[voice]"
 REQUIRED_LIBRARIES: Final = ("av", "cryptography", "davey")
+"""Modules of the voice extra that calls require."""
 
 
 class MissingExtraError(ImportError):
@@ -49,11 +55,11 @@ class AudioBackend:
         `automatic_gain_control`, `noise_cancellation` and `engine_managed_audio_session`."""
 
     def inputs(self) -> Sequence[tuple[str, str]]:
-        """Return the microphones as (id, name) pairs, the default one first."""
+        """Return the microphones as pairs of ID and name, the default one first."""
         return [(DEFAULT_DEVICE, "Default (virtual, silent)")]
 
     def outputs(self) -> Sequence[tuple[str, str]]:
-        """Return the speakers as (id, name) pairs, the default one first."""
+        """Return the speakers as pairs of ID and name, the default one first."""
         return [(DEFAULT_DEVICE, "Default (virtual, silent)")]
 
     def start(self, input_id: str, output_id: str) -> None:

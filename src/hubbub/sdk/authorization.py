@@ -20,13 +20,17 @@ from hubbub.sdk.results import ClientResult, SdkError, sdk_error, validation_err
 from hubbub.sdk.rpc import RpcClient
 
 STANDARD_SCHEME: Final = "hubbub"
+"""First part of the URL scheme of a game, which is followed by its application ID."""
 COMMUNICATION_SCOPES: Final = "openid sdk.social_layer"
 PRESENCE_SCOPES: Final = "openid sdk.social_layer_presence"
 MOBILE_PLATFORMS: Final = ("android", "ios")
 OAUTH2_ERROR_CODE: Final = 5000
+"""Error code of the chat client for a failed authorization; the error message is then the OAuth2 error code."""
 STATE_BYTES: Final = 32
+"""Length of a random OAuth2 state in bytes."""
 
 Opener = Callable[[str], object]
+"""Function that opens a URL in a browser; it raises OSError if no browser can be started."""
 
 
 class Authorized(NamedTuple):
@@ -39,14 +43,19 @@ class Authorized(NamedTuple):
 
 
 class Authorization:
-    """Client part that asks the player to authorize the game."""
+    """Client part that asks the player to authorize the game.
+
+    `rpc` returns the RPC client of the client, which is created on first use. `opener` opens the authorization page; the
+    default is the system's browser."""
 
     def __init__(self, core: Core, rpc: Callable[[], RpcClient], opener: Opener | None = None) -> None:
         self._core = core
         self._rpc = rpc
         self._opener = opener or _open_browser
-        self._running: asyncio.Task[Authorized] | None = None
-        self._redirected: asyncio.Future[dict[str, str]] | None = None
+        self._authorization_task: asyncio.Task[Authorized] | None = None
+        """The running authorization, or None."""
+        self._redirect_query: asyncio.Future[dict[str, str]] | None = None
+        """Query parameters of the redirect to a custom scheme; None before the first authorization with one."""
         self.pid = os.getpid()
         """ID of the process that owns the game's window."""
 
@@ -90,7 +99,7 @@ class Authorization:
 
     def abort_authorize(self) -> None:
         """Cancel the running authorization, which completes with `ErrorType.ABORTED`."""
-        self._core.driver.post(self._abort)
+        self._core.driver.post(self._cancel_authorization)
 
     def handle_authorize_redirect(self, url: str) -> None:
         """Complete the running authorization with the redirect URL that the operating system opened the game with.
@@ -118,51 +127,53 @@ class Authorization:
 
     # Implementation
 
-    def _abort(self) -> None:
-        if self._running is not None:
-            self._running.cancel()
+    def _cancel_authorization(self) -> None:
+        if self._authorization_task is not None:
+            self._authorization_task.cancel()
 
-    def _handle_redirect(self, fields: dict[str, str]) -> None:
-        if self._redirected is not None and not self._redirected.done():
-            self._redirected.set_result(fields)
+    def _handle_redirect(self, query: dict[str, str]) -> None:
+        if self._redirect_query is not None and not self._redirect_query.done():
+            self._redirect_query.set_result(query)
 
     async def _authorize(self, args: AuthorizationArgs) -> Authorized:
+        """Run one authorization, which `abort_authorize` can cancel."""
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
             raise validation_error("Scopes are required")
         if not client_id:
             raise validation_error("client_id is required; set it or call set_application_id() first")
-        if self._running is not None:
+        if self._authorization_task is not None:
             raise validation_error("An authorization is already in progress")
-        self._running = asyncio.create_task(self._run_authorization(args, client_id))
+        self._authorization_task = asyncio.create_task(self._run_authorization(args, client_id))
         try:
-            return await self._running
+            return await self._authorization_task
         except asyncio.CancelledError:
             if self._core.destroyed:
                 raise
-            if not self._running.cancelled():
-                self._running.cancel()
+            if not self._authorization_task.cancelled():
+                self._authorization_task.cancel()
                 raise
             raise sdk_error(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
-            self._running = None
+            self._authorization_task = None
 
     async def _run_authorization(self, args: AuthorizationArgs, client_id: int) -> Authorized:
+        """Authorize with the chat client or, if none is running or the redirect has a custom scheme, with a browser."""
         state = args.state if args.state is not None else secrets.token_urlsafe(STATE_BYTES)
-        custom = args.custom_scheme_param is not None or sys.platform in MOBILE_PLATFORMS
-        if not custom:
+        uses_custom_scheme = args.custom_scheme_param is not None or sys.platform in MOBILE_PLATFORMS
+        if not uses_custom_scheme:
             authorized = await self._authorize_in_chat_client(args, client_id, state)
             if authorized is not None:
                 return authorized
-        if custom:
+        if uses_custom_scheme:
             scheme = args.custom_scheme_param or f"{STANDARD_SCHEME}-{client_id}"
             redirect_uri = f"{scheme}:/authorize/callback"
-            self._redirected = asyncio.get_running_loop().create_future()
-            await self._open(self._url(args, client_id, state, redirect_uri))
-            return self._check(await self._redirected, state, redirect_uri)
+            self._redirect_query = asyncio.get_running_loop().create_future()
+            await self._open_page(self._authorization_url(args, client_id, state, redirect_uri))
+            return self._check_redirect(await self._redirect_query, state, redirect_uri)
         async with LoopbackServer() as loopback:
-            await self._open(self._url(args, client_id, state, loopback.redirect_uri))
-            return self._check(await loopback.redirect_query, state, loopback.redirect_uri)
+            await self._open_page(self._authorization_url(args, client_id, state, loopback.redirect_uri))
+            return self._check_redirect(await loopback.redirect_query, state, loopback.redirect_uri)
 
     async def _authorize_in_chat_client(self, args: AuthorizationArgs, client_id: int, state: str) -> Authorized | None:
         """Authorize through the local chat client; return None if none is running."""
@@ -170,7 +181,7 @@ class Authorization:
             connection = await self._rpc().connect(client_id)
         except SdkError:
             return None
-        args_sent: dict[str, Any] = {
+        rpc_args: dict[str, Any] = {
             "client_id": str(client_id),
             "scopes": args.scopes.split(),
             "response_type": "code",
@@ -180,10 +191,10 @@ class Authorization:
             "integration_type": None if args.integration_type is None else int(args.integration_type),
         }
         if args.code_challenge:
-            args_sent |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
+            rpc_args |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
         try:
             response = await connection.command(
-                "AUTHORIZE", {name: value for name, value in args_sent.items() if value is not None}
+                "AUTHORIZE", {name: value for name, value in rpc_args.items() if value is not None}
             )
         except SdkError as error:
             if error.result.error_code == OAUTH2_ERROR_CODE:
@@ -195,8 +206,9 @@ class Authorization:
         self._core.logs.add_secrets(code)
         return Authorized(code, str(response.get("redirect_uri") or f"http://{HOST}{PATH}"))
 
-    def _url(self, args: AuthorizationArgs, client_id: int, state: str, redirect_uri: str) -> str:
-        fields: dict[str, Any] = {
+    def _authorization_url(self, args: AuthorizationArgs, client_id: int, state: str, redirect_uri: str) -> str:
+        """Return the URL of the authorization page with its query."""
+        parameters: dict[str, Any] = {
             "client_id": client_id,
             "response_type": "code",
             "scope": args.scopes,
@@ -206,24 +218,25 @@ class Authorization:
             "integration_type": None if args.integration_type is None else int(args.integration_type),
         }
         if args.code_challenge:
-            fields |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
-        present = {name: value for name, value in fields.items() if value is not None}
-        return f"{self._core.web_base}/oauth2/authorize?{urlencode(present)}"
+            parameters |= {"code_challenge": args.code_challenge.challenge, "code_challenge_method": "S256"}
+        query = {name: value for name, value in parameters.items() if value is not None}
+        return f"{self._core.web_base}/oauth2/authorize?{urlencode(query)}"
 
-    async def _open(self, url: str) -> None:
-        # Finding and starting a browser blocks.
+    async def _open_page(self, url: str) -> None:
+        # Finding and starting a browser blocks, so it runs on another thread.
         try:
             await run_in_daemon_thread(self._opener, url)
         except OSError as error:
             # Without a browser the authorization would never complete.
             raise sdk_error(ErrorType.AUTHORIZATION_FAILED, str(error)) from None
 
-    def _check(self, fields: dict[str, str], state: str, redirect_uri: str) -> Authorized:
-        if not secrets.compare_digest(fields.get("state", "").encode(), state.encode()):
+    def _check_redirect(self, query: dict[str, str], state: str, redirect_uri: str) -> Authorized:
+        """Check the query parameters of a redirect and return its code; raise `SdkError` for an error."""
+        if not secrets.compare_digest(query.get("state", "").encode(), state.encode()):
             raise sdk_error(ErrorType.AUTHORIZATION_FAILED, "The OAuth2 state does not match")
-        if "error" in fields:
-            raise authorization_error(fields["error"])
-        if not (code := fields.get("code")):
+        if "error" in query:
+            raise authorization_error(query["error"])
+        if not (code := query.get("code")):
             raise sdk_error(ErrorType.AUTHORIZATION_FAILED, "The redirect has neither a code nor an error")
         self._core.logs.add_secrets(code)
         return Authorized(code, redirect_uri)
@@ -231,8 +244,8 @@ class Authorization:
 
 def authorization_error(error_code: str) -> SdkError:
     """Convert an OAuth2 error code: a declined request is Aborted, any other error AuthorizationFailed (since 1.5)."""
-    kind = ErrorType.ABORTED if error_code == "access_denied" else ErrorType.AUTHORIZATION_FAILED
-    return sdk_error(kind, error_code)
+    error_type = ErrorType.ABORTED if error_code == "access_denied" else ErrorType.AUTHORIZATION_FAILED
+    return sdk_error(error_type, error_code)
 
 
 def _open_browser(url: str) -> None:

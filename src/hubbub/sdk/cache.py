@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 from msgspec import UNSET, Struct
 
+from hubbub.sdk.enums import ChannelType, RelationshipType
 from hubbub.sdk.payloads import (
     ActivityPayload,
     ChannelPayload,
@@ -29,9 +30,8 @@ from hubbub.sdk.payloads import (
 CHANNEL_MESSAGES_MAX: Final = 25
 """Maximum number of recent messages cached per channel (spec/sdk.md#11.2)."""
 HISTORY_MESSAGES_MAX: Final = 200
-FRIEND: Final = 1
-GUILD_TEXT: Final = 0
-DIRECT_MESSAGE_TYPES: Final = frozenset((1, 18))
+"""Maximum number of direct messages cached per user."""
+DIRECT_MESSAGE_TYPES: Final = frozenset((ChannelType.DM, ChannelType.EPHEMERAL_DM))
 """Channel types with two participants: direct messages and ephemeral direct messages."""
 
 
@@ -39,9 +39,13 @@ class CachedRelationship(Struct):
     """The platform and game relationships of the current user to another user."""
 
     platform: int = 0
+    """Type of the platform relationship; 0 if there is none."""
     game: int = 0
+    """Type of the game relationship; 0 if there is none."""
     spam: bool = False
+    """Whether the platform classified an incoming friend request as spam."""
     has_played: bool = False
+    """Whether the other user has played the game."""
 
 
 class CachedLobby(Struct):
@@ -51,9 +55,11 @@ class CachedLobby(Struct):
     application_id: int = 0
     metadata: dict[str, str] = {}
     members: dict[int, MemberPayload] = {}
+    """Members by user ID."""
     flags: int = 0
     linked_channel: LinkedChannelPayload | None = None
     voice_states: dict[int, VoiceStatePayload] = {}
+    """Voice states of the participants of the lobby's call by user ID."""
 
 
 class CachedMessage:
@@ -66,6 +72,7 @@ class CachedMessage:
         self.other = other
         """User ID of the other participant of a direct message conversation; 0 elsewhere."""
         self.disclosure = disclosure
+        """Value of `DisclosureTypes` for a message that the SDK inserted; None for a message of a user."""
 
 
 class MessageHistory:
@@ -81,10 +88,12 @@ class MessageHistory:
 
     def add(self, message: CachedMessage) -> None:
         """Insert a new message in order of its ID, unless a history response already contained it."""
-        new = message.payload.id
-        position = next((n for n, each in enumerate(self.messages) if each.payload.id <= new), len(self.messages))
+        message_id = message.payload.id
+        position = next(
+            (index for index, cached in enumerate(self.messages) if cached.payload.id <= message_id), len(self.messages)
+        )
         if position == HISTORY_MESSAGES_MAX or (
-            position < len(self.messages) and self.messages[position].payload.id == new
+            position < len(self.messages) and self.messages[position].payload.id == message_id
         ):
             return
         if len(self.messages) == HISTORY_MESSAGES_MAX:
@@ -101,20 +110,30 @@ class Cache:
 
     def __init__(self) -> None:
         self.current_user_id: int = 0
+        """ID of the current user; 0 before the first session."""
         self.users: dict[int, UserPayload] = {}
+        """Users by ID."""
         self.presences: dict[int, PresencePayload] = {}
+        """Presences by user ID."""
         self.relations: dict[int, CachedRelationship] = {}
+        """Relationships of the current user by the ID of the other user."""
         self.profiles: dict[int, list[ProfilePayload]] = {}
+        """Application profiles by user ID."""
         self.channels: dict[int, ChannelPayload] = {}
+        """Private channels, lobbies and channels linked to lobbies, by channel ID or lobby ID."""
         self.lobbies: dict[int, CachedLobby] = {}
+        """Lobbies by ID."""
         self.histories: dict[int, MessageHistory] = {}
+        """Direct messages by the ID of the other user."""
         self._recent: dict[int, deque[CachedMessage]] = {}
+        """Recent messages by `channel_key`, oldest first."""
         self._messages: weakref.WeakValueDictionary[int, CachedMessage] = weakref.WeakValueDictionary()
+        """All messages that the cache or a handle still holds, by ID."""
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove everything except messages that a handle still holds."""
         self.current_user_id = 0
-        for known in (
+        for entries in (
             self.users,
             self.presences,
             self.relations,
@@ -124,7 +143,7 @@ class Cache:
             self.histories,
             self._recent,
         ):
-            known.clear()
+            entries.clear()
 
     def start_session(self) -> None:
         """Reset the cache for a new session, whose READY repeats everything."""
@@ -140,23 +159,23 @@ class Cache:
         """Merge a user payload into the cache; return whether anything changed."""
         if payload is None:
             return False
-        known = self.users.get(payload.id)
-        if known is None:
+        cached = self.users.get(payload.id)
+        if cached is None:
             if payload.username is None:
                 return False
             self.users[payload.id] = payload
             return True
         merged = UserPayload(
             id=payload.id,
-            username=payload.username if payload.username is not None else known.username,
-            global_name=known.global_name if payload.global_name is UNSET else payload.global_name,
-            avatar=known.avatar if payload.avatar is UNSET else payload.avatar,
-            flags=payload.flags if payload.flags is not None else known.flags,
-            public_flags=payload.public_flags if payload.public_flags is not None else known.public_flags,
-            bot=payload.bot if payload.bot is not None else known.bot,
+            username=payload.username if payload.username is not None else cached.username,
+            global_name=cached.global_name if payload.global_name is UNSET else payload.global_name,
+            avatar=cached.avatar if payload.avatar is UNSET else payload.avatar,
+            flags=payload.flags if payload.flags is not None else cached.flags,
+            public_flags=payload.public_flags if payload.public_flags is not None else cached.public_flags,
+            bot=payload.bot if payload.bot is not None else cached.bot,
         )
         self.users[payload.id] = merged
-        return merged != known
+        return merged != cached
 
     def update_profiles(self, user_id: int, payload: list[ProfilePayload] | None) -> bool:
         """Replace the application profiles of a user, unless the payload is None; return whether they changed."""
@@ -169,11 +188,11 @@ class Cache:
         """Store a presence; return the user's ID and whether anything changed."""
         user_id = payload.user.id if payload.user is not None else payload.user_id or 0
         changed = self.update_user(payload.user)
-        known = self.presences.get(user_id)
-        if payload.has_played_game is None and known is not None:
-            payload.has_played_game = known.has_played_game
+        previous = self.presences.get(user_id)
+        if payload.has_played_game is None and previous is not None:
+            payload.has_played_game = previous.has_played_game
         payload.user = None
-        if known is not None and (known.status, known.activities) == (payload.status, payload.activities):
+        if previous is not None and (previous.status, previous.activities) == (payload.status, payload.activities):
             return user_id, changed
         self.presences[user_id] = payload
         return user_id, True
@@ -233,14 +252,14 @@ class Cache:
     def is_friend(self, user_id: int) -> bool:
         """Return whether a user is a friend on the platform or in the game."""
         relation = self.relations.get(user_id)
-        return relation is not None and FRIEND in (relation.platform, relation.game)
+        return relation is not None and RelationshipType.FRIEND in (relation.platform, relation.game)
 
     # Lobbies
 
     def update_lobby(self, payload: LobbyPayload) -> tuple[CachedLobby, bool]:
         """Merge a lobby payload into the cache; return the lobby and whether it is new."""
         lobby = self.lobbies.get(payload.id)
-        new = lobby is None
+        is_new = lobby is None
         if lobby is None:
             lobby = self.lobbies[payload.id] = CachedLobby(payload.id)
         lobby.application_id = payload.application_id or lobby.application_id
@@ -248,34 +267,34 @@ class Cache:
         if payload.metadata is not UNSET:
             lobby.metadata = dict(payload.metadata or {})
         # A linked lobby always names its channel, so a missing key means that it is not linked.
-        before, linked = lobby.linked_channel, payload.linked_channel
-        lobby.linked_channel = linked
-        if before is not None and (linked is None or linked.id != before.id):
-            self._remove_linked_channel(before.id)
-        if linked is not None:
+        previous_channel, channel = lobby.linked_channel, payload.linked_channel
+        lobby.linked_channel = channel
+        if previous_channel is not None and (channel is None or channel.id != previous_channel.id):
+            self._remove_linked_channel(previous_channel.id)
+        if channel is not None:
             # Lobby messages name the linked channel, so its handle must exist; only text channels are linked (spec/sdk.md#12.6).
-            self.channels[linked.id] = ChannelPayload(id=linked.id, type=GUILD_TEXT, name=linked.name)
+            self.channels[channel.id] = ChannelPayload(id=channel.id, type=ChannelType.GUILD_TEXT, name=channel.name)
         if payload.members is not UNSET:
-            known = lobby.members
+            previous_members = lobby.members
             lobby.members = {}
             for member in payload.members:
                 self.update_user(member.user)
                 self.update_profiles(member.member_user_id, member.user_application_profiles)
-                if member.connected is None and member.member_user_id in known:
+                if member.connected is None and member.member_user_id in previous_members:
                     # HTTP responses do not have the connection state.
-                    member.connected = known[member.member_user_id].connected
+                    member.connected = previous_members[member.member_user_id].connected
                 lobby.members[member.member_user_id] = member
         if payload.voice_states is not UNSET:
             lobby.voice_states = {state.user_id: state for state in payload.voice_states}
-        return lobby, new
+        return lobby, is_new
 
     def remove_lobby_channels(self, lobby_id: int) -> None:
         """Remove the channels of a lobby that is about to be removed: the lobby itself and its linked channel."""
         self.channels.pop(lobby_id, None)
         lobby = self.lobbies.get(lobby_id)
         if lobby is not None and lobby.linked_channel is not None:
-            linked, lobby.linked_channel = lobby.linked_channel, None
-            self._remove_linked_channel(linked.id)
+            channel, lobby.linked_channel = lobby.linked_channel, None
+            self._remove_linked_channel(channel.id)
 
     def _remove_linked_channel(self, channel_id: int) -> None:
         # The event of another lobby that was linked to this channel may have arrived first.
@@ -305,21 +324,25 @@ class Cache:
         if payload.lobby_id or payload.guild_id:
             return 0
         channel = payload.channel or self.channels.get(payload.channel_id)
-        others = [each for each in recipient_ids(channel) if each != self.current_user_id] if channel else []
-        if channel is not None and (channel.type not in DIRECT_MESSAGE_TYPES or len(others) > 1):
+        other_user_ids = (
+            [user_id for user_id in recipient_ids(channel) if user_id != self.current_user_id] if channel else []
+        )
+        if channel is not None and (channel.type not in DIRECT_MESSAGE_TYPES or len(other_user_ids) > 1):
             return 0
-        author = payload.author.id if payload.author else 0
-        if author and author != self.current_user_id:
-            return author
+        author_id = payload.author.id if payload.author else 0
+        if author_id and author_id != self.current_user_id:
+            return author_id
         if payload.recipient_id:
             return payload.recipient_id
-        if len(others) == 1:
-            return others[0]
+        if len(other_user_ids) == 1:
+            return other_user_ids[0]
         # An ephemeral conversation has no channel: its ID is the other user's (spec/sdk.md#11.3).
         return payload.channel_id if payload.channel_id in self.users and channel is None else 0
 
     def add_message(self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None) -> CachedMessage:
-        """Add a new message to the recent messages of its channel and to the history with its other participant."""
+        """Add a new message to the recent messages of its channel and to the history with its other participant.
+
+        The parameters are those of `shared_message`."""
         message = self.shared_message(payload, other=other, disclosure=disclosure)
         recent = self._recent.setdefault(self.channel_key(payload), deque(maxlen=CHANNEL_MESSAGES_MAX))
         if message not in recent:
@@ -331,10 +354,13 @@ class Cache:
     def shared_message(
         self, payload: MessagePayload, *, other: int = 0, disclosure: int | None = None
     ) -> CachedMessage:
-        """Return the shared object of a message, created or updated from the payload."""
+        """Return the shared object of a message, created or updated from the payload.
+
+        `other` is the user ID of the other participant, or 0 to determine it from the payload. `disclosure` is set for
+        a message that the SDK inserted itself."""
         self.update_user(payload.author)
-        for mentioned in payload.mentions or ():
-            self.update_user(mentioned)
+        for user in payload.mentions or ():
+            self.update_user(user)
         message = self._messages.get(payload.id)
         if message is None:
             message = CachedMessage(payload, other or self.other_participant(payload), disclosure)
@@ -346,15 +372,15 @@ class Cache:
     @staticmethod
     def update_message(message: CachedMessage, payload: MessagePayload) -> None:
         """Merge an update into a message; fields that are missing in the update stay unchanged."""
-        known = message.payload
+        previous = message.payload
         merged = msgspec.structs.replace(payload)
         for name in MessagePayload.__struct_fields__:
             value = getattr(merged, name)
             if name != "moderation_metadata" and (value is None or (value == 0 and name != "flags")):
-                setattr(merged, name, getattr(known, name))
+                setattr(merged, name, getattr(previous, name))
         # Unlike for other fields a null has a meaning: the moderation metadata was removed.
         if merged.moderation_metadata is UNSET:
-            merged.moderation_metadata = known.moderation_metadata
+            merged.moderation_metadata = previous.moderation_metadata
         message.payload = merged
 
     def remove_message(self, message_id: int, channel_id: int) -> CachedMessage | None:

@@ -17,20 +17,26 @@ from hubbub.sdk.gateway import Gateway
 from hubbub.sdk.payloads import VoiceServerPayload, VoiceStatePayload
 
 LOBBY_VOICE_STATES: Final = 17
+"""Gateway opcode with the list of the client's calls."""
 LOBBY_VOICE_SERVER_PING: Final = 42
+"""Gateway opcode that reports an unresponsive voice server."""
 UPDATE_INTERVAL_SECONDS: Final = 1.0
-"""Minimum interval between updates, however often the game mutes and unmutes."""
+"""Minimum interval between updates in seconds, however often the game mutes and unmutes."""
 
 
 class CallSignaling:
-    """Keeps the gateway's list of the client's calls up to date, and passes voice events to the calls."""
+    """Keeps the gateway's list of the client's calls up to date, and passes voice events to the calls.
+
+    `calls` are the calls of the client by lobby ID; `VoiceCalls` adds and removes them."""
 
     def __init__(self, core: Core, events: Events, gateway: Gateway, calls: Mapping[int, CallState]) -> None:
         self._core = core
         self._gateway = gateway
         self._calls = calls
         self._session_id = ""
-        self._dirty = False
+        """ID of the gateway session that was last ready; its tickets are valid."""
+        self._needs_update = False
+        """Whether the calls changed since the last update."""
         self._is_in_calls = False
         """Whether the last sent list of calls was not empty."""
         self._update_task: asyncio.Task[None] | None = None
@@ -49,35 +55,36 @@ class CallSignaling:
 
     def refresh(self) -> None:
         """Schedule an update of the client's calls with their mute and deaf settings."""
-        self._dirty = True
+        self._needs_update = True
         if self._update_task is None or self._update_task.done():
             self._update_task = asyncio.create_task(self._send_updates())
             self._core.tasks.add(self._update_task)
             self._update_task.add_done_callback(self._core.tasks.discard)
 
     async def _send_updates(self) -> None:
-        while self._dirty:
-            self._dirty = False
-            wanted = self._wanted()
-            if wanted or self._is_in_calls:
-                await self._send_calls(wanted)
+        while self._needs_update:
+            self._needs_update = False
+            calls = self._call_payloads()
+            if calls or self._is_in_calls:
+                await self._send_calls(calls)
                 await asyncio.sleep(UPDATE_INTERVAL_SECONDS)
 
     async def leave(self, state: CallState) -> None:
         """Leave a call."""
-        await self._send_calls([each for each in self._wanted() if each["lobby_id"] != str(state.lobby_id)])
+        await self._send_calls([call for call in self._call_payloads() if call["lobby_id"] != str(state.lobby_id)])
 
     async def rejoin(self, state: CallState) -> None:
         """Leave and join a call, which makes the platform send a new ticket."""
         state.ticket = None
         await self.leave(state)
-        await self._send_calls(self._wanted())
+        await self._send_calls(self._call_payloads())
 
     async def ping(self, state: CallState) -> None:
         """Report an unresponsive voice server, so that the platform checks it and may assign another one."""
         await self._send(LOBBY_VOICE_SERVER_PING, {"lobby_id": str(state.lobby_id)})
 
-    def _wanted(self) -> list[dict[str, Any]]:
+    def _call_payloads(self) -> list[dict[str, Any]]:
+        """Return the payloads of all calls that the client wants to be in."""
         with self._core.lock:
             return [
                 {"lobby_id": str(state.lobby_id), "self_mute": state.muted, "self_deaf": state.deaf}
@@ -85,11 +92,12 @@ class CallSignaling:
                 if state.is_wanted
             ]
 
-    async def _send_calls(self, wanted: list[dict[str, Any]]) -> None:
-        self._is_in_calls = bool(wanted)
-        await self._send(LOBBY_VOICE_STATES, wanted)
+    async def _send_calls(self, calls: list[dict[str, Any]]) -> None:
+        self._is_in_calls = bool(calls)
+        await self._send(LOBBY_VOICE_STATES, calls)
 
     async def _send(self, op: int, data: Any) -> None:
+        """Send a gateway frame; do nothing without a ready session."""
         if self._core.status is not ClientStatus.READY:
             # The calls are sent when the session becomes ready.
             return
@@ -105,9 +113,9 @@ class CallSignaling:
         state = self._calls.get(payload.lobby_id or 0)
         if state is None:
             return
-        here = payload.channel_id is not None
-        if (previous is not None) != here:
-            state.emit("participant", payload.user_id, here)
+        is_present = payload.channel_id is not None
+        if (previous is not None) != is_present:
+            state.emit("participant", payload.user_id, is_present)
         elif previous is not None and (previous.self_mute, previous.self_deaf) != (
             payload.self_mute,
             payload.self_deaf,
@@ -122,16 +130,16 @@ class CallSignaling:
         """Expel the client if it was removed or rejected, or if another device of the user took the call over.
 
         A new session repeats the voice state of the previous one, which is none of these."""
-        here = payload.channel_id is not None
+        is_present = payload.channel_id is not None
         if state.ticket is None:
             # Without a ticket, leaving refers to an earlier call. Being absent without having been in the call is a
             # rejection.
-            if not here and previous is None:
+            if not is_present and previous is None:
                 self._expel(state)
-        elif not here and state.status is CallStatus.RECONNECTING:
+        elif not is_present and state.status is CallStatus.RECONNECTING:
             # The voice server timed the client out; the voice connection requests a new ticket itself.
             return
-        elif not here or payload.session_id not in (None, state.ticket.session_id):
+        elif not is_present or payload.session_id not in (None, state.ticket.session_id):
             self._expel(state)
 
     def _voice_server_changed(self, payload: VoiceServerPayload) -> None:
@@ -139,11 +147,11 @@ class CallSignaling:
         if state is None or not state.is_wanted:
             return
         lobby = self._core.cache.lobbies.get(state.lobby_id)
-        mine = lobby.voice_states.get(self._core.cache.current_user_id) if lobby else None
+        own_voice_state = lobby.voice_states.get(self._core.cache.current_user_id) if lobby else None
         state.ticket = None
         if payload.endpoint:
             self._core.logs.add_secrets(payload.token)
-            session_id = mine.session_id if mine is not None else None
+            session_id = own_voice_state.session_id if own_voice_state is not None else None
             state.ticket = VoiceTicket(payload.endpoint, payload.token, session_id or self._gateway.session_id)
         state.updated.set()
 
@@ -170,6 +178,7 @@ class CallSignaling:
                     self.refresh()
 
     def _expel(self, state: CallState) -> None:
+        """Mark a call as ended by the platform; its voice connection then ends."""
         state.is_wanted = False
         state.is_expelled = True
         state.updated.set()

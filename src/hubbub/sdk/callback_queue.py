@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 _queues: set["CallbackQueue"] = set()
+"""Queues of all open clients, and of closed clients with undelivered callbacks."""
 _guard = threading.RLock()
 """Guards `_queues`. Reentrant, because the garbage collector may close a client while this thread holds the lock."""
 _free_threaded = False
+"""Whether new clients may be used from several threads."""
 
 
 class CallbackQueue:
@@ -28,8 +30,8 @@ class CallbackQueue:
         """Queue a call; safe to call from any thread."""
         self._queue.append((function, args))
         if self.closed:
-            # An operation started after `close` still completes with an error, and `run_callbacks` has to find this
-            # queue.
+            # An operation started after `close` still completes with an error, which `run_callbacks` delivers only from
+            # a registered queue.
             with _guard:
                 _queues.add(self)
         if self.on_put is not None:
@@ -44,7 +46,7 @@ class CallbackQueue:
         for _ in range(len(self._queue)):
             try:
                 function, args = self._queue.popleft()
-            except IndexError:  # a callback cleared the queue
+            except IndexError:  # A callback cleared the queue.
                 break
             delivered += 1
             function(*args)
@@ -80,14 +82,16 @@ class CallbackQueue:
 
 
 def run_callbacks() -> int:
-    """Deliver the queued callbacks of all clients that belong to this thread, and return how many there were.
+    """Deliver the queued callbacks of all clients that belong to the calling thread, and return how many there were.
 
     Call this once per frame. Clients created after `set_free_threaded` are served from any thread."""
     with _guard:
-        pumps = [
-            pump for pump in list(_queues) if pump.owner_thread is None or pump.owner_thread == threading.get_ident()
+        queues = [
+            queue
+            for queue in list(_queues)
+            if queue.owner_thread is None or queue.owner_thread == threading.get_ident()
         ]
-    return sum(pump.run() for pump in pumps)
+    return sum(queue.run() for queue in queues)
 
 
 def set_free_threaded() -> None:

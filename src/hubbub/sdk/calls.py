@@ -42,17 +42,23 @@ class CallState:
         self.lobby_id = lobby_id
         self.status = CallStatus.DISCONNECTED
         self.has_ended = False
+        """Whether the game ended or replaced the call, so that its `Call` objects are false."""
         self.self_mute = False
         self.self_deaf = False
         self.local_mutes: set[int] = set()
+        """User IDs of the participants who are muted on this machine."""
         self.volumes: dict[int, float] = {}
+        """Playback volumes in percent by user ID; 100 if a user is missing."""
         self.audio_mode = AudioModeType.MODE_VAD
         self.ptt_active = False
+        """Whether the push-to-talk key is pressed."""
         self.ptt_release_delay_ms = 0
         self.vad = (True, -60.0)
+        """Whether the voice activity threshold is automatic, and the fixed threshold in dBFS."""
         self.received_audio: ReceivedAudio | None = None
         self.captured_audio: CapturedAudio | None = None
         self.callbacks: dict[str, Callable[..., object]] = {}
+        """Callbacks by event name: `status`, `participant`, `voice_state` and `speaking`."""
         self.on_settings_changed: Callable[[], None] = lambda: None
         """Called when `self_mute` or `self_deaf` changes."""
         self.is_wanted = False
@@ -64,17 +70,20 @@ class CallState:
         self.updated = asyncio.Event()
         """Set when `ticket` or `is_expelled` changes."""
         self._speaking: dict[int, bool] = {}
+        """Whether a user speaks, by user ID."""
         self._delivered_speaking: dict[int, bool] = {}
+        """The users who speak according to the last callback, by user ID; the values are True."""
         self._speaking_is_queued = False
+        """Whether `_deliver_speaking` is in the callback queue."""
 
     @property
     def muted(self) -> bool:
-        """Whether the microphone is muted, here or for all calls; a deafened user is muted as well."""
+        """Whether the microphone is muted in this call or in all calls; a deafened user is muted as well."""
         return self.self_mute or self._global_settings.mute or self.deaf
 
     @property
     def deaf(self) -> bool:
-        """Whether playback is off, here or for all calls."""
+        """Whether playback is off in this call or in all calls."""
         return self.self_deaf or self._global_settings.deaf
 
     def is_session_ready(self) -> bool:
@@ -83,16 +92,18 @@ class CallState:
 
     def emit(self, event: str, *args: Any) -> None:
         """Queue an event for its callback."""
-        self._core.callback_queue.put(self._call, event, args)
+        self._core.callback_queue.put(self._run_callback, event, args)
 
-    def _call(self, event: str, args: tuple[Any, ...]) -> None:
+    def _run_callback(self, event: str, args: tuple[Any, ...]) -> None:
         # Looked up on delivery, so that a callback that was replaced or reset meanwhile is not called.
         callback = self.callbacks.get(event)
         if callback is not None:
             callback(*args)
 
     def set_status(self, status: CallStatus, error: CallError = CallError.NONE, detail: int = 0) -> None:
-        """Set the status and queue the status callback, unless the status is unchanged or the call ended."""
+        """Set the status and queue the status callback, unless the status is unchanged or the call ended.
+
+        `detail` is the close code of the voice connection, or 0."""
         with self._core.lock:
             if self.has_ended or self.status is status:
                 return
@@ -103,8 +114,8 @@ class CallState:
         """Record that a user starts or stops speaking; changes between two `run_callbacks` are merged per user."""
         with self._core.lock:
             self._speaking[user_id] = speaks
-            queued, self._speaking_is_queued = self._speaking_is_queued, True
-        if not queued:
+            was_queued, self._speaking_is_queued = self._speaking_is_queued, True
+        if not was_queued:
             self._core.callback_queue.put(self._deliver_speaking)
 
     def _deliver_speaking(self) -> None:
@@ -119,7 +130,7 @@ class CallState:
             self._delivered_speaking = {user_id: True for user_id, speaks in self._speaking.items() if speaks}
             self._speaking = dict(self._delivered_speaking)
         for user_id, speaks in changes:
-            self._call("speaking", (user_id, speaks))
+            self._run_callback("speaking", (user_id, speaks))
 
     def reset(self) -> None:
         """Drop all callbacks."""

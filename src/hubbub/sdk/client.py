@@ -51,6 +51,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _cores: "weakref.WeakSet[Core]" = weakref.WeakSet()
+"""Cores of all clients, for `reset_callbacks`."""
 
 
 def _delegate_to(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate["Client", P], R]:
@@ -71,11 +72,13 @@ class Client(MoveOnly):
     elsewhere runs the network on its own thread and delivers callbacks only inside `run_callbacks`. `threaded`
     overrides this choice.
 
-    `audio` records and plays the sound of calls; a backend serves one client only. `open_browser` opens the
-    authorization pages. `debug` also logs messages below the severity Warning. Close the client with `close`, or use it
-    as a context manager."""
+    `options` may also be the URL of the HTTP API; `web_base` is then the URL of the platform. `clock` returns the
+    machine's time, which is used for log lines and until the platform's clock is known. `audio` records and plays the
+    sound of calls; a backend serves one client only. `open_browser` opens the authorization pages. `debug` also logs
+    messages below the severity Warning. Close the client with `close`, or use it as a context manager."""
 
     _class_variants: Mapping[type, type] = MappingProxyType({})
+    """Classes of the objects that the client returns, by their PEP 8 class; set by `hubbub.sdk.compat`."""
 
     def __init__(
         self,
@@ -371,9 +374,9 @@ def reset_callbacks() -> None:
     """Drop every callback of every client, including those of pending operations. Call this when the program ends."""
     for core in list(_cores):
         core.reset()
-    for pump in all_queues():
-        # Queues of clients that no longer exist.
-        pump.clear()
+    for queue in all_queues():
+        # A queue may remain after its client was garbage-collected.
+        queue.clear()
 
 
 __all__: Final = ["Client", "reset_callbacks"]

@@ -49,18 +49,19 @@ class PlatformClock:
             now_ms = _time_of_date(headers)
             if now_ms is None or (self._offset_ms is not None and 0 <= self() - now_ms < DATE_TOLERANCE_MS):
                 return
-        self._set(now_ms)
+        self._set_estimate(now_ms)
 
     def update_from_id(self, id: int) -> None:
         """Update the estimate from an ID just created by the platform, whose time cannot be earlier than the ID's."""
         created_ms = (id >> 22) + EPOCH_MS
         if id and (self._offset_ms is None or created_ms > self()):
-            self._set(created_ms)
+            self._set_estimate(created_ms)
 
-    def _set(self, now_ms: int) -> None:
-        before = self()
+    def _set_estimate(self, now_ms: int) -> None:
+        """Set the estimate to the platform's current time, and notify the watchers of a jump."""
+        previous_ms = self()
         self._offset_ms = now_ms - self.monotonic() * 1000
-        if abs(now_ms - before) >= JUMP_MIN_MS:
+        if abs(now_ms - previous_ms) >= JUMP_MIN_MS:
             for watcher in self.jump_watchers:
                 watcher()
 
@@ -74,6 +75,7 @@ def _time_of_rate_limit(headers: Mapping[str, str]) -> int | None:
 
 
 def _time_of_date(headers: Mapping[str, str]) -> int | None:
+    """Return the time of the Date header in Unix milliseconds, or None if the response has no usable one."""
     date = headers.get("Date")
     if date is None or "Age" in headers:
         # A response with an Age header comes from a cache, so its Date is in the past.

@@ -26,11 +26,14 @@ from hubbub.sdk.spec_names import to_pascal_case
 READ_ONLY: Final = frozenset({"UserMessageSummary", "VADThresholdSettings"})
 """Records without setters (spec/sdk.md#1.1)."""
 WITHOUT_COPY: Final = frozenset({"Client", "VADThresholdSettings"})
+"""Classes without a copy constructor, because their objects can only be moved."""
 
 
 def _getter(name: str) -> Callable[[Any], Any]:
+    """Create the method that returns a field or property."""
+
     def get(self: Any) -> Any:
-        value = getattr(_valid(self), name)
+        value = getattr(_require_valid(self), name)
         # Return a copy, because only setters change a record.
         return value.copy() if isinstance(value, Record) else value
 
@@ -38,28 +41,35 @@ def _getter(name: str) -> Callable[[Any], Any]:
 
 
 def _setter(name: str) -> Callable[[Any, Any], None]:
+    """Create the method that sets a field."""
+
     def set(self: Any, value: Any) -> None:
         # Store a copy, so that later changes by the caller have no effect.
-        setattr(_valid(self), name, value.copy() if isinstance(value, Record) else value)
+        setattr(_require_valid(self), name, value.copy() if isinstance(value, Record) else value)
 
     return set
 
 
-def _valid(instance: Any) -> Any:
+def _require_valid(instance: Any) -> Any:
+    """Return the object; raise `InvalidObjectError` if it is `nullobj` or was moved from."""
     if not instance._valid:
         raise InvalidObjectError(f"{type(instance).__name__} is null or was moved from")
     return instance
 
 
-def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+def _checked_method(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap a method so that it raises `InvalidObjectError` for an invalid object."""
+
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return function(_valid(self), *args, **kwargs)
+        return function(_require_valid(self), *args, **kwargs)
 
     call.__doc__ = function.__doc__
     return call
 
 
 def _initializer(original: type[Any]) -> Callable[..., None]:
+    """Create an `__init__` that also copies an object of the class, if it is the only argument."""
+
     def initialize(self: Any, *args: Any, **kwargs: Any) -> None:
         if len(args) == 1 and isinstance(args[0], original):
             if original.__name__ in WITHOUT_COPY:
@@ -75,16 +85,16 @@ def _initializer(original: type[Any]) -> Callable[..., None]:
 def _with_spec_names(original: type[Any]) -> type[Any]:
     """Create a subclass with the specification's names."""
     members: dict[str, Any] = {"__doc__": original.__doc__, "__module__": __name__}
-    for kind in reversed(original.__mro__):
-        for name, member in vars(kind).items():
-            if name.startswith("_") or kind is object:
+    for base in reversed(original.__mro__):
+        for name, member in vars(base).items():
+            if name.startswith("_") or base is object:
                 continue
             if isinstance(member, staticmethod):
                 members[to_pascal_case(name)] = member
             elif isinstance(member, property):
                 members[to_pascal_case(name)] = _getter(name)
             elif isinstance(member, FunctionType) and name not in ("copy", "move", "assign"):
-                members[to_pascal_case(name)] = _method(member)
+                members[to_pascal_case(name)] = _checked_method(member)
     if issubclass(original, Fields):
         for name, field in original.fields.items():
             if field.compat:
@@ -99,32 +109,33 @@ def _with_spec_names(original: type[Any]) -> type[Any]:
     return type(original.__name__, (original,), members)
 
 
-def _enumeration(original: Any) -> Any:
+def _enumeration_namespace(original: Any) -> Any:
     """Create a namespace with the members of an enumeration under the specification's names."""
-    named = SimpleNamespace(**{to_pascal_case(name): member for name, member in original.__members__.items()})
-    if hasattr(named, "None"):
+    namespace = SimpleNamespace(**{to_pascal_case(name): member for name, member in original.__members__.items()})
+    if hasattr(namespace, "None"):
         # None is a keyword: `ErrorType.None` is a syntax error.
-        named.None_ = getattr(named, "None")
-    named.ToString = lambda value: sdk.to_string(original, value)
-    return named
+        namespace.None_ = getattr(namespace, "None")
+    namespace.ToString = lambda value: sdk.to_string(original, value)
+    return namespace
 
 
-def _module() -> dict[str, Any]:
+def _module_names() -> dict[str, Any]:
+    """Return everything that this module offers, by name."""
     names: dict[str, Any] = {}
     variants: dict[type, type] = {}
     for name in sdk.__all__:
         original = getattr(sdk, name)
         if isinstance(original, type) and issubclass(original, Enumeration | sdk.ActivityGamePlatforms):
-            names[name] = _enumeration(original)
+            names[name] = _enumeration_namespace(original)
         elif isinstance(original, type) and issubclass(original, Object):
             # Two names of the same class must give the same subclass.
             names[name] = variants[original] = variants.get(original) or _with_spec_names(original)
     names["Client"]._class_variants = MappingProxyType(variants)
-    for owner, nested in (
+    for owner, nested_names in (
         ("Client", ("Status", "Error", "Thread")),
         ("Call", ("Status", "Error")),
     ):
-        for name in nested:
+        for name in nested_names:
             setattr(names[owner], name, names.pop(f"{owner}{name}"))
     names["UserHandle"].AvatarType = names.pop("AvatarType")
     names["RunCallbacks"] = sdk.run_callbacks
@@ -133,7 +144,7 @@ def _module() -> dict[str, Any]:
     return names
 
 
-globals().update(_module())
+globals().update(_module_names())
 
 
 def __getattr__(name: str) -> Any:

@@ -20,10 +20,13 @@ from hubbub.sdk.rpc import RpcClient
 from hubbub.sdk.tokens import Tokens
 
 AUTHORIZATION_CLOSE_CODES = frozenset((4004, 4013, 4014))
+"""Gateway close codes for a rejected token and for rejected intents."""
 
 
 class Connection:
-    """Client part that connects to the gateway and returns users."""
+    """Client part that connects to the gateway and returns users.
+
+    `rpc` returns the RPC client of the client, which is created on first use."""
 
     def __init__(self, core: Core, tokens: Tokens, rpc: Callable[[], RpcClient]) -> None:
         self._core = core
@@ -34,16 +37,17 @@ class Connection:
         self.gateway.on_token_rejected = tokens.cancel_expiry_callback
         tokens.restart_session = self.gateway.restart_session
         self._priorities: dict[ClientThread, int] = {}
+        """Priorities that the game set; they have no effect."""
 
     def connect(self) -> Completion[None]:
         """Connect with the token set by `update_token`; completes once the client status is `READY`."""
-        return self._core.run("Connect", None, (), self._connect)
+        return self._core.run("Connect", None, (), self._connect_gateway)
 
     def disconnect(self) -> Completion[None]:
         """Disconnect; completes once the client status is `DISCONNECTED`."""
         return self._core.run("Disconnect", None, (), self.gateway.disconnect)
 
-    async def _connect(self) -> None:
+    async def _connect_gateway(self) -> None:
         if not self._core.token:
             self._core.set_status(ClientStatus.DISCONNECTED, ClientError.CONNECTION_FAILED)
             raise validation_error("No token is set; call update_token() first")
@@ -112,8 +116,8 @@ class Connection:
         """Return the current user, or a placeholder with ID 0 before the client status is `READY`.
 
         Deprecated since 1.6; use `get_current_user_v2`."""
-        ready = self.get_status() is ClientStatus.READY
-        return self._core.make(UserHandle, self._core, self._core.cache.current_user_id if ready else 0)
+        is_ready = self.get_status() is ClientStatus.READY
+        return self._core.make(UserHandle, self._core, self._core.cache.current_user_id if is_ready else 0)
 
     def get_current_user_v2(self) -> UserHandle | None:
         """Return the current user, or None before the client status is `READY`."""
@@ -149,9 +153,9 @@ class Connection:
     ) -> Completion[UserHandle | None]:
         """Get the user who is signed in to the chat client on this machine; completes with None if there is none."""
         name = "GetPlatformClientConnectedUser"
-        return self._core.run(name, callback, (None,), self._connected_user, application_id)
+        return self._core.run(name, callback, (None,), self._get_connected_user, application_id)
 
-    async def _connected_user(self, application_id: int) -> UserHandle | None:
+    async def _get_connected_user(self, application_id: int) -> UserHandle | None:
         from hubbub.sdk.payloads import UserPayload, decode_payload
 
         connection = await self._rpc().connect(application_id)
@@ -166,10 +170,10 @@ class Connection:
 
     def is_platform_app_installed(self, callback: Callable[[bool], object] | None = None) -> Completion[bool]:
         """Get whether the mobile app of the chat client is installed; always False on desktop systems."""
-        adapted = None if callback is None else lambda _, installed: callback(installed)
-        return self._core.run("IsPlatformAppInstalled", adapted, (False,), self._installed)
+        result_callback = None if callback is None else lambda _, installed: callback(installed)
+        return self._core.run("IsPlatformAppInstalled", result_callback, (False,), self._is_app_installed)
 
-    async def _installed(self) -> bool:
+    async def _is_app_installed(self) -> bool:
         return False
 
     def open_connected_games_settings_in_platform(
@@ -179,8 +183,8 @@ class Connection:
         return self._core.run("OpenConnectedGamesSettingsInPlatform", callback, (), self._open_settings)
 
     async def _open_settings(self) -> None:
-        me = self.get_current_user_v2()
-        if me is None or me.is_provisional:
+        current_user = self.get_current_user_v2()
+        if current_user is None or current_user.is_provisional:
             return
         try:
             await self._rpc().command("DEEP_LINK", {"type": "USER_SETTINGS", "params": {"section": "connected-games"}})

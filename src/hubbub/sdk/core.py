@@ -41,7 +41,11 @@ class OneShotCallback:
 
 
 class Core:
-    """The shared state of one client and its parts."""
+    """The shared state of one client and its parts.
+
+    `threaded` selects the driver; None selects the running event loop, or a thread if there is none. `debug` also logs
+    messages below the severity Warning. `clock` is the machine's clock. `class_variants` maps SDK classes to the
+    subclasses whose objects the client returns."""
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Core:
         self.api: Final = Api(options.api_base or self.web_base, clock=self.clock)
         self._class_variants = class_variants or {}
         self.lock: Final = threading.RLock()
-        """Guards the cache and the fields below, which the network thread writes and the game's thread reads."""
+        """Guards the cache and the state of the session, which the network thread writes and the game's thread reads."""
         self.cache: Final = Cache()
         self.callback_queue: Final = CallbackQueue()
         self.logs: Final = Logs(self.callback_queue, clock, debug=debug)
@@ -74,10 +78,13 @@ class Core:
         """Functions with which the parts drop their own callbacks on `reset`."""
         self.status = ClientStatus.DISCONNECTED
         self.application_id = 0
+        """ID of the game's application; 0 if it is unknown."""
         self.application_name = ""
+        """Name of the game's application, from READY; empty if it is unknown."""
         self.parent_application_id = 0
         """ID of the publisher's application; 0 if the game does not belong to a family."""
         self.token = ""
+        """The client's token without its prefix; empty if none is set."""
         self.token_prefix = "Bearer "
         """Prefix of the Authorization header: "Bearer " for an access token, empty for the agent's user token."""
         self.scopes: frozenset[str] = frozenset()
@@ -85,6 +92,7 @@ class Core:
         self.disabled_functions: frozenset[str] = frozenset()
         """Specification names of the functions that the platform disabled."""
         self.tasks: Final[set[asyncio.Task[Any]]] = set()
+        """Running tasks, which are canceled when the client closes."""
         self.close_hooks: Final[list[Callable[[], Awaitable[None]]]] = []
         """Coroutine functions with which the parts release their resources when the client closes."""
         self.status_watchers: Final[list[Callable[[ClientStatus], None]]] = []
@@ -143,13 +151,15 @@ class Core:
             self.callbacks.clear()
             for held in self._pending_callbacks:
                 held.callback = None
-            for forget in self.reset_hooks:
-                forget()
+            for hook in self.reset_hooks:
+                hook()
             self.logs.reset()
             self.callback_queue.clear()
 
     def set_status(self, status: ClientStatus, error: ClientError = ClientError.NONE, detail: int = 0) -> None:
-        """Set the status, call the status watchers and emit `status_changed`."""
+        """Set the status, call the status watchers and emit `status_changed`; do nothing if nothing changed.
+
+        `detail` is a gateway close code or an HTTP status, or 0."""
         with self.lock:
             if self.status is status and error is ClientError.NONE:
                 return
@@ -174,7 +184,7 @@ class Core:
 
         `name` is the specification's name, by which the platform disables functions. `empty` are the outputs of a
         failure."""
-        return self._launch(callback, empty, self._run_when_ready, name, function, *args, **kwargs)
+        return self._start_operation(callback, empty, self._run_when_ready, name, function, *args, **kwargs)
 
     def run(
         self,
@@ -186,7 +196,7 @@ class Core:
         **kwargs: P.kwargs,
     ) -> Completion[T]:
         """Run an operation that does not require a session (spec/sdk.md#20); the parameters are those of `run_in_session`."""
-        return self._launch(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
+        return self._start_operation(callback, empty, self._run_if_enabled, name, function, *args, **kwargs)
 
     async def _run_when_ready(self, name: str, function: Callable[..., Awaitable[T]], *args: Any, **kwargs: Any) -> T:
         if self.status is not ClientStatus.READY:
@@ -200,7 +210,7 @@ class Core:
             raise sdk_error(ErrorType.DISABLED, f"{name} is disabled by the platform")
         return await function(*args, **kwargs)
 
-    def _launch(
+    def _start_operation(
         self,
         callback: Callable[..., object] | None,
         empty: tuple[Any, ...],
@@ -208,24 +218,25 @@ class Core:
         *args: Any,
         **kwargs: Any,
     ) -> Completion[Any]:
+        """Start an operation on the network loop; `empty` are the callback arguments of a failure."""
         self.callback_queue.check_thread()
         completion: Completion[Any] = Completion()
         held = self.hold_callback(callback)
         del callback
 
-        async def work() -> Any:
+        async def run_operation() -> Any:
             task = asyncio.current_task()
             assert task is not None
             self.tasks.add(task)
             completion.follow(lambda: self.driver.post(task.cancel))
             return await function(*args, **kwargs)
 
-        def done(task: "asyncio.Task[Any] | None") -> None:
+        def on_done(task: "asyncio.Task[Any] | None") -> None:
             if task is not None:
                 self.tasks.discard(task)
             self._complete(task, completion, held, empty)
 
-        self.driver.spawn(work, done)
+        self.driver.spawn(run_operation, on_done)
         return completion
 
     def _complete(
@@ -235,6 +246,7 @@ class Core:
         held: OneShotCallback,
         empty: tuple[Any, ...],
     ) -> None:
+        """Complete an operation and queue its callback; `task` is None if the operation was never started."""
         value, result = self._outcome(task)
         if isinstance(result, ClientResult):
             result = self._to_variant(result)
@@ -258,6 +270,7 @@ class Core:
         return callback is not None
 
     def _outcome(self, task: "asyncio.Task[Any] | None") -> "tuple[Any, ClientResult | BaseException]":
+        """Return the value and the result of an operation; the result is an exception if that was unexpected."""
         if task is None or (task.cancelled() and self.destroyed):
             return None, result_of_exception(destroyed())
         if task.cancelled():
@@ -318,14 +331,14 @@ class Core:
             self.tasks.add(task)
             await work()
 
-        def done(task: "asyncio.Task[None] | None") -> None:
+        def on_done(task: "asyncio.Task[None] | None") -> None:
             if task is None:
                 return
             self.tasks.discard(task)
             if not task.cancelled() and (error := task.exception()) is not None:
                 self.logs.error(f"A background task raised an unexpected exception: {error!r}")
 
-        self.driver.spawn(run, done)
+        self.driver.spawn(run, on_done)
 
     # Shutdown
 
@@ -346,9 +359,9 @@ class Core:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for closer in self.close_hooks:
+        for hook in self.close_hooks:
             with contextlib.suppress(Exception):
-                await closer()
+                await hook()
         await self.api.close()
         with self.lock:
             self.status = ClientStatus.DISCONNECTED

@@ -1,6 +1,6 @@
 """Runs blocking calls on daemon threads, so that awaiting code can be canceled without waiting for the call to end.
 
-The loop's own executor does not work here: the loop and the program wait for its threads when they end, and starting a
+The loop's own executor is not suitable: the loop and the program wait for its threads when they end, and starting a
 browser or resolving a host name cannot be interrupted.
 """
 
@@ -16,6 +16,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 T = TypeVar("T")
 
 THREAD_NAME: Final = "hubbub-aside"
+"""Name of the daemon threads."""
 
 
 async def run_in_daemon_thread(function: Callable[..., T], *args: Any) -> T:
@@ -46,13 +47,14 @@ async def run_in_daemon_thread(function: Callable[..., T], *args: Any) -> T:
 def _run_and_report(
     reporters: list[Callable[[Any, BaseException | None], None]], function: Callable[..., Any], args: Any
 ) -> None:
-    value, failed = None, None
+    """Call the function, and pass its value or exception to the reporter, unless the list was cleared."""
+    value, exception = None, None
     try:
         value = function(*args)
     except BaseException as error:
-        failed = error
+        exception = error
     try:
-        reporters.pop()(value, failed)
+        reporters.pop()(value, exception)
     except (IndexError, RuntimeError):
         # The awaiting task was canceled, or its loop is closed.
         return
@@ -72,23 +74,24 @@ class Resolver(AbstractResolver):
 
 
 def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[ResolveResult]:
+    """Return the addresses of a host name; blocks until the lookup ends."""
     try:
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
+        address_infos = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM, 0, socket.AI_ADDRCONFIG)
     except socket.gaierror:
         if host.rstrip(".").lower() != "localhost":
             raise
         # AI_ADDRCONFIG finds no address on a machine without a network, but localhost still works there.
-        found = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
+        address_infos = socket.getaddrinfo(host, port, family, socket.SOCK_STREAM)
     results: list[ResolveResult] = []
-    for kind, _, proto, _, address in found:
+    for address_family, _, proto, _, address in address_infos:
         # Format the address numerically, including the zone of a link-local address.
-        name, _ = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)
+        numeric_host, _ = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)
         results.append(
             ResolveResult(
                 hostname=host,
-                host=name,
+                host=numeric_host,
                 port=port,
-                family=kind,
+                family=address_family,
                 proto=proto,
                 flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )

@@ -17,7 +17,7 @@ from hubbub.sdk.results import sdk_error
 T = TypeVar("T")
 
 JOIN_SECONDS = 1.0
-"""Maximum time that closing waits for the thread, which usually ends within milliseconds and is a daemon."""
+"""Maximum time in seconds that closing waits for the thread, which usually ends within milliseconds and is a daemon."""
 
 
 class Completion(Generic[T]):
@@ -57,11 +57,11 @@ class Completion(Generic[T]):
     def follow(self, cancel: Callable[[], None]) -> None:
         """Call `cancel` when the awaiting task is canceled."""
 
-        def ended(future: "concurrent.futures.Future[T]") -> None:
+        def on_end(future: "concurrent.futures.Future[T]") -> None:
             if future.cancelled():
                 cancel()
 
-        self._future.add_done_callback(ended)
+        self._future.add_done_callback(on_end)
 
 
 class Driver(Protocol):
@@ -70,27 +70,27 @@ class Driver(Protocol):
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run a coroutine and pass its finished task to `done`; pass None if the driver has stopped."""
+        """Run the coroutine function `work` and pass its finished task to `done`; pass None if the driver has stopped."""
 
     def post(self, function: Callable[..., object], *args: Any) -> None:
         """Call a function on the network loop; do nothing if the driver has stopped."""
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
-        """Reject new work, run `last`, stop, and complete `completion`."""
+        """Reject new coroutines, run the coroutine function `last`, stop, and complete `completion`."""
 
 
 class LoopDriver:
-    """Driver that uses the running event loop of the program."""
+    """Driver that uses the running event loop of the program; `pump` is the callback queue of the client."""
 
     def __init__(self, pump: CallbackQueue) -> None:
         self._loop = asyncio.get_running_loop()
-        self._pump = pump
+        self._callback_queue = pump
         self._delivery_is_scheduled = False
         self._stopped = False
-        self._last: asyncio.Task[None] | None = None
-        pump.on_put = self._wake
+        self._stop_task: asyncio.Task[None] | None = None
+        pump.on_put = self._schedule_delivery
 
-    def _wake(self) -> None:
+    def _schedule_delivery(self) -> None:
         if self._delivery_is_scheduled or self._loop.is_closed():
             return
         self._delivery_is_scheduled = True
@@ -99,15 +99,15 @@ class LoopDriver:
     def _deliver(self) -> None:
         self._delivery_is_scheduled = False
         try:
-            self._pump.run()
+            self._callback_queue.run()
         finally:
-            if len(self._pump):
-                self._wake()
+            if len(self._callback_queue):
+                self._schedule_delivery()
 
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run a coroutine as a task of the loop and pass the task to `done`."""
+        """Run `work` as a task of the loop and pass the finished task to `done`."""
         if self._stopped or self._loop.is_closed():
             done(None)
             return
@@ -125,8 +125,8 @@ class LoopDriver:
             completion.succeed(None)
             return
         self._stopped = True
-        self._last = self._loop.create_task(last())
-        self._last.add_done_callback(lambda _: completion.succeed(None))
+        self._stop_task = self._loop.create_task(last())
+        self._stop_task.add_done_callback(lambda _: completion.succeed(None))
 
 
 class ThreadDriver:
@@ -134,18 +134,22 @@ class ThreadDriver:
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
+        """Guards the attributes of the driver."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._stopped = False
 
-    def _start(self) -> asyncio.AbstractEventLoop:
+    def _ensure_loop(self) -> asyncio.AbstractEventLoop:
+        """Return the loop of the network thread, which is started first if needed."""
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._run, args=(self._loop,), name="hubbub-network", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run_loop, args=(self._loop,), name="hubbub-network", daemon=True
+            )
             self._thread.start()
         return self._loop
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
@@ -158,10 +162,10 @@ class ThreadDriver:
     def spawn(
         self, work: Callable[[], Coroutine[Any, Any, T]], done: Callable[["asyncio.Task[T] | None"], None]
     ) -> None:
-        """Run a coroutine on the network thread and pass its task to `done`."""
+        """Run `work` on the network thread and pass the finished task to `done`, which runs on that thread as well."""
         with self._guard:
             if not self._stopped:
-                loop = self._start()
+                loop = self._ensure_loop()
                 loop.call_soon_threadsafe(_create_task, loop, work, done)
                 return
         done(None)
@@ -175,10 +179,10 @@ class ThreadDriver:
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], completion: Completion[None]) -> None:
         """Run `last` on the network thread and wait for the thread to end."""
         with self._guard:
-            stopped, self._stopped = self._stopped, True
+            was_stopped, self._stopped = self._stopped, True
             loop, thread = self._loop, self._thread
-            if not stopped and loop is not None:
-                # The loop runs its callbacks in order, so operations that were spawned earlier have started by then.
+            if not was_stopped and loop is not None:
+                # The loop runs its callbacks in order, so operations that were spawned earlier start before `last`.
                 loop.call_soon_threadsafe(_create_task, loop, last, lambda _: loop.stop())
         if thread is not None and thread is not threading.current_thread():
             thread.join(JOIN_SECONDS)
@@ -188,9 +192,9 @@ class ThreadDriver:
 def _create_task(
     loop: asyncio.AbstractEventLoop,
     work: Callable[[], Coroutine[Any, Any, T]],
-    done: Callable[["asyncio.Task[T] | None"], None],
+    on_done: Callable[["asyncio.Task[T] | None"], None],
 ) -> None:
-    loop.create_task(work()).add_done_callback(done)
+    loop.create_task(work()).add_done_callback(on_done)
 
 
 def destroyed() -> Exception:

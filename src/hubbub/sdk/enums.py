@@ -29,7 +29,7 @@ def to_string(kind: type[Enumeration], value: int) -> str:
 
 
 def known(kind: type[E], value: int, otherwise: E) -> E:
-    """Return the member with a value, or `otherwise` for a value that is not listed."""
+    """Return the member of an enumeration with a value, or `otherwise` for a value that is not listed."""
     try:
         return kind(value)
     except ValueError:

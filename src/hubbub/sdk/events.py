@@ -21,14 +21,16 @@ from hubbub.sdk.session_changes import CacheSnapshot
 
 T = TypeVar("T")
 EmittedEvents = Iterable[tuple[Any, ...]]
+"""Events for the game: tuples of the event name and the arguments of its callback."""
 
 INVITE_LIFETIME_MS: Final = 6 * 3600 * 1000
-"""Lifetime of an invite (spec/sdk.md#10.4)."""
+"""Lifetime of an invite in milliseconds (spec/sdk.md#10.4)."""
 EXPIRY_CHECK_DELAY_SECONDS: Final = 0.01
 """Delay of the expiry check in seconds, because an invite is still valid at the exact end of its lifetime."""
 DISCLOSURE_TEXT: Final = "Messages in this conversation can also be seen in the chat client."
 
 _handlers: Final[dict[str, tuple[type[Any], Callable[["Events", Any], EmittedEvents]]]] = {}
+"""Type of the payload and handler by gateway event."""
 
 
 def handles_event(
@@ -79,16 +81,16 @@ class Events:
 
     def dispatch(self, event: str, data: msgspec.Raw) -> None:
         """Handle a gateway event; ignore unknown ones."""
-        found = _handlers.get(event)
-        if found is None:
+        handler = _handlers.get(event)
+        if handler is None:
             self.core.logs.verbose(f"Ignored event {event}")
             return
-        kind, function = found
+        kind, function = handler
         # Decode before taking the lock, which the game's thread may be waiting for.
         payload = decode_payload(data, kind)
         with self.core.lock:
-            emits = list(function(self, payload))
-        for name, *args in emits:
+            emitted_events = list(function(self, payload))
+        for name, *args in emitted_events:
             self.core.emit(name, *args)
 
     # Session start
@@ -97,7 +99,7 @@ class Events:
     def ready(self, payload: wire.ReadyPayload) -> EmittedEvents:
         """Replace the cache with the state of a new session."""
         core, cache = self.core, self.cache
-        before = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
+        previous_voice_states = {lobby.id: dict(lobby.voice_states) for lobby in cache.lobbies.values()}
         if cache.current_user_id not in (0, payload.user.id):
             # Another user signed in: drop everything of the previous user.
             cache.clear()
@@ -120,22 +122,22 @@ class Events:
         core.disabled_functions = frozenset(flags.disabled_functions)
         for relationship in payload.relationships:
             cache.update_relationship(relationship)
-        for game in payload.game_relationships:
-            cache.update_game_relationship(game)
+        for game_relationship in payload.game_relationships:
+            cache.update_game_relationship(game_relationship)
         for channel in payload.private_channels:
-            self._note_channel(channel)
+            self._cache_channel(channel)
         for presence in payload.presences:
             cache.update_presence(presence)
         for user_id, profiles in payload.user_application_profiles.items():
             cache.profiles[int(user_id)] = profiles
         for lobby in payload.lobbies:
-            self._note_lobby(lobby)
-            if lobby.id not in before:
+            self._cache_lobby(lobby)
+            if lobby.id not in previous_voice_states:
                 yield "lobby_created", lobby.id
-            yield from self._compare_calls(lobby.id, before.get(lobby.id, {}))
-        for gone in before.keys() - cache.lobbies.keys():
-            self.on_lobby_removed(gone)
-            yield "lobby_deleted", gone
+            yield from self._compare_calls(lobby.id, previous_voice_states.get(lobby.id, {}))
+        for lobby_id in previous_voice_states.keys() - cache.lobbies.keys():
+            self.on_lobby_removed(lobby_id)
+            yield "lobby_deleted", lobby_id
         yield from self._pending_invites(payload.game_invites)
 
     @handles_event("READY_SUPPLEMENTAL", wire.ReadySupplementalPayload)
@@ -144,41 +146,43 @@ class Events:
         for presence in payload.merged_presences.friends if payload.merged_presences else ():
             self.cache.update_presence(presence)
         for channel in payload.lazy_private_channels:
-            self._note_channel(channel)
+            self._cache_channel(channel)
         return self._pending_invites(payload.game_invites)
 
     def _status_changed(self, status: ClientStatus) -> None:
         """Emit the differences to the previous session once a new session is ready."""
         if status is not ClientStatus.READY or self._previous_session is None:
             return
-        before, self._previous_session = self._previous_session, None
+        previous_session, self._previous_session = self._previous_session, None
         with self.core.lock:
-            emits = [*before.changes(self.cache), *self._review_invites()]
-        for name, *args in emits:
+            emitted_events = [*previous_session.changes(self.cache), *self._review_invites()]
+        for name, *args in emitted_events:
             self.core.emit(name, *args)
 
     def _pending_invites(self, payload: list[wire.ActivityInvitePayload]) -> EmittedEvents:
         """Process invites that arrived while the client was disconnected, except those it already has."""
-        for each in payload:
-            if each.message_id not in self.invites:
-                yield from self.activity_invite_create(each)
+        for invite in payload:
+            if invite.message_id not in self.invites:
+                yield from self.activity_invite_create(invite)
 
-    def _note_channel(self, channel: wire.ChannelPayload) -> None:
+    def _cache_channel(self, channel: wire.ChannelPayload) -> None:
+        """Cache a channel and its recipients."""
         for user in channel.recipients or ():
             self.cache.update_user(user)
         self.cache.channels[channel.id] = channel
 
-    def _note_lobby(self, payload: wire.LobbyPayload) -> bool:
-        lobby, new = self.cache.update_lobby(payload)
+    def _cache_lobby(self, payload: wire.LobbyPayload) -> bool:
+        """Cache a lobby and its channel; return whether the lobby is new."""
+        lobby, is_new = self.cache.update_lobby(payload)
         self.cache.channels[lobby.id] = wire.ChannelPayload(id=lobby.id, type=ChannelType.LOBBY)
-        return new
+        return is_new
 
     # Users
 
-    def _note_user(self, payload: wire.UserPayload | None) -> EmittedEvents:
-        """Cache a user, and emit an update if the user was known and changed."""
-        known = payload is not None and payload.id in self.cache.users
-        if self.cache.update_user(payload) and known and payload is not None:
+    def _cache_user(self, payload: wire.UserPayload | None) -> EmittedEvents:
+        """Cache a user, and emit an update if the user was cached before and changed."""
+        was_cached = payload is not None and payload.id in self.cache.users
+        if self.cache.update_user(payload) and was_cached and payload is not None:
             yield "user_updated", payload.id
 
     @handles_event("USER_UPDATE", wire.UserPayload)
@@ -216,7 +220,7 @@ class Events:
     def relationship_update(self, payload: wire.RelationshipPayload) -> EmittedEvents:
         """Update the details of a platform relationship, except its type."""
         payload.type = None
-        yield from self._note_user(payload.user)
+        yield from self._cache_user(payload.user)
         if payload.id in self.cache.relations:
             self.cache.update_relationship(payload)
             yield "relationship_groups_updated", payload.id
@@ -254,7 +258,7 @@ class Events:
     @handles_event("CHANNEL_CREATE", wire.ChannelPayload)
     def channel_create(self, payload: wire.ChannelPayload) -> EmittedEvents:
         """Add a private channel."""
-        self._note_channel(payload)
+        self._cache_channel(payload)
         return ()
 
     @handles_event("CHANNEL_UPDATE", wire.ChannelPayload)
@@ -271,20 +275,21 @@ class Events:
     @handles_event("CHANNEL_RECIPIENT_ADD", wire.RecipientPayload)
     def channel_recipient_add(self, payload: wire.RecipientPayload) -> EmittedEvents:
         """Add a recipient to a group."""
-        yield from self._note_user(payload.user)
-        self._note_recipients(payload, [payload.user.id])
+        yield from self._cache_user(payload.user)
+        self._update_recipients(payload, [payload.user.id])
 
     @handles_event("CHANNEL_RECIPIENT_REMOVE", wire.RecipientPayload)
     def channel_recipient_remove(self, payload: wire.RecipientPayload) -> EmittedEvents:
         """Remove a recipient from a group."""
-        self._note_recipients(payload, [])
+        self._update_recipients(payload, [])
         return ()
 
-    def _note_recipients(self, payload: wire.RecipientPayload, added: list[int]) -> None:
+    def _update_recipients(self, payload: wire.RecipientPayload, added_ids: list[int]) -> None:
+        """Remove the user of the payload from the recipients of a cached group, and add the users `added_ids`."""
         group = self.cache.channels.get(payload.channel_id)
         if group is not None:
-            ids = [each for each in recipient_ids(group) if each != payload.user.id] + added
-            self.cache.channels[group.id] = msgspec.structs.replace(group, recipients=None, recipient_ids=ids)
+            user_ids = [user_id for user_id in recipient_ids(group) if user_id != payload.user.id] + added_ids
+            self.cache.channels[group.id] = msgspec.structs.replace(group, recipients=None, recipient_ids=user_ids)
 
     @handles_event("MESSAGE_CREATE", wire.MessagePayload)
     def message_create(self, payload: wire.MessagePayload) -> EmittedEvents:
@@ -292,7 +297,7 @@ class Events:
         self.core.clock.update_from_id(payload.id)
         activity = payload.activity
         if payload.channel is not None and payload.channel.type != ChannelType.EPHEMERAL_DM:
-            self._note_channel(payload.channel)
+            self._cache_channel(payload.channel)
         # Invites are cached as well: they are part of the conversation, and a history without them would have a gap.
         message = self.cache.add_message(payload)
         if activity is not None and activity.type in (ActivityActionTypes.JOIN, ActivityActionTypes.JOIN_REQUEST):
@@ -320,10 +325,10 @@ class Events:
     def message_delete(self, payload: wire.MessageDeletedPayload) -> EmittedEvents:
         """Remove a message."""
         channel_id = payload.lobby_id or payload.channel_id or 0
-        known, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
-        if known is not None and known.payload.channel_id:
-            # A lobby message may belong to the linked channel; report the same channel as its handles do.
-            channel_id = known.payload.channel_id
+        message, lobby = self.cache.remove_message(payload.id, channel_id), self.cache.lobbies.get(channel_id)
+        if message is not None and message.payload.channel_id:
+            # A lobby message may belong to the linked channel; report the channel ID that its handles return.
+            channel_id = message.payload.channel_id
         elif payload.channel_id is None and lobby is not None and lobby.linked_channel is not None:
             channel_id = lobby.linked_channel.id
         yield "message_deleted", payload.id, payload.channel_id or channel_id
@@ -347,7 +352,7 @@ class Events:
         return self.message_delete(payload)
 
     def _disclose(self, payload: wire.MessagePayload, other: int) -> EmittedEvents:
-        """Insert a local message, once, that tells the player that the chat client shows these messages as well."""
+        """Insert a local message, once, which informs the player that the chat client shows these messages as well."""
         self.is_disclosed = True
         self.on_disclosed()
         # The preceding ID places the notice directly before the message.
@@ -376,10 +381,11 @@ class Events:
         )
 
     def _add_invite(self, payload: wire.MessagePayload) -> EmittedEvents:
+        """Store and emit the invite or join request in a message of another user."""
         author, activity = payload.author, payload.activity
         self.cache.update_user(author)
         if author is None or activity is None or author.id == self.cache.current_user_id:
-            # Own invites are not emitted.
+            # The invites of the current user are not emitted.
             return
         application = payload.application
         invite = self.core.make(
@@ -395,13 +401,14 @@ class Events:
             session_id=activity.session_id or self.cache.session_of(author.id, activity.party_id or ""),
             is_valid=True,
         )
-        invite.is_valid = self._still_valid(invite)
+        invite.is_valid = self._is_still_valid(invite)
         self.invites[payload.id] = invite
         self._schedule_expiry()
         yield "activity_invite_created", invite.copy()
 
-    def _still_valid(self, invite: ActivityInvite) -> bool:
-        if invite.message_id and self.core.clock() > _end_ms(invite):
+    def _is_still_valid(self, invite: ActivityInvite) -> bool:
+        """Return whether an invite has not expired and its sender is still in the activity, as far as visible."""
+        if invite.message_id and self.core.clock() > _invite_end_ms(invite):
             return False
         presence = self.cache.presences.get(invite.sender_id)
         if presence is None:
@@ -409,13 +416,15 @@ class Events:
             return True
         if invite.type == ActivityActionTypes.JOIN_REQUEST or not invite.party_id:
             return presence.status != "offline"
-        return any(each.party is not None and each.party.id == invite.party_id for each in presence.activities)
+        return any(
+            activity.party is not None and activity.party.id == invite.party_id for activity in presence.activities
+        )
 
     def _review_invites(self, sender_id: int | None = None) -> EmittedEvents:
         """Update the validity of the invites of a sender, or of all invites, and emit the changes."""
         for invite in self.invites.values():
-            if sender_id in (None, invite.sender_id) and invite.is_valid != (valid := self._still_valid(invite)):
-                invite.is_valid = valid
+            if sender_id in (None, invite.sender_id) and invite.is_valid != (is_valid := self._is_still_valid(invite)):
+                invite.is_valid = is_valid
                 yield "activity_invite_updated", invite.copy()
         self._schedule_expiry()
 
@@ -424,9 +433,11 @@ class Events:
         if self._expiry_timer is not None:
             self._expiry_timer.cancel()
             self._expiry_timer = None
-        ends = [_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id]
-        if ends:
-            left_seconds = max(min(ends) - self.core.clock(), 0) / 1000
+        end_times_ms = [
+            _invite_end_ms(invite) for invite in self.invites.values() if invite.is_valid and invite.message_id
+        ]
+        if end_times_ms:
+            left_seconds = max(min(end_times_ms) - self.core.clock(), 0) / 1000
             self._expiry_timer = asyncio.get_running_loop().call_later(
                 left_seconds + EXPIRY_CHECK_DELAY_SECONDS, self._check_expiry
             )
@@ -434,8 +445,8 @@ class Events:
     def _check_expiry(self) -> None:
         # If the platform's clock was corrected meanwhile, nothing has expired and the timer is set again.
         with self.core.lock:
-            emits = list(self._review_invites())
-        for name, *args in emits:
+            emitted_events = list(self._review_invites())
+        for name, *args in emitted_events:
             self.core.emit(name, *args)
 
     # Lobbies
@@ -443,12 +454,12 @@ class Events:
     @handles_event("LOBBY_CREATE", wire.LobbyPayload)
     def lobby_create(self, payload: wire.LobbyPayload) -> EmittedEvents:
         """Add or replace a lobby."""
-        known = self.cache.lobbies.get(payload.id)
-        before = None if known is None else dict(known.voice_states)
-        new = self._note_lobby(payload)
-        yield ("lobby_created" if new else "lobby_updated"), payload.id
-        if before is not None:
-            yield from self._compare_calls(payload.id, before)
+        cached_lobby = self.cache.lobbies.get(payload.id)
+        previous_voice_states = None if cached_lobby is None else dict(cached_lobby.voice_states)
+        is_new = self._cache_lobby(payload)
+        yield ("lobby_created" if is_new else "lobby_updated"), payload.id
+        if previous_voice_states is not None:
+            yield from self._compare_calls(payload.id, previous_voice_states)
 
     @handles_event("LOBBY_UPDATE", wire.LobbyPayload)
     def lobby_update(self, payload: wire.LobbyPayload) -> EmittedEvents:
@@ -486,14 +497,15 @@ class Events:
         return self._update_member(payload, "lobby_member_updated")
 
     def _update_member(self, payload: wire.LobbyMemberPayload, event: str) -> EmittedEvents:
+        """Cache a lobby member and emit `event`; the client's own join is not emitted."""
         lobby, user_id = self.cache.lobbies.get(payload.lobby_id), payload.member.member_user_id
-        yield from self._note_user(payload.member.user)
+        yield from self._cache_user(payload.member.user)
         self.cache.update_profiles(user_id, payload.member.user_application_profiles)
         if lobby is None:
             return
-        known_as = lobby.members.get(user_id)
-        if payload.member.connected is None and known_as is not None:
-            payload.member.connected = known_as.connected
+        previous = lobby.members.get(user_id)
+        if payload.member.connected is None and previous is not None:
+            payload.member.connected = previous.connected
         lobby.members[user_id] = payload.member
         if event == "lobby_member_added" and user_id == self.cache.current_user_id:
             return
@@ -523,21 +535,22 @@ class Events:
         return ()
 
     def _update_voice_state(self, lobby: CachedLobby, payload: wire.VoiceStatePayload) -> EmittedEvents:
-        here = payload.channel_id is not None
-        was = lobby.voice_states.pop(payload.user_id, None)
-        if here:
+        """Cache or remove the voice state of a user, and emit whether the user joined or left the lobby's call."""
+        is_present = payload.channel_id is not None
+        previous = lobby.voice_states.pop(payload.user_id, None)
+        if is_present:
             lobby.voice_states[payload.user_id] = payload
-        self.on_voice_state(payload, was)
-        if (was is not None) != here:
-            yield "voice_participant_changed", lobby.id, payload.user_id, here
+        self.on_voice_state(payload, previous)
+        if (previous is not None) != is_present:
+            yield "voice_participant_changed", lobby.id, payload.user_id, is_present
 
-    def _compare_calls(self, lobby_id: int, before: dict[int, wire.VoiceStatePayload]) -> EmittedEvents:
+    def _compare_calls(self, lobby_id: int, previous_voice_states: dict[int, wire.VoiceStatePayload]) -> EmittedEvents:
         """Emit the differences between the previous and the new participants of a lobby's call."""
         lobby = self.cache.lobbies[lobby_id]
-        now, lobby.voice_states = lobby.voice_states, before
-        for user_id in before.keys() - now.keys():
+        voice_states, lobby.voice_states = lobby.voice_states, previous_voice_states
+        for user_id in previous_voice_states.keys() - voice_states.keys():
             yield from self._update_voice_state(lobby, wire.VoiceStatePayload(user_id=user_id, lobby_id=lobby_id))
-        for state in now.values():
+        for state in voice_states.values():
             state.lobby_id = state.channel_id = lobby_id
             yield from self._update_voice_state(lobby, state)
 
@@ -550,6 +563,6 @@ class Events:
         return ()
 
 
-def _end_ms(invite: ActivityInvite) -> int:
+def _invite_end_ms(invite: ActivityInvite) -> int:
     """Return the last time at which an invite is valid, in Unix milliseconds."""
     return (invite.message_id >> 22) + EPOCH_MS + INVITE_LIFETIME_MS

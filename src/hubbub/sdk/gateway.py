@@ -1,6 +1,6 @@
 """Gateway connection of a client: identify, heartbeat, resume and reconnect (spec/sdk.md#5, spec/gateway.md).
 
-Of the events only READY and RESUMED are interpreted here; `events.py` handles the rest.
+Of the events this module interprets only READY and RESUMED, to track the session; `events.py` handles all events.
 """
 
 import asyncio
@@ -40,6 +40,20 @@ TERMINAL_CLOSE_CODES: Final = frozenset((4004, 4010, 4011, 4012, 4013, 4014))
 """Close codes after which the client does not reconnect (spec/sdk.md#5.1)."""
 SESSION_LOST_CLOSE_CODES: Final = frozenset((4003, 4007, 4009))
 """Close codes after which the session cannot be resumed and a new one is started."""
+# The protocol's `GatewayOpcode` is not used, because importing it would slow down the import of the SDK
+# (decisions/0041).
+DISPATCH_OPCODE: Final = 0
+HEARTBEAT_OPCODE: Final = 1
+IDENTIFY_OPCODE: Final = 2
+RESUME_OPCODE: Final = 6
+RECONNECT_OPCODE: Final = 7
+INVALID_SESSION_OPCODE: Final = 9
+HELLO_OPCODE: Final = 10
+HEARTBEAT_ACK_OPCODE: Final = 11
+END_CLOSE_CODE: Final = 1000
+"""Close code with which the client ends its session (spec/gateway.md#3)."""
+RESUMABLE_CLOSE_CODE: Final = 4000
+"""Close code with which the client closes a connection whose session it will resume (spec/gateway.md#3)."""
 BACKOFF_MIN_SECONDS: Final = 1.0
 BACKOFF_MAX_SECONDS: Final = 60.0
 SUPPLEMENTAL_TIMEOUT_SECONDS: Final = 0.25
@@ -49,7 +63,9 @@ CLOSE_TIMEOUT_SECONDS: Final = 1.0
 DESTROY_TIMEOUT_SECONDS: Final = 0.25
 """Timeout of the WebSocket closing handshake in seconds while the client is being destroyed."""
 ZLIB_SUFFIX: Final = b"\x00\x00\xff\xff"
+"""Last bytes of a complete compressed message."""
 INVALID_TOKEN_CODE: Final = 4004
+"""Close code with which the platform rejects a token."""
 
 
 class ConnectionLost(Exception):
@@ -72,21 +88,30 @@ class ResumableSession(NamedTuple):
 
 
 class Gateway:
-    """Maintains the gateway session of a client."""
+    """Maintains the gateway session of a client; `dispatch` receives the name and the payload of each event."""
 
     def __init__(self, core: Core, dispatch: Callable[[str, msgspec.Raw], None]) -> None:
         self._core = core
         self._dispatch = dispatch
         self._task: asyncio.Task[None] | None = None
+        """Task that connects and reconnects; None before the first `connect`."""
         self._socket: aiohttp.ClientWebSocketResponse | None = None
+        """The open WebSocket; None while there is no connection."""
         self._http: aiohttp.ClientSession | None = None
         self._session: ResumableSession | None = None
+        """The current session; None if the next connection starts a new one."""
         self._sequence: int | None = None
+        """Sequence number of the last event of the session; None before the first event."""
         self._acknowledged = True
+        """Whether the platform acknowledged the last heartbeat."""
         self._attempts = 0
+        """Number of failed attempts since the client was last ready, for the backoff."""
         self._supplemental_timer: asyncio.TimerHandle | None = None
+        """Timer that stops waiting for READY_SUPPLEMENTAL; None if the client does not wait for it."""
         self._settled: asyncio.Event | None = None
+        """Set once the client is ready or has failed to connect."""
         self._is_restarting = False
+        """Whether the client closes the connection itself to start a new session."""
         self.get_presence: Callable[[], dict[str, Any] | None] = lambda: None
         """Returns the presence for Identify, or None to send none."""
         self.identify_fields: dict[str, Any] = {
@@ -106,6 +131,7 @@ class Gateway:
         self.on_token_rejected: Callable[[], None] = lambda: None
         """Called when the platform rejects the token."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
+        """Waits for a number of seconds before a reconnect; tests replace it."""
         core.close_hooks.append(self.close)
 
     @property
@@ -123,15 +149,16 @@ class Gateway:
             self._settled = asyncio.Event()
             self._session, self._sequence, self._attempts = None, None, 0
             self._core.set_status(ClientStatus.CONNECTING)
-            self._task = asyncio.create_task(self._run())
+            self._task = asyncio.create_task(self._run_connections())
             self._core.tasks.add(self._task)
-            self._task.add_done_callback(self._ended)
+            self._task.add_done_callback(self._on_task_done)
         assert self._settled is not None
         await self._settled.wait()
         if self._core.status is ClientStatus.DISCONNECTED:
             raise self._loss
 
     _loss = ConnectionLost(ClientError.CONNECTION_CANCELED)
+    """The reason why the client is disconnected, which a waiting `connect` raises."""
 
     async def disconnect(self) -> None:
         """Disconnect and end the session."""
@@ -157,7 +184,7 @@ class Gateway:
         """End the session and start a new one with the current token."""
         if self._socket is not None:
             self._session, self._is_restarting = None, True
-            await self._socket.close(code=1000)
+            await self._socket.close(code=END_CLOSE_CODE)
 
     async def close(self) -> None:
         """Cancel the connection task and close the HTTP session."""
@@ -169,7 +196,7 @@ class Gateway:
 
     # Connection loop
 
-    def _ended(self, task: "asyncio.Task[None]") -> None:
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
         self._core.tasks.discard(task)
         if self._supplemental_timer is not None:
             self._supplemental_timer.cancel()
@@ -180,7 +207,8 @@ class Gateway:
         if self._settled is not None:
             self._settled.set()
 
-    async def _run(self) -> None:
+    async def _run_connections(self) -> None:
+        """Connect, and reconnect after each loss; return after a terminal error."""
         while True:
             try:
                 url = await self._find_url()
@@ -225,10 +253,12 @@ class Gateway:
                 detail, retry_after_seconds = error.status, float(error.extra.get("retry_after") or 0)
             except (aiohttp.ClientError, OSError, msgspec.MsgspecError, KeyError, TypeError):
                 detail = 0
-            before = self._core.status
+            previous_status = self._core.status
             self._core.set_status(ClientStatus.HTTP_WAIT, ClientError.CONNECTION_FAILED, detail)
             await self._back_off(retry_after_seconds)
-            self._core.set_status(before if before is ClientStatus.RECONNECTING else ClientStatus.CONNECTING)
+            self._core.set_status(
+                previous_status if previous_status is ClientStatus.RECONNECTING else ClientStatus.CONNECTING
+            )
 
     async def _run_socket(self, url: str) -> None:
         """Run one WebSocket from Hello to its end; always raises `ConnectionLost`."""
@@ -267,14 +297,16 @@ class Gateway:
                 else:
                     break
                 frame = decode_payload(data, GatewayFrame)
-                if frame.op == 10:
+                if frame.op == HELLO_OPCODE:
                     interval_seconds = msgspec.json.decode(frame.d)["heartbeat_interval"] / 1000
                     heartbeat = asyncio.create_task(self._heartbeat(interval_seconds))
                     await self._identify_or_resume()
                 else:
                     await self._handle_frame(frame)
-            at_once, self._is_restarting = self._is_restarting, False
-            raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, reconnects_at_once=at_once)
+            reconnects_at_once, self._is_restarting = self._is_restarting, False
+            raise ConnectionLost(
+                ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0, reconnects_at_once=reconnects_at_once
+            )
         except (ConnectionError, TimeoutError, aiohttp.ClientError, zlib.error, msgspec.MsgspecError) as error:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, self._socket.close_code or 0) from error
         finally:
@@ -284,51 +316,52 @@ class Gateway:
             await self._close_socket(socket)
 
     async def _close_socket(self, socket: aiohttp.ClientWebSocketResponse) -> None:
-        leaving = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
-        # 1000 ends the session; any other code keeps it for a resume (spec/gateway.md#3).
-        closing = asyncio.ensure_future(socket.close(code=1000 if leaving else 4000))
+        ends_session = self._core.destroyed or self._core.status is ClientStatus.DISCONNECTING
+        close_task = asyncio.ensure_future(socket.close(code=END_CLOSE_CODE if ends_session else RESUMABLE_CLOSE_CODE))
         try:
             # Destroying the client must not wait for a platform that does not respond.
-            await asyncio.wait([closing], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else None)
+            await asyncio.wait([close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else None)
         except asyncio.CancelledError:
             await asyncio.wait(
-                [closing], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else CLOSE_TIMEOUT_SECONDS
+                [close_task], timeout=DESTROY_TIMEOUT_SECONDS if self._core.destroyed else CLOSE_TIMEOUT_SECONDS
             )
             raise
         finally:
-            closing.cancel()
-            await asyncio.gather(closing, return_exceptions=True)
+            close_task.cancel()
+            await asyncio.gather(close_task, return_exceptions=True)
 
     async def _identify_or_resume(self) -> None:
         token = f"{self._core.token_prefix}{self._core.token}"
         if self._session is not None:
-            await self.send(6, {"token": token, "session_id": self._session.id, "seq": self._sequence})
+            await self.send(RESUME_OPCODE, {"token": token, "session_id": self._session.id, "seq": self._sequence})
             return
         self._sequence = None
         identify: dict[str, Any] = {"token": token, **self.identify_fields}
         presence = self.get_presence()
         if presence is not None:
             identify["presence"] = presence
-        await self.send(2, identify)
+        await self.send(IDENTIFY_OPCODE, identify)
         self._core.set_status(ClientStatus.CONNECTED)
 
     async def _handle_frame(self, frame: GatewayFrame) -> None:
-        if frame.op == 0:
+        if frame.op == DISPATCH_OPCODE:
             if frame.s is not None:
                 self._sequence = frame.s
             self._handle_event(frame.t or "", frame.d)
-        elif frame.op == 1:
-            await self.send(1, self._sequence)
-        elif frame.op == 7:
+        elif frame.op == HEARTBEAT_OPCODE:
+            await self.send(HEARTBEAT_OPCODE, self._sequence)
+        elif frame.op == RECONNECT_OPCODE:
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0, reconnects_at_once=True)
-        elif frame.op == 9:
+        elif frame.op == INVALID_SESSION_OPCODE:
+            # The payload is true if the session can be resumed.
             if bytes(frame.d) != b"true":
                 self._session = None
             raise ConnectionLost(ClientError.UNEXPECTED_CLOSE, 0)
-        elif frame.op == 11:
+        elif frame.op == HEARTBEAT_ACK_OPCODE:
             self._acknowledged = True
 
     def _handle_event(self, event: str, data: msgspec.Raw) -> None:
+        """Dispatch an event, and track whether the session is ready."""
         if event == "READY":
             ready = decode_payload(data, ReadyPayload)
             self._session = ResumableSession(ready.session_id, ready.resume_gateway_url)
@@ -338,11 +371,13 @@ class Gateway:
             self._core.logs.warning(f"Could not decode event {event}: {error}")
         if event == "READY":
             # READY_SUPPLEMENTAL follows immediately if the platform sends it; waiting for it makes the cache complete.
-            self._supplemental_timer = asyncio.get_running_loop().call_later(SUPPLEMENTAL_TIMEOUT_SECONDS, self._ready)
+            self._supplemental_timer = asyncio.get_running_loop().call_later(
+                SUPPLEMENTAL_TIMEOUT_SECONDS, self._become_ready
+            )
         elif event == "RESUMED" or self._supplemental_timer is not None:
-            self._ready()
+            self._become_ready()
 
-    def _ready(self) -> None:
+    def _become_ready(self) -> None:
         if self._supplemental_timer is not None:
             self._supplemental_timer.cancel()
             self._supplemental_timer = None
@@ -361,11 +396,11 @@ class Gateway:
                 return
             if not self._acknowledged:
                 self._core.logs.warning("A heartbeat was not acknowledged")
-                await socket.close(code=4000)
+                await socket.close(code=RESUMABLE_CLOSE_CODE)
                 return
             self._acknowledged = False
             try:
-                await self.send(1, self._sequence)
+                await self.send(HEARTBEAT_OPCODE, self._sequence)
             except (ConnectionError, aiohttp.ClientError):
                 return
             await asyncio.sleep(interval_seconds)

@@ -22,10 +22,13 @@ from hubbub.sdk.daemon_threads import new_session
 log = logging.getLogger(__name__)
 
 TIMEOUT_MS: Final = 30_000
+"""Default timeout of a request including its retries, in milliseconds."""
 RATE_LIMIT_WAIT_MAX_MS: Final = 60_000
-"""Longest rate limit wait; a longer one raises the error instead."""
+"""Longest rate limit wait in milliseconds; a longer one raises the error instead."""
 TRIES_MAX: Final = 5
+"""Default maximum number of attempts of a request."""
 BACKOFF_MS: Final = 250
+"""Delay before the second attempt in milliseconds, before jitter; it doubles with each attempt."""
 IDEMPOTENT_METHODS: Final = frozenset(("GET", "HEAD", "PUT", "DELETE"))
 """Idempotent methods, which are retried even if the first request may have been processed."""
 TRANSIENT_STATUSES: Final = frozenset((500, 502, 503, 504, 524))
@@ -67,6 +70,7 @@ class RateLimitWindow:
         self.limit: int | None = None
         """Requests per window; None until the first response."""
         self.remaining = 0
+        """Number of requests that may still be sent in the window."""
         self.in_flight = 0
         """Requests without a response so far, which the platform may not have counted."""
         self.length_seconds = 0.0
@@ -75,7 +79,7 @@ class RateLimitWindow:
         """Loop time at which the window ends."""
 
     def wait_seconds(self, now: float) -> float:
-        """Return how long the next request has to wait, in seconds."""
+        """Return how long the next request has to wait, in seconds; `now` is the loop time."""
         if self.limit is None:
             return 0.0
         if now >= self.resets_at:
@@ -84,7 +88,7 @@ class RateLimitWindow:
         return self.resets_at - now if self.remaining <= 0 else 0.0
 
     def update(self, limit: int, remaining: int, after_seconds: float, now: float) -> None:
-        """Update the window from a response."""
+        """Update the window from a response; `after_seconds` is the time until it ends, and `now` the loop time."""
         self.limit = limit
         self.remaining = remaining - self.in_flight
         self.length_seconds = max(self.length_seconds, after_seconds)
@@ -92,7 +96,10 @@ class RateLimitWindow:
 
 
 class Http:
-    """HTTP client that waits for rate limits and retries idempotent requests."""
+    """HTTP client that waits for rate limits and retries idempotent requests.
+
+    The parameters are those of `Api`: `wait_most_ms` is the longest rate limit wait, and `tries` the number of
+    attempts."""
 
     def __init__(
         self,
@@ -105,7 +112,7 @@ class Http:
         clock: PlatformClock | None = None,
     ) -> None:
         self.timeout_ms = timeout_ms
-        """Timeout of a request including its retries; may be changed at any time."""
+        """Timeout of a request including its retries, in milliseconds; may be changed at any time."""
         self._wait_max_seconds = wait_most_ms / 1000
         self._tries = tries
         self._session = session
@@ -113,7 +120,9 @@ class Http:
         self._sleep = sleep
         self._clock = clock or PlatformClock()
         self._buckets: dict[str, str] = {}
+        """Buckets named by the platform, by provisional bucket."""
         self._windows: dict[tuple[str, str], RateLimitWindow] = {}
+        """Windows by bucket and major parameter."""
         self._global_limit_until = 0.0
         """Loop time at which the global rate limit ends."""
 
@@ -132,17 +141,17 @@ class Http:
         """Send a request and return the successful response.
 
         Raises ApiError for an error response, and TimeoutError or aiohttp.ClientError if there is no response."""
-        tries, clock = request.tries or self._tries, asyncio.get_running_loop().time
+        tries, loop_time = request.tries or self._tries, asyncio.get_running_loop().time
         # The timeout covers attempts and backoff, but not the waits required by rate limits.
         left_seconds = self.timeout_ms / 1000
         for attempt in range(1, tries + 1):
             window = await self._acquire(request)
-            last, began, backoff_seconds = attempt == tries, clock(), _backoff_seconds(attempt)
+            is_last, started_at, backoff_seconds = attempt == tries, loop_time(), _backoff_seconds(attempt)
             try:
-                status, headers, body = await self._exchange(request, left_seconds)
+                status, headers, body = await self._send_once(request, left_seconds)
             except (aiohttp.ClientConnectionError, TimeoutError):
-                left_seconds -= clock() - began + backoff_seconds
-                if last or left_seconds <= 0 or request.method not in IDEMPOTENT_METHODS:
+                left_seconds -= loop_time() - started_at + backoff_seconds
+                if is_last or left_seconds <= 0 or request.method not in IDEMPOTENT_METHODS:
                     raise
                 log.debug("%s %s: no response, retrying", request.method, request.route)
                 await self._sleep(backoff_seconds)
@@ -155,14 +164,17 @@ class Http:
             if status < 400:
                 return Reply(status, headers, body)
             error = parse_error_response(status, headers, body)
-            wait_seconds, counts = (None, False) if last else self._retry_delay(request, error, backoff_seconds)
-            left_seconds -= clock() - began + (backoff_seconds if counts else 0.0)
+            wait_seconds, counts_toward_timeout = (
+                (None, False) if is_last else self._retry_delay(request, error, backoff_seconds)
+            )
+            left_seconds -= loop_time() - started_at + (backoff_seconds if counts_toward_timeout else 0.0)
             if wait_seconds is None or left_seconds <= 0:
                 raise error
             await self._sleep(wait_seconds)
         raise AssertionError("unreachable")
 
-    async def _exchange(self, request: Request, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+    async def _send_once(self, request: Request, timeout_seconds: float) -> tuple[int, Mapping[str, str], bytes]:
+        """Make one attempt, and return the status, the headers and the body of the response."""
         if self._session is None:
             self._session = new_session()
         try:
@@ -198,16 +210,16 @@ class Http:
 
     # Buckets
 
-    def _window(self, request: Request) -> RateLimitWindow:
+    def _window_of(self, request: Request) -> RateLimitWindow:
         key = (self._buckets.get(request.bucket, request.bucket), request.major)
         return self._windows.setdefault(key, RateLimitWindow())
 
     async def _acquire(self, request: Request) -> RateLimitWindow:
         """Wait until the bucket and the global rate limit allow a request, and reserve it."""
-        clock = asyncio.get_running_loop().time
+        loop_time = asyncio.get_running_loop().time
         while True:
-            now = clock()
-            window = self._window(request)
+            now = loop_time()
+            window = self._window_of(request)
             wait_seconds = max(self._global_limit_until - now, window.wait_seconds(now))
             if wait_seconds <= 0:
                 window.remaining -= 1
@@ -227,10 +239,11 @@ class Http:
             after_seconds = float(headers["X-RateLimit-Reset-After"])
         except (KeyError, ValueError):
             return
-        self._window(request).update(limit, remaining, after_seconds, asyncio.get_running_loop().time())
+        self._window_of(request).update(limit, remaining, after_seconds, asyncio.get_running_loop().time())
 
 
 def _backoff_seconds(attempt: int) -> float:
+    """Return the delay after an attempt, counted from 1, in seconds."""
     # Jitter keeps clients that failed together from retrying together.
     return BACKOFF_MS / 1000 * float(1 << (attempt - 1)) * (0.5 + random.random() / 2)
 
@@ -248,16 +261,18 @@ def parse_error_response(status: int, headers: Mapping[str, str], body: bytes) -
     message = payload.pop("message", None)
     field_errors = payload.pop("errors", None)
     code = code if isinstance(code, int) else 0
-    kind = errors.find(code, status)
-    if kind is None:
-        kind = ErrorCode(code, status, message if isinstance(message, str) else f"{status}: {_phrase(status)}")
-    elif isinstance(message, str) and message != kind.message:
+    error_code = errors.find(code, status)
+    if error_code is None:
+        error_code = ErrorCode(
+            code, status, message if isinstance(message, str) else f"{status}: {_status_phrase(status)}"
+        )
+    elif isinstance(message, str) and message != error_code.message:
         payload["message"] = message
-    if "retry_after" not in payload and (after := headers.get("Retry-After", "")).isdecimal():
-        payload["retry_after"] = float(after)
+    if "retry_after" not in payload and (retry_after := headers.get("Retry-After", "")).isdecimal():
+        payload["retry_after"] = float(retry_after)
     text = body.decode(errors="replace")
     return ReceivedApiError(
-        kind, status, errors=field_errors if isinstance(field_errors, dict) else None, extra=payload, text=text
+        error_code, status, errors=field_errors if isinstance(field_errors, dict) else None, extra=payload, text=text
     )
 
 
@@ -284,7 +299,8 @@ class ReceivedApiError(ApiError):
         return self._status
 
 
-def _phrase(status: int) -> str:
+def _status_phrase(status: int) -> str:
+    """Return the standard phrase of an HTTP status, or "Error" for an unknown status."""
     try:
         return HTTPStatus(status).phrase
     except ValueError:

@@ -23,6 +23,7 @@ from hubbub.sdk.rpc import RpcClient
 
 ResultCallback = Callable[[ClientResult], object]
 MESSAGES_SCOPE = "dm_channels.messages.write"
+"""Scope that allows text in an invite message."""
 RETRY_DELAYS_SECONDS: Final = (0.1, 0.3, 0.9)
 """Delays between retries in seconds while the platform has not processed the sender's presence yet."""
 
@@ -34,7 +35,9 @@ class SecretPayload(msgspec.Struct):
 
 
 class Invites:
-    """Client part that sends and accepts activity invites and join requests."""
+    """Client part that sends and accepts activity invites and join requests.
+
+    `rpc` returns the RPC client of the client, which is created on first use."""
 
     def __init__(
         self, core: Core, events: Events, gateway: Gateway, presence: Presence, rpc: Callable[[], RpcClient]
@@ -52,23 +55,25 @@ class Invites:
 
         The current user's activity must be joinable: see `Activity.joinable`. `content` is the text of the invite
         message."""
-        return self._core.run("SendActivityInvite", callback, (), self._invite, user_id, content)
+        return self._core.run("SendActivityInvite", callback, (), self._send_invite, user_id, content)
 
     def send_activity_join_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Ask a user for an invite to their game session; the user must have a joinable activity of this game."""
-        return self._core.run_in_session("SendActivityJoinRequest", callback, (), self._request, user_id)
+        return self._core.run_in_session("SendActivityJoinRequest", callback, (), self._send_join_request, user_id)
 
     def send_activity_join_request_reply(
         self, invite: ActivityInvite, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Reply to a join request with an invite, which the requesting user then has to accept."""
-        return self._core.run_in_session("SendActivityJoinRequestReply", callback, (), self._reply, invite.copy())
+        return self._core.run_in_session(
+            "SendActivityJoinRequestReply", callback, (), self._reply_to_join_request, invite.copy()
+        )
 
     def accept_activity_invite(
         self, invite: ActivityInvite, callback: Callable[[ClientResult, str], object] | None = None
     ) -> Completion[str]:
         """Accept an invite; completes with the current join secret of the host."""
-        return self._core.run_in_session("AcceptActivityInvite", callback, ("",), self._accept, invite.copy())
+        return self._core.run_in_session("AcceptActivityInvite", callback, ("",), self._accept_invite, invite.copy())
 
     def set_activity_invite_created_callback(self, callback: Callable[[ActivityInvite], object]) -> None:
         """Set the callback for received invites and join requests, and for invites accepted on another device."""
@@ -93,23 +98,29 @@ class Invites:
     # Implementation
 
     def _subscribe_to_joins(self) -> None:
-        self._core.run_in_background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._joined))
+        self._core.run_in_background(lambda: self._rpc().subscribe("ACTIVITY_JOIN", self._on_join))
 
-    def _joined(self, payload: Any) -> None:
+    def _on_join(self, payload: Any) -> None:
+        """Emit the payload of an ACTIVITY_JOIN event of the chat client; ignore an invalid payload."""
         if not isinstance(payload, dict) or not isinstance(secret := payload.get("secret"), str):
             return
-        application = str(payload.get("application_id") or "")
+        application_id_text = str(payload.get("application_id") or "")
         self._core.emit("activity_join", secret)
         self._core.emit(
             "activity_join_with_application",
-            int(application) if application.isdecimal() else self._core.application_id,
+            int(application_id_text) if application_id_text.isdecimal() else self._core.application_id,
             secret,
         )
 
-    async def _invite(self, user_id: int, content: str) -> None:
+    async def _send_invite(self, user_id: int, content: str) -> None:
         if self._core.status is not ClientStatus.READY:
             # Without a session the chat client on this machine sends the invite (since 1.1).
-            args = {"user_id": str(user_id), "type": 1, "content": content, "pid": os.getpid()}
+            args = {
+                "user_id": str(user_id),
+                "type": int(ActivityActionTypes.JOIN),
+                "content": content,
+                "pid": os.getpid(),
+            }
             await self._rpc().command("ACTIVITY_INVITE_USER", args)
             return
         activity = self._presence.activity
@@ -119,7 +130,7 @@ class Invites:
             )
         for wait_seconds in (*RETRY_DELAYS_SECONDS, None):
             try:
-                return await self._send(user_id, content, ActivityActionTypes.JOIN, activity.party.id)
+                return await self._post_invite(user_id, content, ActivityActionTypes.JOIN, activity.party.id)
             except ApiError as error:
                 # The presence goes through the gateway and the invite over HTTP, so the platform may process the invite
                 # first.
@@ -127,30 +138,31 @@ class Invites:
                     raise
                 await asyncio.sleep(wait_seconds)
 
-    async def _request(self, user_id: int) -> None:
+    async def _send_join_request(self, user_id: int) -> None:
         core = self._core
         with core.lock:
             activity = core.cache.activity_of(user_id, frozenset({core.application_id}))
         if activity is None or activity.party is None or not activity.party.id or not _is_joinable(activity):
             raise validation_error("The user has no joinable activity of this game")
-        await self._send(user_id, "", ActivityActionTypes.JOIN_REQUEST, activity.party.id)
+        await self._post_invite(user_id, "", ActivityActionTypes.JOIN_REQUEST, activity.party.id)
 
-    async def _reply(self, invite: ActivityInvite) -> None:
+    async def _reply_to_join_request(self, invite: ActivityInvite) -> None:
         if invite.type != ActivityActionTypes.JOIN_REQUEST:
             raise validation_error("The invite is not a join request")
-        await self._invite(invite.sender_id, "")
+        await self._send_invite(invite.sender_id, "")
 
-    async def _send(self, user_id: int, content: str, kind: ActivityActionTypes, party_id: str) -> None:
+    async def _post_invite(self, user_id: int, content: str, action_type: ActivityActionTypes, party_id: str) -> None:
+        """Send the message of an invite or a join request for a party."""
         body: dict[str, Any] = {
             "application_id": str(self._core.application_id),
-            "activity": {"type": int(kind), "session_id": self._gateway.session_id, "party_id": party_id},
+            "activity": {"type": int(action_type), "session_id": self._gateway.session_id, "party_id": party_id},
         }
         # A token with the presence scopes only may not send text (spec/sdk.md#10.5).
         if content and MESSAGES_SCOPE in self._core.scopes:
             body["content"] = content
         await self._core.request("POST", "/users/{user_id}/messages", json=body, user_id=user_id)
 
-    async def _accept(self, invite: ActivityInvite) -> str:
+    async def _accept_invite(self, invite: ActivityInvite) -> str:
         if invite.type != ActivityActionTypes.JOIN:
             raise validation_error(
                 "A join request cannot be accepted; reply to it with send_activity_join_request_reply()"
@@ -159,10 +171,10 @@ class Invites:
             session_id = self._core.cache.session_of(invite.sender_id, invite.party_id) or invite.session_id
         if not session_id:
             raise validation_error("The sender is no longer in the activity of the invite")
-        accepted = self._events.accepted_message_ids
-        new = invite.message_id not in accepted
+        accepted_message_ids = self._events.accepted_message_ids
+        is_first_attempt = invite.message_id not in accepted_message_ids
         # Recorded before the request, because the event may arrive before the response.
-        accepted.add(invite.message_id)
+        accepted_message_ids.add(invite.message_id)
         query = {name: str(value) for name in ("channel_id", "message_id") if (value := getattr(invite, name))}
         try:
             response = await self._core.request(
@@ -174,15 +186,15 @@ class Invites:
                 application_id=invite.application_id or self._core.application_id,
             )
         except BaseException:
-            if new:
-                # Another device may still accept the invite, which must then be emitted here.
-                accepted.discard(invite.message_id)
+            if is_first_attempt:
+                # Another device may still accept the invite, which this client must then emit.
+                accepted_message_ids.discard(invite.message_id)
             raise
         return decode_payload(response, SecretPayload).secret
 
 
 def _is_joinable(activity: ActivityPayload) -> bool:
     """Return whether a user's activity is joinable (spec/sdk.md#10.3); its secret is not visible, only the flag for it."""
-    size = (activity.party.size if activity.party else None) or []
-    full = len(size) > 1 and 0 < size[1] <= size[0]
-    return not full and (activity.flags is None or bool(activity.flags & ActivityFlags.JOIN))
+    party_size = (activity.party.size if activity.party else None) or []
+    is_full = len(party_size) > 1 and 0 < party_size[1] <= party_size[0]
+    return not is_full and (activity.flags is None or bool(activity.flags & ActivityFlags.JOIN))

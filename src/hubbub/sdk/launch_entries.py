@@ -16,7 +16,8 @@ from typing import Final, NamedTuple
 UNQUOTED: Final = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 """Matches an argument that does not need quotes."""
 CONTROL_CHARACTERS: Final = re.compile(r"[\x00-\x1f\x7f]")
-_ESCAPED: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+_ESCAPE_SEQUENCES: Final = {"s": " ", "n": "\n", "t": "\t", "r": "\r", "\\": "\\"}
+"""Characters by the letter that represents them after a backslash."""
 
 
 class LaunchCommand(NamedTuple):
@@ -31,7 +32,7 @@ class LaunchCommand(NamedTuple):
 def register_command(application_id: int, command: str) -> bool:
     """Write the entry for a shell command; an empty command is the current program. Return False on failure."""
     if not command:
-        return _write_entry(application_id, _this_program(), "%u")
+        return _write_entry(application_id, _current_program(), "%u")
     try:
         arguments = shlex.split(command)
     except ValueError:
@@ -44,7 +45,7 @@ def register_command(application_id: int, command: str) -> bool:
 
 
 def register_steam(application_id: int, steam_app_id: int) -> bool:
-    """Write an entry that launches the game through Steam, which accepts no other URL. Return False on failure."""
+    """Write an entry that launches the game through Steam, without the URL to open. Return False on failure."""
     return _write_entry(
         application_id, LaunchCommand([shutil.which("xdg-open") or "xdg-open", f"steam://rungameid/{steam_app_id}"]), ""
     )
@@ -55,39 +56,46 @@ def find_launch(application_id: str) -> LaunchCommand | None:
     if sys.platform != "linux" or not (application_id.isascii() and application_id.isdecimal()):
         return None
     try:
-        text = _path(int(application_id)).read_text(encoding="utf-8")
+        text = _entry_path(int(application_id)).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
     keys = dict(line.partition("=")[::2] for line in text.splitlines() if "=" in line)
-    arguments = list(_split(_unescaped(keys.get("Exec", ""))))
+    arguments = list(_split_arguments(_unescaped(keys.get("Exec", ""))))
     return LaunchCommand(arguments, _unescaped(keys.get("Path", "")) or None) if arguments else None
 
 
-def _this_program() -> LaunchCommand:
+def _current_program() -> LaunchCommand:
+    """Return the command that started the current process, with absolute paths of the interpreter and the script."""
     script = sys.argv[0] if sys.argv else ""
-    rest = [os.path.abspath(each) if each == script and os.path.isfile(each) else each for each in sys.orig_argv[1:]]
+    arguments = [
+        os.path.abspath(argument) if argument == script and os.path.isfile(argument) else argument
+        for argument in sys.orig_argv[1:]
+    ]
     # `python -m game` finds its module in the current directory.
-    return LaunchCommand([os.path.abspath(sys.executable), *rest], os.getcwd())
+    return LaunchCommand([os.path.abspath(sys.executable), *arguments], os.getcwd())
 
 
-def _path(application_id: int) -> Path:
+def _entry_path(application_id: int) -> Path:
     home = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
     return Path(home) / "applications" / f"hubbub-{application_id}.desktop"
 
 
-def _write_entry(application_id: int, launch: LaunchCommand, field: str) -> bool:
+def _write_entry(application_id: int, launch: LaunchCommand, field_code: str) -> bool:
+    """Write the desktop entry of a game; return False if the command cannot be represented or written.
+
+    `field_code` is "%u" to append the URL to the command, or empty."""
     texts: Sequence[str] = [*launch.arguments, launch.working_directory or ""]
-    if sys.platform != "linux" or any(CONTROL_CHARACTERS.search(each) for each in texts):
+    if sys.platform != "linux" or any(CONTROL_CHARACTERS.search(text) for text in texts):
         return False
     # The Desktop Entry Specification does not allow an equals sign in the program's path.
     if "=" in launch.arguments[0]:
         return False
-    run = " ".join([*map(_quoted, launch.arguments), *([field] if field else [])])
-    lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escaped(run)}"]
+    exec_value = " ".join([*map(_quoted, launch.arguments), *([field_code] if field_code else [])])
+    lines = ["[Desktop Entry]", "Type=Application", f"Name=Game {application_id}", f"Exec={_escaped(exec_value)}"]
     if launch.working_directory:
         lines.append(f"Path={_escaped(launch.working_directory)}")
     lines += ["NoDisplay=true", f"MimeType=x-scheme-handler/hubbub-{application_id};", ""]
-    path = _path(application_id)
+    path = _entry_path(application_id)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("\n".join(lines), encoding="utf-8")
@@ -111,13 +119,14 @@ def _escaped(value: str) -> str:
 
 
 def _unescaped(value: str) -> str:
-    return re.sub(r"\\([sntr\\])", lambda found: _ESCAPED[found[1]], value)
+    """Replace the escape sequences in the value of a key."""
+    return re.sub(r"\\([sntr\\])", lambda match: _ESCAPE_SEQUENCES[match[1]], value)
 
 
-def _split(run: str) -> Iterator[str]:
+def _split_arguments(exec_value: str) -> Iterator[str]:
     """Yield the arguments of Exec without its field codes, because there is no URL to pass."""
-    for bare, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', run):
+    for bare, quoted in re.findall(r'([^\s"]+)|"((?:[^"\\]|\\.)*)"', exec_value):
         argument = bare or re.sub(r"\\(.)", r"\1", quoted)
-        argument, fields = re.sub(r"%%|%[a-zA-Z]", lambda found: "%" if found[0] == "%%" else "", argument), argument
-        if argument or not fields:
+        argument, raw = re.sub(r"%%|%[a-zA-Z]", lambda match: "%" if match[0] == "%%" else "", argument), argument
+        if argument or not raw:
             yield argument

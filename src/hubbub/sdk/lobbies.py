@@ -19,8 +19,11 @@ from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
 
 SECRET_MAX: Final = 250
+"""Maximum number of characters of a lobby secret."""
 METADATA_TOTAL_MAX: Final = 1000
+"""Maximum number of characters of all metadata keys and values together."""
 METADATA_KEYS_MAX: Final = 25
+"""Maximum number of metadata keys."""
 
 ResultCallback = Callable[[ClientResult], object]
 LobbyIdCallback = Callable[[ClientResult, int], object]
@@ -61,7 +64,9 @@ class InvitePayload(msgspec.Struct):
 
 
 class Lobbies:
-    """Client part that joins and leaves lobbies and links channels to them."""
+    """Client part that joins and leaves lobbies and links channels to them.
+
+    `rpc` returns the RPC client of the client, which is created on first use. `opener` opens a URL in a browser."""
 
     def __init__(
         self,
@@ -81,7 +86,7 @@ class Lobbies:
         """Join the lobby with this secret, which is created if it does not exist; completes with the lobby ID.
 
         The secret has 1 to 250 characters."""
-        return self._core.run_in_session("CreateOrJoinLobby", callback, (0,), self._join, secret, None, None)
+        return self._core.run_in_session("CreateOrJoinLobby", callback, (0,), self._create_or_join, secret, None, None)
 
     def create_or_join_lobby_with_metadata(
         self,
@@ -95,12 +100,14 @@ class Lobbies:
         The lobby is created if it does not exist. Each metadata has at most 25 keys and 1000 characters in total.
         Completes with the lobby ID."""
         name = "CreateOrJoinLobbyWithMetadata"
-        lobby, member = dict(lobby_metadata), dict(member_metadata)
-        return self._core.run_in_session(name, callback, (0,), self._join, secret, lobby, member)
+        lobby_fields, member_fields = dict(lobby_metadata), dict(member_metadata)
+        return self._core.run_in_session(
+            name, callback, (0,), self._create_or_join, secret, lobby_fields, member_fields
+        )
 
     def leave_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Leave a lobby; a lobby that the game's backend created cannot be left."""
-        return self._core.run_in_session("LeaveLobby", callback, (), self._leave, lobby_id)
+        return self._core.run_in_session("LeaveLobby", callback, (), self._leave_lobby, lobby_id)
 
     def get_lobby_handle(self, lobby_id: int) -> LobbyHandle | None:
         """Return a lobby that the current user is a member of, or None; this does not send a request."""
@@ -117,25 +124,25 @@ class Lobbies:
         self, callback: Callable[[ClientResult, list[GuildMinimal]], object] | None = None
     ) -> Completion[list[GuildMinimal]]:
         """List the guilds that the current user is a member of."""
-        return self._core.run_in_session("GetUserGuilds", callback, ([],), self._guilds)
+        return self._core.run_in_session("GetUserGuilds", callback, ([],), self._fetch_guilds)
 
     def get_guild_channels(
         self, guild_id: int, callback: Callable[[ClientResult, list[GuildChannel]], object] | None = None
     ) -> Completion[list[GuildChannel]]:
         """List the channels of a guild, in the order in which the chat client shows them."""
-        return self._core.run_in_session("GetGuildChannels", callback, ([],), self._channels, guild_id)
+        return self._core.run_in_session("GetGuildChannels", callback, ([],), self._fetch_channels, guild_id)
 
     def link_channel_to_lobby(
         self, lobby_id: int, channel_id: int, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Link a guild channel to a lobby, so that both share their messages."""
         return self._core.run_in_session(
-            "LinkChannelToLobby", callback, (), self._link, lobby_id, {"channel_id": str(channel_id)}
+            "LinkChannelToLobby", callback, (), self._update_link, lobby_id, {"channel_id": str(channel_id)}
         )
 
     def unlink_channel_from_lobby(self, lobby_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove the link between a lobby and its channel."""
-        return self._core.run_in_session("UnlinkChannelFromLobby", callback, (), self._link, lobby_id, {})
+        return self._core.run_in_session("UnlinkChannelFromLobby", callback, (), self._update_link, lobby_id, {})
 
     def join_linked_lobby_guild(
         self,
@@ -180,11 +187,13 @@ class Lobbies:
 
     # Implementation
 
-    async def _join(self, secret: str, lobby: dict[str, str] | None, member: dict[str, str] | None) -> int:
+    async def _create_or_join(
+        self, secret: str, lobby_metadata: dict[str, str] | None, member_metadata: dict[str, str] | None
+    ) -> int:
         if not 1 <= len(secret) <= SECRET_MAX:
             raise validation_error(f"The secret must have 1 to {SECRET_MAX} characters")
         body: dict[str, Any] = {"secret": secret}
-        for name, metadata in (("lobby_metadata", lobby), ("member_metadata", member)):
+        for name, metadata in (("lobby_metadata", lobby_metadata), ("member_metadata", member_metadata)):
             if metadata is not None:
                 _check_metadata(metadata)
                 body[name] = metadata
@@ -193,56 +202,60 @@ class Lobbies:
         return payload.id
 
     def _cache_lobby(self, payload: LobbyPayload) -> None:
+        """Cache the lobby of a response, and emit it if it is new."""
         core = self._core
         with core.lock:
-            new = core.cache.update_lobby(payload)[1]
+            is_new = core.cache.update_lobby(payload)[1]
             core.cache.channels[payload.id] = ChannelPayload(id=payload.id, type=ChannelType.LOBBY)
             member = core.cache.lobbies[payload.id].members.get(core.cache.current_user_id)
             if member is not None and member.connected is None:
                 member.connected = True
-        if new:
-            # The response and the event arrive in any order; only the first one is emitted.
+        if is_new:
+            # The response and the LOBBY_CREATE event arrive in any order; only the first of them is emitted.
             core.emit("lobby_created", payload.id)
 
-    async def _leave(self, lobby_id: int) -> None:
+    async def _leave_lobby(self, lobby_id: int) -> None:
         await self._core.request("DELETE", "/lobbies/{lobby_id}/members/@me", lobby_id=lobby_id)
         with self._core.lock:
             self._core.cache.remove_lobby_channels(lobby_id)
-            gone = self._core.cache.lobbies.pop(lobby_id, None)
+            removed_lobby = self._core.cache.lobbies.pop(lobby_id, None)
             self._events.on_lobby_removed(lobby_id)
-        if gone is not None:
+        if removed_lobby is not None:
             self._core.emit("lobby_deleted", lobby_id)
 
-    async def _guilds(self) -> list[GuildMinimal]:
+    async def _fetch_guilds(self) -> list[GuildMinimal]:
         payloads = decode_payload(await self._core.request("GET", "/users/@me/guilds"), list[GuildPayload])
-        return [self._core.make(GuildMinimal, id=each.id, name=each.name) for each in payloads]
+        return [self._core.make(GuildMinimal, id=guild.id, name=guild.name) for guild in payloads]
 
-    async def _channels(self, guild_id: int) -> list[GuildChannel]:
+    async def _fetch_channels(self, guild_id: int) -> list[GuildChannel]:
         response = await self._core.request(
             "GET", "/guilds/{guild_id}/channels", query={"with_can_link_lobby": "true"}, guild_id=guild_id
         )
         payloads = decode_payload(response, list[GuildChannelPayload])
-        payloads.sort(key=lambda each: (each.position or 0, each.id))
+        payloads.sort(key=lambda channel: (channel.position or 0, channel.id))
         return [
             self._core.make(
                 GuildChannel,
-                id=each.id,
-                name=each.name or "",
-                type=known(ChannelType, each.type, ChannelType.GUILD_TEXT),
-                position=each.position or 0,
-                parent_id=each.parent_id,
-                is_linkable=each.can_link_lobby if each.is_linkable is None else each.is_linkable,
-                is_viewable_and_writeable_by_all_members=each.is_viewable_and_writeable_by_all_members,
+                id=channel.id,
+                name=channel.name or "",
+                type=known(ChannelType, channel.type, ChannelType.GUILD_TEXT),
+                position=channel.position or 0,
+                parent_id=channel.parent_id,
+                is_linkable=channel.can_link_lobby if channel.is_linkable is None else channel.is_linkable,
+                is_viewable_and_writeable_by_all_members=channel.is_viewable_and_writeable_by_all_members,
                 linked_lobby=self._core.make(
-                    LinkedLobby, application_id=each.linked_lobby.application_id, lobby_id=each.linked_lobby.lobby_id
+                    LinkedLobby,
+                    application_id=channel.linked_lobby.application_id,
+                    lobby_id=channel.linked_lobby.lobby_id,
                 )
-                if each.linked_lobby
+                if channel.linked_lobby
                 else None,
             )
-            for each in payloads
+            for channel in payloads
         ]
 
-    async def _link(self, lobby_id: int, body: dict[str, str]) -> None:
+    async def _update_link(self, lobby_id: int, body: dict[str, str]) -> None:
+        """Link a lobby to the channel in `body`, or remove its link if `body` is empty."""
         response = await self._core.request(
             "PATCH", "/lobbies/{lobby_id}/channel-linking", json=body, lobby_id=lobby_id
         )
@@ -252,8 +265,8 @@ class Lobbies:
         lobby = find_lobby(self._core, lobby_id)
         if lobby is None or lobby.linked_channel is None:
             raise validation_error("The lobby is not linked to a channel")
-        me = find_user(self._core, self._core.cache.current_user_id)
-        if me is not None and me.is_provisional:
+        current_user = find_user(self._core, self._core.cache.current_user_id)
+        if current_user is not None and current_user.is_provisional:
             await self._merges.require_merge(merge_required)
         response = await self._core.request("POST", "/lobbies/{lobby_id}/members/@me/invites", lobby_id=lobby_id)
         code = decode_payload(response, InvitePayload).code

@@ -1,4 +1,4 @@
-"""Log output of the SDK; secrets are masked in every message at every level (the specification, Authentication 9)."""
+"""Log output of the SDK; secrets are masked in every message at every level (spec/sdk.md#14)."""
 
 import re
 import threading
@@ -12,13 +12,15 @@ from hubbub.sdk.clock import Clock
 from hubbub.sdk.enums import LoggingSeverity
 
 LogCallback = Callable[[str, LoggingSeverity], object]
+"""Callback for log messages; it receives the message and its severity."""
 
 PLATFORM: Final = "hubbub"
+"""First part of the names of log files."""
 VOICE_FILES_MAX: Final = 5
 """Number of voice log files that are rotated."""
 MASK: Final = "[filtered]"
 # Authorization headers, and tokens after their usual field names, even if they were never passed to `add_secrets`.
-_PATTERNS: Final = (
+_SECRET_PATTERNS: Final = (
     re.compile(r"(?i)\b(bearer|bot)\s+[\w\-.~+/=]{8,}"),
     re.compile(
         r"(?i)(\"?(?:access_token|refresh_token|id_token|external_auth_token|parent_access_token|code_verifier|client_secret"
@@ -28,10 +30,13 @@ _PATTERNS: Final = (
 
 
 class Logs:
-    """Log callbacks and log files of one client."""
+    """Log callbacks and log files of one client.
+
+    `pump` is the callback queue of the client and `clock` the machine's clock. Messages below the severity Warning are
+    logged only with `debug`."""
 
     def __init__(self, pump: CallbackQueue, clock: Clock, *, debug: bool = False) -> None:
-        self._pump = pump
+        self._callback_queue = pump
         self._clock = clock
         self._debug = debug
         self._callbacks: list[tuple[LogCallback, LoggingSeverity]] = []
@@ -42,6 +47,7 @@ class Logs:
         self._voice_severity = LoggingSeverity.NONE
         self._secrets: set[str] = set()
         self._guard = threading.Lock()
+        """Guards the files and the secrets."""
         self.directory: Path | None = None
         """Directory of the log file; None until `set_directory` succeeds."""
 
@@ -55,8 +61,8 @@ class Logs:
         with self._guard:
             for secret in self._secrets:
                 message = message.replace(secret, MASK)
-        message = _PATTERNS[0].sub(rf"\1 {MASK}", message)
-        return _PATTERNS[1].sub(rf"\1{MASK}", message)
+        message = _SECRET_PATTERNS[0].sub(rf"\1 {MASK}", message)
+        return _SECRET_PATTERNS[1].sub(rf"\1{MASK}", message)
 
     def verbose(self, message: str) -> None:
         """Log a message that is useful for debugging only."""
@@ -75,13 +81,15 @@ class Logs:
         self.write(message, LoggingSeverity.ERROR)
 
     def write(self, message: str, severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """Write a message to all callbacks and files that accept its severity; below Warning only in debug mode."""
+        """Write a message to all callbacks and files that accept its severity; below Warning only in debug mode.
+
+        With `voice`, the message goes to the callbacks and the file of the voice log instead."""
         if severity < LoggingSeverity.WARNING and not self._debug:
             return
         message = self.mask_secrets(message)
         for callback, minimum in tuple(self._voice_callbacks if voice else self._callbacks):
             if severity >= minimum and minimum is not LoggingSeverity.NONE:
-                self._pump.put(callback, message, severity)
+                self._callback_queue.put(callback, message, severity)
         with self._guard:
             file, minimum = (self._voice_file, self._voice_severity) if voice else (self._file, self._file_severity)
             if file is not None and severity >= minimum:
@@ -93,7 +101,7 @@ class Logs:
         return f"[{timestamp}] [{threading.current_thread().name}] ({severity.label}): {message}\n"
 
     def add_callback(self, callback: LogCallback, min_severity: LoggingSeverity, *, voice: bool = False) -> None:
-        """Add a callback for messages of at least `min_severity`."""
+        """Add a callback for messages of at least `min_severity`, or with `voice` for those of the voice log."""
         (self._voice_callbacks if voice else self._callbacks).append((callback, min_severity))
         if self._debug and not voice and len(self._callbacks) == 1:
             self.warning("Debug logging is on; turn it off in released games")
@@ -125,9 +133,9 @@ class Logs:
             directory = Path(path) if path else Path(__file__).parent
             try:
                 for number in range(VOICE_FILES_MAX):
-                    old = directory / f"{PLATFORM}-webrtc_{number}"
-                    if old.exists():
-                        old.replace(directory / f"{PLATFORM}-last-webrtc_{number}")
+                    file = directory / f"{PLATFORM}-webrtc_{number}"
+                    if file.exists():
+                        file.replace(directory / f"{PLATFORM}-last-webrtc_{number}")
                 self._voice_file = (directory / f"{PLATFORM}-webrtc_0").open("w", encoding="utf-8")
             except OSError:
                 return

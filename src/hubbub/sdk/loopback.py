@@ -25,7 +25,7 @@ class LoopbackServer:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.redirect_query: asyncio.Future[dict[str, str]] = asyncio.get_running_loop().create_future()
-        """The query parameters of the redirect."""
+        """Query parameters of the redirect by name, set when it arrives."""
         self.redirect_uri = ""
         """URL of the server; empty until it runs."""
 
@@ -48,6 +48,7 @@ class LoopbackServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one request of a connection."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks.add(task)
@@ -70,21 +71,22 @@ class LoopbackServer:
             writer.close()
 
     def _handle_request(self, head: bytes) -> tuple[str, str, str]:
+        """Accept a redirect; return the status line, the title and the text of the response page."""
         method, target, _ = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ")
         parts = urlsplit(target)
         if parts.path != PATH:
             return "404 Not Found", "Page not found", "You can close this window and return to the game."
         if method != "GET":
             return "405 Method Not Allowed", "Method not allowed", "You can close this window and return to the game."
-        fields = dict(parse_qsl(parts.query))
-        if not {"code", "error"} & set(fields):
+        query = dict(parse_qsl(parts.query))
+        if not {"code", "error"} & set(query):
             return (
                 "400 Bad Request",
                 "Invalid response",
                 "The redirect has neither a code nor an error. Try again in the game.",
             )
         if not self.redirect_query.done():
-            self.redirect_query.set_result(fields)
-        if "error" in fields:
+            self.redirect_query.set_result(query)
+        if "error" in query:
             return "200 OK", "Not authorized", "You can close this window and return to the game."
         return "200 OK", "All set", "You can close this window and return to the game."

@@ -13,12 +13,13 @@ class Merges:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._waiting: list[asyncio.Future[bool]] = []
+        """Outcomes that operations wait for: whether the account was merged."""
 
     def provisional_user_merge_completed(self, success: bool) -> None:
         """Report the outcome of the account merge that a `provisional_user_merge_required` callback asked for.
 
         On success the waiting operations continue; otherwise they complete with `ErrorType.ABORTED`."""
-        self._core.driver.post(self._completed, success)
+        self._core.driver.post(self._resolve_waiting, success)
 
     async def require_merge(self, callback: OneShotCallback) -> None:
         """Ask the game to merge the account and wait for its report; fail if the callback was reset."""
@@ -34,7 +35,7 @@ class Merges:
         if not merged:
             raise sdk_error(ErrorType.ABORTED, "The provisional account was not merged")
 
-    def _completed(self, success: bool) -> None:
+    def _resolve_waiting(self, success: bool) -> None:
         for outcome in self._waiting:
             if not outcome.done():
                 outcome.set_result(success)

@@ -22,10 +22,13 @@ from hubbub.sdk.results import ClientResult, validation_error
 from hubbub.sdk.rpc import RpcClient
 
 CONTENT_MAX: Final = 2000
+"""Maximum number of characters of a message."""
 METADATA_KEYS_MAX: Final = 25
+"""Maximum number of keys of a message's metadata."""
 METADATA_TEXT_MAX: Final = 1024
+"""Maximum number of characters of each key and each value of a message's metadata."""
 HISTORY_AGE_MAX_MS: Final = 72 * 3600 * 1000
-"""Maximum age of the messages returned by the history functions (the specification, Limits)."""
+"""Maximum age of the messages that the history functions return, in milliseconds (spec/sdk.md#11.2)."""
 
 DISCLOSURES_ROUTE: Final = "/applications/{application_id}/disclosures"
 DISCLOSURE_TYPE: Final = DisclosureTypes.MESSAGE_DATA_VISIBLE_ON_PLATFORM
@@ -36,7 +39,7 @@ MessagesCallback = Callable[[ClientResult, list[MessageHandle]], object]
 
 
 class SummaryPayload(msgspec.Struct):
-    """Response of the conversation list: another user and the newest message."""
+    """An item of the conversation list: the other user, and the newest message or None."""
 
     user_id: int
     last_message_id: int | None = None
@@ -49,14 +52,16 @@ class DisclosuresPayload(msgspec.Struct):
 
 
 class Messages:
-    """Client part that sends and reads messages."""
+    """Client part that sends and reads messages.
+
+    `rpc` returns the RPC client of the client, which is created on first use."""
 
     def __init__(self, core: Core, events: Events, rpc: Callable[[], RpcClient], merges: Merges) -> None:
         self._core = core
         self._events = events
         self._rpc = rpc
         self._merges = merges
-        events.on_disclosed = lambda: core.run_in_background(self._acknowledge)
+        events.on_disclosed = lambda: core.run_in_background(self._acknowledge_disclosure)
         core.status_watchers.append(self._status_changed)
 
     # Sending
@@ -66,7 +71,7 @@ class Messages:
     ) -> Completion[int]:
         """Send a direct message of 1 to 2000 characters to a user; completes with the ID of the message."""
         return self._core.run_in_session(
-            "SendUserMessage", callback, (0,), self._send_user, recipient_id, content, None
+            "SendUserMessage", callback, (0,), self._send_user_message, recipient_id, content, None
         )
 
     def send_user_message_with_metadata(
@@ -76,25 +81,33 @@ class Messages:
 
         Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendUserMessageWithMetadata"
-        return self._core.run_in_session(name, callback, (0,), self._send_user, recipient_id, content, dict(metadata))
+        return self._core.run_in_session(
+            name, callback, (0,), self._send_user_message, recipient_id, content, dict(metadata)
+        )
 
     def edit_user_message(
         self, recipient_id: int, message_id: int, content: str, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Replace the content of a direct message that the current user sent."""
-        return self._core.run_in_session("EditUserMessage", callback, (), self._edit, recipient_id, message_id, content)
+        return self._core.run_in_session(
+            "EditUserMessage", callback, (), self._edit_message, recipient_id, message_id, content
+        )
 
     def delete_user_message(
         self, recipient_id: int, message_id: int, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Delete a direct message that the current user sent."""
-        return self._core.run_in_session("DeleteUserMessage", callback, (), self._delete, recipient_id, message_id)
+        return self._core.run_in_session(
+            "DeleteUserMessage", callback, (), self._delete_message, recipient_id, message_id
+        )
 
     def send_lobby_message(
         self, lobby_id: int, content: str, callback: MessageIdCallback | None = None
     ) -> Completion[int]:
         """Send a message of 1 to 2000 characters to a lobby; completes with the ID of the message."""
-        return self._core.run_in_session("SendLobbyMessage", callback, (0,), self._send_lobby, lobby_id, content, None)
+        return self._core.run_in_session(
+            "SendLobbyMessage", callback, (0,), self._send_lobby_message, lobby_id, content, None
+        )
 
     def send_lobby_message_with_metadata(
         self, lobby_id: int, content: str, metadata: Mapping[str, str], callback: MessageIdCallback | None = None
@@ -103,7 +116,9 @@ class Messages:
 
         Metadata has at most 25 keys; keys and values have at most 1024 characters each."""
         name = "SendLobbyMessageWithMetadata"
-        return self._core.run_in_session(name, callback, (0,), self._send_lobby, lobby_id, content, dict(metadata))
+        return self._core.run_in_session(
+            name, callback, (0,), self._send_lobby_message, lobby_id, content, dict(metadata)
+        )
 
     # Reading
 
@@ -132,7 +147,7 @@ class Messages:
         self, callback: Callable[[ClientResult, list[UserMessageSummary]], object] | None = None
     ) -> Completion[list[UserMessageSummary]]:
         """List the direct message conversations of the current user."""
-        return self._core.run_in_session("GetUserMessageSummaries", callback, ([],), self._summaries)
+        return self._core.run_in_session("GetUserMessageSummaries", callback, ([],), self._fetch_summaries)
 
     def get_message_handle(self, message_id: int) -> MessageHandle | None:
         """Return a message from the cache, which has the newest 25 messages of each channel, or None."""
@@ -171,7 +186,12 @@ class Messages:
         links the account and calls `provisional_user_merge_completed`."""
         name = "OpenMessageInPlatform"
         return self._core.run_in_session(
-            name, callback, (), self._open, message_id, self._core.hold_callback(provisional_user_merge_required)
+            name,
+            callback,
+            (),
+            self._open_message,
+            message_id,
+            self._core.hold_callback(provisional_user_merge_required),
         )
 
     def set_message_created_callback(self, callback: Callable[[int], object]) -> None:
@@ -203,12 +223,13 @@ class Messages:
                 DISCLOSURE_TYPE in decode_payload(response, DisclosuresPayload).acked_disclosures
             )
 
-    async def _acknowledge(self) -> None:
+    async def _acknowledge_disclosure(self) -> None:
         body = {"disclosures": [int(DISCLOSURE_TYPE)]}
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
             await self._core.request("POST", DISCLOSURES_ROUTE, json=body, application_id=self._core.application_id)
 
     async def _post(self, path: str, content: str, metadata: dict[str, str] | None, to: int) -> int:
+        """Send a message and return its ID; `to` is the user ID or lobby ID in `path`."""
         if not content:
             raise validation_error("The message content must not be empty")
         _check_content(content)
@@ -218,13 +239,13 @@ class Messages:
             body["metadata"] = metadata
         return decode_payload(await self._core.request("POST", path, json=body, to=to), MessagePayload).id
 
-    async def _send_user(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
+    async def _send_user_message(self, recipient_id: int, content: str, metadata: dict[str, str] | None) -> int:
         return await self._post("/users/{to}/messages", content, metadata, recipient_id)
 
-    async def _send_lobby(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
+    async def _send_lobby_message(self, lobby_id: int, content: str, metadata: dict[str, str] | None) -> int:
         return await self._post("/lobbies/{to}/messages", content, metadata, lobby_id)
 
-    async def _edit(self, recipient_id: int, message_id: int, content: str) -> None:
+    async def _edit_message(self, recipient_id: int, message_id: int, content: str) -> None:
         _check_content(content)
         await self._core.request(
             "PATCH",
@@ -234,7 +255,7 @@ class Messages:
             message_id=message_id,
         )
 
-    async def _delete(self, recipient_id: int, message_id: int) -> None:
+    async def _delete_message(self, recipient_id: int, message_id: int) -> None:
         await self._core.request(
             "DELETE", "/users/{user_id}/messages/{message_id}", user_id=recipient_id, message_id=message_id
         )
@@ -246,10 +267,10 @@ class Messages:
             "GET", "/lobbies/{lobby_id}/messages", query={"limit": limit}, lobby_id=lobby_id
         )
         payloads = decode_payload(response, list[MessagePayload])
-        for each in payloads:
-            each.lobby_id = each.lobby_id or lobby_id
-            each.channel_id = each.channel_id or lobby_id
-        return [self._core.make(MessageHandle, self._core, each) for each in self._cache_messages(payloads, 0)]
+        for payload in payloads:
+            payload.lobby_id = payload.lobby_id or lobby_id
+            payload.channel_id = payload.channel_id or lobby_id
+        return [self._core.make(MessageHandle, self._core, message) for message in self._cache_messages(payloads, 0)]
 
     async def _get_user_messages(self, recipient_id: int, limit: int) -> list[MessageHandle]:
         limit = HISTORY_MESSAGES_MAX if limit <= 0 else min(limit, HISTORY_MESSAGES_MAX)
@@ -257,9 +278,9 @@ class Messages:
         with core.lock:
             history = core.cache.histories.get(recipient_id)
             if history is not None and history.can_serve(limit):
-                since = core.clock() - HISTORY_AGE_MAX_MS
-                cached = [each for each in history.messages if (each.payload.id >> 22) + EPOCH_MS >= since]
-                return [core.make(MessageHandle, core, each) for each in cached[:limit]]
+                since_ms = core.clock() - HISTORY_AGE_MAX_MS
+                cached = [message for message in history.messages if (message.payload.id >> 22) + EPOCH_MS >= since_ms]
+                return [core.make(MessageHandle, core, message) for message in cached[:limit]]
         response = await core.request("GET", "/users/{user_id}/messages", query={"limit": limit}, user_id=recipient_id)
         payloads = decode_payload(response, list[MessagePayload])
         messages = self._cache_messages(payloads, recipient_id)
@@ -268,32 +289,36 @@ class Messages:
             newest = messages[0].payload.id if messages else 0
             # Messages that arrived while the request was in progress.
             history.messages.extend(
-                each for each in (previous.messages if previous else ()) if each.payload.id > newest
+                message for message in (previous.messages if previous else ()) if message.payload.id > newest
             )
             history.messages.extend(messages)
             history.complete = len(messages) < limit
             core.cache.histories[recipient_id] = history
-        return [core.make(MessageHandle, core, each) for each in messages]
+        return [core.make(MessageHandle, core, message) for message in messages]
 
     def _cache_messages(self, payloads: list[MessagePayload], other: int) -> list[CachedMessage]:
-        """Add messages to the cache, newest first."""
-        with self._core.lock:
-            return [self._core.cache.shared_message(each, other=other) for each in sorted(payloads, key=_newest_first)]
+        """Add messages to the cache and return them, newest first.
 
-    async def _summaries(self) -> list[UserMessageSummary]:
+        `other` is the user ID of the other participant of a direct message conversation; 0 for a lobby."""
+        with self._core.lock:
+            return [
+                self._core.cache.shared_message(payload, other=other) for payload in sorted(payloads, key=_newest_first)
+            ]
+
+    async def _fetch_summaries(self) -> list[UserMessageSummary]:
         payloads = decode_payload(
             await self._core.request("GET", "/partner-sdk/users/@me/channels"), list[SummaryPayload]
         )
         return [
-            self._core.make(UserMessageSummary, user_id=each.user_id, last_message_id=each.last_message_id or 0)
-            for each in payloads
+            self._core.make(UserMessageSummary, user_id=summary.user_id, last_message_id=summary.last_message_id or 0)
+            for summary in payloads
         ]
 
-    async def _open(self, message_id: int, merge_required: OneShotCallback) -> None:
+    async def _open_message(self, message_id: int, merge_required: OneShotCallback) -> None:
         if not self.can_open_message_in_platform(message_id):
             raise validation_error("The chat client cannot show this message")
-        me = find_user(self._core, self._core.cache.current_user_id)
-        if me is not None and me.is_provisional:
+        current_user = find_user(self._core, self._core.cache.current_user_id)
+        if current_user is not None and current_user.is_provisional:
             await self._merges.require_merge(merge_required)
         with self._core.lock:
             message = self._core.cache.find_message(message_id)

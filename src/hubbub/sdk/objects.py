@@ -17,11 +17,11 @@ class NullObject:
     """Descriptor that gives each class its own `nullobj`, created on first access."""
 
     def __get__(self, instance: object, owner: type[Any]) -> Any:
-        found = owner.__dict__.get("_nullobj")
-        if found is None:
-            found = object.__new__(owner)
-            owner._nullobj = found
-        return found
+        nullobj = owner.__dict__.get("_nullobj")
+        if nullobj is None:
+            nullobj = object.__new__(owner)
+            owner._nullobj = nullobj
+        return nullobj
 
 
 class Object:
@@ -39,8 +39,8 @@ class Object:
         return self._valid
 
     def __getattr__(self, name: str) -> Any:
-        # Called for missing attributes only. An invalid object has an empty __dict__, so every read of a field arrives
-        # here.
+        # Python calls this method for missing attributes only. An invalid object has an empty __dict__, so it is called
+        # for every read of a field.
         if self._valid or name.startswith("__"):
             raise AttributeError(f"{type(self).__name__} has no {name}")
         raise InvalidObjectError(f"Cannot read {name}: this {type(self).__name__} is null or was moved from")
@@ -51,7 +51,7 @@ class Object:
         object.__setattr__(self, name, value)
 
     def move(self) -> Self:
-        """Return a new object with the content of this one, which becomes invalid."""
+        """Return a new object with the content of this object, which becomes invalid."""
         moved = object.__new__(type(self))
         moved.__dict__.update(self.__dict__)
         self.__dict__.clear()

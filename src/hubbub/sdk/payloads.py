@@ -36,6 +36,7 @@ class PartyPayload(Struct):
 
     id: str | None = None
     size: list[int] | None = None
+    """Current and maximum number of players."""
     privacy: int | None = None
 
 
@@ -340,6 +341,7 @@ class MergePayload(Struct):
     """A provisional account that was merged into the current user's account."""
 
     source_user_id: int | None = None
+    """ID of the provisional account."""
     merge_operation_id: str | None = None
 
 
@@ -349,8 +351,10 @@ class TokenPayload(Struct):
     access_token: str
     token_type: str = "Bearer"
     expires_in: int = 0
+    """Lifetime of the access token in seconds."""
     refresh_token: str | None = None
     scope: str = ""
+    """Granted scopes, separated by spaces."""
 
 
 class DevicePayload(Struct):
@@ -361,7 +365,9 @@ class DevicePayload(Struct):
     verification_uri: str = ""
     verification_uri_complete: str = ""
     expires_in: int = 300
+    """Lifetime of the device code in seconds."""
     interval: int = 5
+    """Minimum interval between polls of the token endpoint, in seconds."""
 
 
 class GrantPayload(Struct):
@@ -371,22 +377,28 @@ class GrantPayload(Struct):
     user: UserPayload | None = None
     scopes: list[str] = []
     expires: str = ""
+    """Expiry of the token as an ISO 8601 timestamp; empty if it is unknown."""
 
 
 class GatewayFrame(Struct):
     """A gateway message."""
 
     op: int
+    """Opcode."""
     d: msgspec.Raw = msgspec.Raw(b"null")
+    """Payload, not yet decoded."""
     s: int | None = None
+    """Sequence number of an event; None for other messages."""
     t: str | None = None
+    """Name of an event; None for other messages."""
 
 
 _decoders: Final[dict[Any, msgspec.json.Decoder[Any]]] = {}
+"""Decoders by payload type, created on first use."""
 
 
 def decode_payload(data: bytes | str | msgspec.Raw, kind: type[T]) -> T:
-    """Decode JSON to a payload; IDs may be strings or numbers."""
+    """Decode JSON to a payload of type `kind`; IDs may be strings or numbers."""
     decoder = _decoders.get(kind)
     if decoder is None:
         decoder = _decoders[kind] = msgspec.json.Decoder(kind, strict=False)

@@ -19,15 +19,17 @@ from hubbub.sdk.results import ClientResult, SdkError, validation_error
 from hubbub.sdk.rpc import RpcClient
 
 UPDATES_MAX: Final = 5
+"""Maximum number of presence updates per `UPDATES_WINDOW_SECONDS` seconds (spec/sdk.md#10.2)."""
 UPDATES_WINDOW_SECONDS: Final = 20.0
-"""At most `UPDATES_MAX` presence updates are accepted per `UPDATES_WINDOW_SECONDS` seconds (spec/sdk.md#10.2)."""
 PRESENCE_OPCODE: Final = 3
+"""Gateway opcode that updates the presence."""
 WIRE_STATUSES: Final = {
     StatusType.ONLINE: "online",
     StatusType.IDLE: "idle",
     StatusType.DND: "dnd",
     StatusType.INVISIBLE: "invisible",
 }
+"""Online statuses that a game can set, with their values on the wire."""
 SESSION_STATUSES: Final = frozenset(
     (
         ClientStatus.CONNECTING,
@@ -41,7 +43,9 @@ SESSION_STATUSES: Final = frozenset(
 
 
 class Presence:
-    """Client part that publishes the current user's activity and online status."""
+    """Client part that publishes the current user's activity and online status.
+
+    `rpc` returns the RPC client of the client, which is created on first use."""
 
     def __init__(self, core: Core, gateway: Gateway, rpc: Callable[[], RpcClient]) -> None:
         self._core = core
@@ -52,15 +56,21 @@ class Presence:
         self._status = StatusType.ONLINE
         self._showing_chat = False
         self._is_shown_locally = False
+        """Whether the chat client on this machine shows the activity."""
         self._shown_application_id = 0
         """Application ID under which the chat client shows the activity; that of the session may differ."""
         self._previous_status = ClientStatus.DISCONNECTED
         self._sent_at: deque[float] = deque(maxlen=UPDATES_MAX)
+        """Loop times of the last updates, oldest first."""
         self._revision = 0
+        """Number of changes of the presence."""
         self._sent_revision = -1
+        """Revision that was last sent; -1 if the presence must be sent again."""
         self._sending = asyncio.Lock()
+        """Held while an update waits for the rate limit or is sent."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
-        gateway.get_presence = self._at_identify
+        """Waits for a number of seconds; tests replace it."""
+        gateway.get_presence = self._presence_for_identify
         core.status_watchers.append(self._status_changed)
 
     def update_rich_presence(
@@ -70,11 +80,11 @@ class Presence:
 
         The activity is sent through the session or, while the client is disconnected, through the chat client on this
         machine. At most 5 updates per 20 seconds are sent; of several that wait only the newest one is sent."""
-        return self._core.run("UpdateRichPresence", callback, (), self._update, activity.copy())
+        return self._core.run("UpdateRichPresence", callback, (), self._update_activity, activity.copy())
 
     def clear_rich_presence(self) -> None:
         """Remove the activity of the current user."""
-        self._core.run_in_background(self._clear)
+        self._core.run_in_background(self._clear_activity)
 
     def set_online_status(
         self, status: StatusType, callback: Callable[[ClientResult], object] | None = None
@@ -87,7 +97,7 @@ class Presence:
         self._showing_chat = showing_chat
         self._revision += 1
         if self._core.status is ClientStatus.READY:
-            self._core.run_in_background(self._send)
+            self._core.run_in_background(self._send_presence)
 
     def register_launch_command(self, application_id: int, command: str) -> bool:
         """Register the shell command with which the chat client launches the game.
@@ -108,58 +118,63 @@ class Presence:
     # Implementation
 
     def _status_changed(self, status: ClientStatus) -> None:
-        before, self._previous_status = self._previous_status, status
-        if status is ClientStatus.CONNECTING and before is not ClientStatus.HTTP_WAIT:
+        previous_status, self._previous_status = self._previous_status, status
+        if status is ClientStatus.CONNECTING and previous_status is not ClientStatus.HTTP_WAIT:
             # Connecting clears the previous activity (spec/sdk.md#10.2), in the chat client as well.
             self.activity = None
             if self._is_shown_locally:
                 self._core.run_in_background(self._clear_locally)
         elif status is ClientStatus.READY:
-            changed = self._cache_own_presence(self._payload())
+            changed = self._cache_own_presence(self._presence_payload())
             if self._sent_revision != self._revision:
                 # A resumed session does not have the changes made while it was disconnected.
-                self._core.run_in_background(self._send)
+                self._core.run_in_background(self._send_presence)
                 if changed:
                     self._core.emit("user_updated", self._core.cache.current_user_id)
         elif status is ClientStatus.DISCONNECTED:
             with self._core.lock:
                 self._core.cache.presences.pop(self._core.cache.current_user_id, None)
 
-    def _payload(self) -> dict[str, Any]:
-        shown = self.activity
+    def _presence_payload(self) -> dict[str, Any]:
+        """Return the current presence for the gateway."""
+        activity = self.activity
         payload: dict[str, Any] = {
             "since": None,
             "status": WIRE_STATUSES[self._status],
             "afk": False,
-            "activities": [] if shown is None else [to_wire(shown, self._core.application_id)],
+            "activities": [] if activity is None else [to_wire(activity, self._core.application_id)],
         }
         if self._showing_chat:
             payload["showing_chat"] = True
         return payload
 
-    def _at_identify(self) -> dict[str, Any] | None:
+    def _presence_for_identify(self) -> dict[str, Any] | None:
+        """Return the presence to send in Identify, or None if it is the default."""
         self._sent_revision = self._revision
         if self.activity is None and self._status == StatusType.ONLINE and not self._showing_chat:
             return None
-        return self._payload()
+        return self._presence_payload()
 
-    async def _update(self, activity: Activity) -> None:
-        problem = next(validation_errors(activity), None)
-        if problem is not None:
-            raise validation_error(problem)
-        await self._show(activity)
+    async def _update_activity(self, activity: Activity) -> None:
+        error_message = next(validation_errors(activity), None)
+        if error_message is not None:
+            raise validation_error(error_message)
+        await self._show_activity(activity)
 
-    async def _show(self, activity: Activity | None) -> None:
+    async def _show_activity(self, activity: Activity | None) -> None:
+        """Show an activity, or none, through the session or through the chat client on this machine."""
         status = self._core.status
         if status in SESSION_STATUSES:
             self.activity = activity
             self._revision += 1
             if status is ClientStatus.READY:
-                await self._send()
+                await self._send_presence()
             return
-        shown = None if activity is None else to_wire(activity, self._core.application_id, local=True)
+        activity_payload = None if activity is None else to_wire(activity, self._core.application_id, local=True)
         client_id = self._core.application_id
-        await self._rpc().command("SET_ACTIVITY", {"pid": os.getpid(), "activity": shown}, client_id=client_id)
+        await self._rpc().command(
+            "SET_ACTIVITY", {"pid": os.getpid(), "activity": activity_payload}, client_id=client_id
+        )
         self._shown_application_id = client_id
         if self._core.status in SESSION_STATUSES:
             # The client started to connect meanwhile, which clears the previous activity.
@@ -168,14 +183,15 @@ class Presence:
         self.activity = activity
         self._is_shown_locally = activity is not None
 
-    async def _clear(self) -> None:
+    async def _clear_activity(self) -> None:
         try:
-            await self._show(None)
+            await self._show_activity(None)
         except (SdkError, OSError) as error:
             # No chat client shows an activity, or the next session sends the new state.
             self._core.logs.info(f"Could not clear the presence: {error}")
 
     async def _clear_locally(self) -> None:
+        """Remove the activity from the chat client on this machine; ignore errors."""
         self._is_shown_locally = False
         with contextlib.suppress(SdkError):
             args = {"pid": os.getpid(), "activity": None}
@@ -186,9 +202,9 @@ class Presence:
             raise validation_error("Status must be Online, Idle, Dnd or Invisible")
         self._status = status
         self._revision += 1
-        await self._send()
+        await self._send_presence()
 
-    async def _send(self) -> None:
+    async def _send_presence(self) -> None:
         """Send the current presence within the rate limit; of several waiting calls only the last one sends."""
         revision = self._revision
         async with self._sending:
@@ -202,7 +218,7 @@ class Presence:
                 await self.sleep(wait_seconds)
             self._sent_revision = self._revision
             self._sent_at.append(clock())
-            payload = self._payload()
+            payload = self._presence_payload()
             try:
                 await self._gateway.send(PRESENCE_OPCODE, payload)
             except OSError:

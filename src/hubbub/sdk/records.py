@@ -20,12 +20,17 @@ class Field(NamedTuple):
     """Default value of a record's field, and whether `hubbub.sdk.compat` has accessors for the field."""
 
     default: Any
+    """Default value; ignored if `factory` is set."""
     factory: Callable[[], Any] | None = None
+    """Function that creates the default value of each record, or None."""
     compat: bool = True
+    """Whether `hubbub.sdk.compat` has accessors for the field."""
 
 
 def field(*, default_factory: Callable[[], Any], compat: bool = True) -> Any:
-    """Declare a field whose default is a new object for each record."""
+    """Declare a field whose default is a new object for each record.
+
+    With `compat` set to False, `hubbub.sdk.compat` has no accessors for the field."""
     return Field(None, default_factory, compat)
 
 
@@ -34,10 +39,11 @@ class Fields:
     """Base class that turns annotated attributes into fields, like a dataclass but without compiling code at import."""
 
     fields: ClassVar[dict[str, Field]] = {}
+    """Fields of the class by name, in the order of their declaration."""
 
     def __init_subclass__(cls) -> None:
-        own = get_annotations(cls)
-        defaults = {name: getattr(cls, name) for name in own if name in cls.__dict__}
+        annotations = get_annotations(cls)
+        defaults = {name: getattr(cls, name) for name in annotations if name in cls.__dict__}
         cls.fields = cls.fields | {
             name: value if isinstance(value, Field) else Field(value) for name, value in defaults.items()
         }
@@ -45,15 +51,15 @@ class Fields:
             # An invalid record has no fields, so lookups must not find the defaults on the class.
             delattr(cls, name)
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Any, **values: Any) -> None:
         if len(args) > len(self.fields):
             raise TypeError(f"{type(self).__name__} has {len(self.fields)} fields, but {len(args)} values were given")
-        named |= dict(zip(self.fields, args, strict=False))
+        values |= dict(zip(self.fields, args, strict=False))
         self._valid = True
         for name, (default, factory, _) in self.fields.items():
-            setattr(self, name, named.pop(name) if name in named else factory() if factory else default)
-        if named:
-            raise TypeError(f"{type(self).__name__} has no field {', '.join(named)}")
+            setattr(self, name, values.pop(name) if name in values else factory() if factory else default)
+        if values:
+            raise TypeError(f"{type(self).__name__} has no field {', '.join(values)}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Fields) and self.fields == other.fields and self.__dict__ == other.__dict__
@@ -61,8 +67,8 @@ class Fields:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={self.__dict__.get(name)!r}" for name in self.fields if name not in SECRET)
-        return f"{type(self).__name__}({shown if self.__dict__ else 'nullobj'})"
+        field_texts = ", ".join(f"{name}={self.__dict__.get(name)!r}" for name in self.fields if name not in SECRET)
+        return f"{type(self).__name__}({field_texts if self.__dict__ else 'nullobj'})"
 
 
 SECRET = frozenset({"verifier", "join"})
@@ -187,7 +193,7 @@ class GuildChannel(Record):
     is_linkable: bool = False
     """Whether the current user may link the channel to a lobby."""
     is_viewable_and_writeable_by_all_members: bool = False
-    """Whether every guild member can read and write here; warn the player before linking a channel that is private."""
+    """Whether every guild member can read and write in the channel; warn the player before linking a private channel."""
     linked_lobby: LinkedLobby | None = None
     """The lobby that the channel is already linked to, or None."""
 

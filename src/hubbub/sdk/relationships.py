@@ -13,7 +13,9 @@ ResultCallback = Callable[[ClientResult], object]
 PLATFORM_ROUTE: Final = "/users/@me/relationships"
 GAME_ROUTE: Final = "/users/@me/game-relationships"
 EDIT_DISTANCE_MAX: Final = 3
-"""Maximum edit distance of a match, which is also limited to one edit per this many characters of the query."""
+"""Maximum edit distance of a match in a search.
+
+The number is used twice: the distance is also limited to one edit for every three characters of the query."""
 
 
 class Relationships:
@@ -38,7 +40,7 @@ class Relationships:
 
         If that user already sent a request to the current user, both become friends immediately."""
         return self._core.run_in_session(
-            "SendPlatformFriendRequestById", callback, (), self._put, PLATFORM_ROUTE, user_id, {}
+            "SendPlatformFriendRequestById", callback, (), self._put_relationship, PLATFORM_ROUTE, user_id, {}
         )
 
     def send_game_friend_request(self, username: str, callback: ResultCallback | None = None) -> Completion[None]:
@@ -49,46 +51,50 @@ class Relationships:
 
     def send_game_friend_request_by_id(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Send a friend request for this game only to a user by ID."""
-        return self._core.run_in_session("SendGameFriendRequestById", callback, (), self._put, GAME_ROUTE, user_id, {})
+        return self._core.run_in_session(
+            "SendGameFriendRequestById", callback, (), self._put_relationship, GAME_ROUTE, user_id, {}
+        )
 
     # Responding to requests
 
     def accept_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request."""
         return self._core.run_in_session(
-            "AcceptPlatformFriendRequest", callback, (), self._accept, PLATFORM_ROUTE, user_id
+            "AcceptPlatformFriendRequest", callback, (), self._accept_request, PLATFORM_ROUTE, user_id
         )
 
     def accept_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Accept a user's friend request for this game."""
-        return self._core.run_in_session("AcceptGameFriendRequest", callback, (), self._accept, GAME_ROUTE, user_id)
+        return self._core.run_in_session(
+            "AcceptGameFriendRequest", callback, (), self._accept_request, GAME_ROUTE, user_id
+        )
 
     def reject_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request."""
         expected = RelationshipType.PENDING_INCOMING
         return self._core.run_in_session(
-            "RejectPlatformFriendRequest", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected
+            "RejectPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
         )
 
     def reject_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Reject a user's friend request for this game."""
         expected = RelationshipType.PENDING_INCOMING
         return self._core.run_in_session(
-            "RejectGameFriendRequest", callback, (), self._remove, GAME_ROUTE, user_id, expected
+            "RejectGameFriendRequest", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
         )
 
     def cancel_platform_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
         return self._core.run_in_session(
-            "CancelPlatformFriendRequest", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected
+            "CancelPlatformFriendRequest", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
         )
 
     def cancel_game_friend_request(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Cancel a friend request for this game that the current user sent."""
         expected = RelationshipType.PENDING_OUTGOING
         return self._core.run_in_session(
-            "CancelGameFriendRequest", callback, (), self._remove, GAME_ROUTE, user_id, expected
+            "CancelGameFriendRequest", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
         )
 
     # Removing and blocking
@@ -100,16 +106,28 @@ class Relationships:
     def remove_game_friend(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Remove a user from the friends of this game; a platform friendship remains."""
         expected = RelationshipType.FRIEND
-        return self._core.run_in_session("RemoveGameFriend", callback, (), self._remove, GAME_ROUTE, user_id, expected)
+        return self._core.run_in_session(
+            "RemoveGameFriend", callback, (), self._remove_relationship, GAME_ROUTE, user_id, expected
+        )
 
     def block_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Block a user on the whole platform; every other relationship to that user is removed."""
-        return self._core.run_in_session("BlockUser", callback, (), self._put, PLATFORM_ROUTE, user_id, {"type": 2})
+        return self._core.run_in_session(
+            "BlockUser",
+            callback,
+            (),
+            self._put_relationship,
+            PLATFORM_ROUTE,
+            user_id,
+            {"type": int(RelationshipType.BLOCKED)},
+        )
 
     def unblock_user(self, user_id: int, callback: ResultCallback | None = None) -> Completion[None]:
         """Unblock a user; earlier relationships are not restored."""
         expected = RelationshipType.BLOCKED
-        return self._core.run_in_session("UnblockUser", callback, (), self._remove, PLATFORM_ROUTE, user_id, expected)
+        return self._core.run_in_session(
+            "UnblockUser", callback, (), self._remove_relationship, PLATFORM_ROUTE, user_id, expected
+        )
 
     # Reading
 
@@ -120,52 +138,52 @@ class Relationships:
     def get_relationships(self) -> list[RelationshipHandle]:
         """Return all relationships of the current user."""
         with self._core.lock:
-            return [self.get_relationship_handle(each) for each in self._core.cache.relations]
+            return [self.get_relationship_handle(user_id) for user_id in self._core.cache.relations]
 
     def get_relationships_by_group(self, group_type: RelationshipGroupType) -> list[RelationshipHandle]:
         """Return the friends in one section of the friends list, in display order."""
         core = self._core
         with core.lock:
-            here = frozenset({core.application_id})
-            chosen: list[tuple[bool, str, int]] = []
+            application_ids = frozenset({core.application_id})
+            sort_keys: list[tuple[bool, str, int]] = []
             for user_id, relation in core.cache.relations.items():
                 if not core.cache.is_friend(user_id):
                     continue
                 presence = core.cache.presences.get(user_id)
-                playing = core.cache.activity_of(user_id, here, core.parent_application_id) is not None
+                is_playing = core.cache.activity_of(user_id, application_ids, core.parent_application_id) is not None
                 if presence is None or presence.status in ("offline", "invisible"):
                     group = RelationshipGroupType.OFFLINE
-                elif playing:
+                elif is_playing:
                     group = RelationshipGroupType.ONLINE_PLAYING_GAME
                 else:
                     group = RelationshipGroupType.ONLINE_ELSEWHERE
                 if group != group_type:
                     continue
-                played = relation.has_played or bool(presence and presence.has_played_game)
-                later = group is RelationshipGroupType.ONLINE_ELSEWHERE and not played
+                has_played = relation.has_played or bool(presence and presence.has_played_game)
+                sorts_last = group is RelationshipGroupType.ONLINE_ELSEWHERE and not has_played
                 user = find_user(core, user_id)
-                chosen.append((later, user.display_name.casefold() if user else "", user_id))
-        return [self.get_relationship_handle(user_id) for _, _, user_id in sorted(chosen)]
+                sort_keys.append((sorts_last, user.display_name.casefold() if user else "", user_id))
+        return [self.get_relationship_handle(user_id) for _, _, user_id in sorted(sort_keys)]
 
     def search_friends_by_username(self, search_str: str) -> list[UserHandle]:
         """Return the friends whose username or display name is similar to a text, best match first.
 
         This does not send a request."""
-        expected = search_str.strip().casefold()
-        if not expected:
+        query = search_str.strip().casefold()
+        if not query:
             return []
-        found: list[tuple[int, str, UserHandle]] = []
+        matches: list[tuple[int, str, UserHandle]] = []
         with self._core.lock:
-            friends = [each for each in self._core.cache.relations if self._core.cache.is_friend(each)]
-        for user_id in friends:
+            friend_ids = [user_id for user_id in self._core.cache.relations if self._core.cache.is_friend(user_id)]
+        for user_id in friend_ids:
             user = find_user(self._core, user_id)
             if user is None:
                 continue
             names = {user.username.casefold(), user.display_name.casefold()}
-            distance = min(_edit_distance(expected, name) for name in names)
-            if distance <= min(EDIT_DISTANCE_MAX, len(expected) // EDIT_DISTANCE_MAX):
-                found.append((distance, user.display_name.casefold(), user))
-        return [user for _, _, user in sorted(found, key=lambda each: each[:2])]
+            distance = min(_edit_distance(query, name) for name in names)
+            if distance <= min(EDIT_DISTANCE_MAX, len(query) // EDIT_DISTANCE_MAX):
+                matches.append((distance, user.display_name.casefold(), user))
+        return [user for _, _, user in sorted(matches, key=lambda match: match[:2])]
 
     def set_relationship_created_callback(self, callback: Callable[[int, bool], object]) -> None:
         """Set the callback for new and changed relationships.
@@ -188,6 +206,7 @@ class Relationships:
     # Implementation
 
     def _relationship_type(self, route: str, user_id: int) -> RelationshipType:
+        """Return the type of the platform or game relationship to a user, depending on the route."""
         handle = self.get_relationship_handle(user_id)
         return handle.platform_relationship_type if route == PLATFORM_ROUTE else handle.game_relationship_type
 
@@ -196,37 +215,38 @@ class Relationships:
             raise validation_error("A username is required")
         await self._core.request("POST", route, json=body)
 
-    async def _put(self, route: str, user_id: int, body: dict[str, Any]) -> None:
+    async def _put_relationship(self, route: str, user_id: int, body: dict[str, Any]) -> None:
         await self._core.request("PUT", route + "/{user_id}", json=body, user_id=user_id)
 
-    async def _accept(self, route: str, user_id: int) -> None:
+    async def _accept_request(self, route: str, user_id: int) -> None:
         if self._relationship_type(route, user_id) is not RelationshipType.PENDING_INCOMING:
             raise validation_error("The user has not sent a friend request")
-        await self._put(route, user_id, {})
+        await self._put_relationship(route, user_id, {})
 
-    async def _remove(self, route: str, user_id: int, expected: RelationshipType) -> None:
+    async def _remove_relationship(self, route: str, user_id: int, expected: RelationshipType) -> None:
+        """Remove a relationship; raise a validation error if it is not of the expected type."""
         if self._relationship_type(route, user_id) is not expected:
             raise validation_error(f"The relationship to the user is not of type {expected.label}")
         await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
 
     async def _remove_friend(self, user_id: int) -> None:
-        friend = [
-            each
-            for each in (PLATFORM_ROUTE, GAME_ROUTE)
-            if self._relationship_type(each, user_id) is RelationshipType.FRIEND
+        friend_routes = [
+            route
+            for route in (PLATFORM_ROUTE, GAME_ROUTE)
+            if self._relationship_type(route, user_id) is RelationshipType.FRIEND
         ]
-        if not friend:
+        if not friend_routes:
             raise validation_error("The user is not a friend")
-        for route in friend:
+        for route in friend_routes:
             await self._core.request("DELETE", route + "/{user_id}", user_id=user_id)
 
 
-def _edit_distance(expected: str, name: str) -> int:
+def _edit_distance(query: str, name: str) -> int:
     """Return the Levenshtein distance of a name to the query; 0 if the name starts with the query."""
-    if name.startswith(expected):
+    if name.startswith(query):
         return 0
     row = list(range(len(name) + 1))
-    for i, letter in enumerate(expected, 1):
+    for i, letter in enumerate(query, 1):
         above, row[0] = row[0], i
         for j, other in enumerate(name, 1):
             above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (letter != other))

@@ -76,7 +76,7 @@ class SdkError(Exception):
 
 
 def sdk_error(type: ErrorType, error: str = "", *, code: int = 0, retryable: bool = False) -> SdkError:
-    """Build an `SdkError` of the given type."""
+    """Build an `SdkError`; `code` is an error code of the platform or of the local RPC server, or 0."""
     return SdkError(ClientResult(type, error, error_code=code, retryable=retryable))
 
 

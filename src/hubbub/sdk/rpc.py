@@ -21,18 +21,20 @@ from hubbub.sdk.enums import ErrorType
 from hubbub.sdk.results import sdk_error
 
 FRAME_BYTES_MAX: Final = 1 << 20
+"""Maximum size of a received payload in bytes."""
 RECONNECT_SECONDS: Final = 5.0
+"""Delay before the connection with the event subscriptions is reopened, in seconds."""
 NO_CHAT_CLIENT: Final = "The chat client is not running on this machine"
 
 
 def socket_paths() -> list[str]:
     """Return the socket paths on which a chat client may listen, in the order to try."""
     if sys.platform == "win32":
-        return [rf"\\?\pipe\{rpc.SOCKET_PREFIX}-ipc-{n}" for n in rpc.SOCKET_INDEXES]
+        return [rf"\\?\pipe\{rpc.SOCKET_PREFIX}-ipc-{index}" for index in rpc.SOCKET_INDEXES]
     base = next(
         (os.environ[name] for name in ("XDG_RUNTIME_DIR", "TMPDIR", "TMP", "TEMP") if os.environ.get(name)), "/tmp"
     )
-    return [str(Path(base) / f"{rpc.SOCKET_PREFIX}-ipc-{n}") for n in rpc.SOCKET_INDEXES]
+    return [str(Path(base) / f"{rpc.SOCKET_PREFIX}-ipc-{index}") for index in rpc.SOCKET_INDEXES]
 
 
 class RpcClient:
@@ -41,11 +43,15 @@ class RpcClient:
     def __init__(self, core: Core) -> None:
         self._core = core
         self._connections: dict[int, RpcConnection] = {}
-        self._subscribed: dict[str, Callable[[Any], None]] = {}
+        """Connections by application ID."""
+        self._event_callbacks: dict[str, Callable[[Any], None]] = {}
+        """Callbacks of the subscribed events by event name."""
         self._subscription_task: asyncio.Task[None] | None = None
+        """Task that keeps the subscriptions; None if there are none."""
         self._subscribed_connection: RpcConnection | None = None
         """The connection with the event subscriptions, or None."""
         self.reconnect_seconds = RECONNECT_SECONDS
+        """Delay before the connection with the event subscriptions is reopened, in seconds."""
         core.close_hooks.append(self.close)
 
     async def connect(self, client_id: int = 0) -> "RpcConnection":
@@ -56,12 +62,16 @@ class RpcClient:
         return connection
 
     async def command(self, cmd: str, args: Any = None, *, client_id: int = 0) -> Any:
-        """Send a command and return its data; raise SdkError with RPCError, or NetworkError without a chat client."""
+        """Send a command and return the data of its response.
+
+        `args` are the arguments, or None for a command without arguments. `client_id` is the application whose
+        connection is used; 0 means the client's own. Raises SdkError with RPCError for an error response, or with
+        NetworkError without a chat client."""
         return await (await self.connect(client_id)).command(cmd, args)
 
     async def subscribe(self, event: str, callback: Callable[[Any], None]) -> None:
-        """Subscribe to an event, and again after every reconnect."""
-        self._subscribed[event] = callback
+        """Subscribe to an event, and again after every reconnect; `callback` receives the data of each event."""
+        self._event_callbacks[event] = callback
         if self._subscription_task is None or self._subscription_task.done():
             self._subscription_task = asyncio.create_task(self._stay_subscribed())
             self._core.tasks.add(self._subscription_task)
@@ -70,14 +80,14 @@ class RpcClient:
 
     async def unsubscribe(self, event: str) -> None:
         """Cancel the subscription to an event."""
-        if self._subscribed.pop(event, None) is None:
+        if self._event_callbacks.pop(event, None) is None:
             return
         if self._subscribed_connection is not None and self._subscribed_connection.is_open:
             try:
                 await self._subscribed_connection.command("UNSUBSCRIBE", None, event)
             except Exception as error:
                 self._core.logs.info(f"The chat client did not confirm the end of a subscription: {error}")
-        if not self._subscribed and self._subscription_task is not None:
+        if not self._event_callbacks and self._subscription_task is not None:
             self._subscription_task.cancel()
             self._subscription_task = self._subscribed_connection = None
 
@@ -86,7 +96,7 @@ class RpcClient:
         while True:
             try:
                 connection = self._subscribed_connection = await self.connect()
-                for event in list(self._subscribed):
+                for event in list(self._event_callbacks):
                     await connection.command("SUBSCRIBE", None, event)
             except Exception as error:
                 self._core.logs.verbose(f"Could not subscribe at the chat client: {error}")
@@ -95,7 +105,7 @@ class RpcClient:
             await connection.closed.wait()
 
     def _handle_event(self, event: str, data: Any) -> None:
-        callback = self._subscribed.get(event)
+        callback = self._event_callbacks.get(event)
         if callback is not None:
             callback(data)
 
@@ -109,15 +119,17 @@ class RpcClient:
 
 
 class RpcConnection:
-    """An RPC connection of one application to the chat client."""
+    """An RPC connection of one application to the chat client; `on_event` receives the name and data of each event."""
 
     def __init__(self, client_id: int, on_event: Callable[[str, Any], None]) -> None:
         self._client_id = client_id
         self._on_event = on_event
         self._writer: asyncio.StreamWriter | None = None
-        self._reading: asyncio.Task[None] | None = None
+        """Writer of the open connection; None while it is closed."""
+        self._read_task: asyncio.Task[None] | None = None
         self._connecting = asyncio.Lock()
         self._pending: dict[str, asyncio.Future[Any]] = {}
+        """Responses of the pending commands by nonce."""
         self.closed = asyncio.Event()
         """Set when the connection ends."""
         self.user: Any = None
@@ -129,7 +141,9 @@ class RpcConnection:
         return self._writer is not None
 
     async def command(self, cmd: str, args: Any = None, evt: str | None = None) -> Any:
-        """Send a command and return the data of its response; raise SdkError with RPCError for an error."""
+        """Send a command and return the data of its response; raise SdkError with RPCError for an error.
+
+        `cmd` is the command, `args` its arguments or None, and `evt` the event of a subscription or None."""
         nonce = str(uuid.uuid4())
         response = self._pending[nonce] = asyncio.get_running_loop().create_future()
         request: dict[str, Any] = {"cmd": cmd, "nonce": nonce}
@@ -148,14 +162,14 @@ class RpcConnection:
         async with self._connecting:
             if self._writer is not None:
                 return
-            reader, writer = await self._open()
+            reader, writer = await self._open_socket()
             # Since 1.10 the pending commands of the previous connection fail.
             self._fail_pending("The connection to the chat client was reopened")
             self.closed.clear()
             try:
                 writer.write(rpc.encode_frame(Opcode.HANDSHAKE, {"v": 1, "client_id": str(self._client_id)}))
                 async with asyncio.timeout(rpc.HANDSHAKE_TIMEOUT_SECONDS):
-                    opcode, payload = await _read(reader)
+                    opcode, payload = await _read_frame(reader)
             except (OSError, EOFError, TimeoutError) as error:
                 writer.close()
                 raise sdk_error(ErrorType.NETWORK_ERROR, f"The chat client did not respond: {error}") from None
@@ -169,9 +183,10 @@ class RpcConnection:
                 )
             self.user = (payload.get("data") or {}).get("user")
             self._writer = writer
-            self._reading = asyncio.create_task(self._read(reader, writer))
+            self._read_task = asyncio.create_task(self._read_frames(reader, writer))
 
-    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    async def _open_socket(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Connect to the first socket on which a chat client listens; raise SdkError if there is none."""
         for path in socket_paths():
             try:
                 return await _open_pipe(path)
@@ -179,10 +194,11 @@ class RpcConnection:
                 continue
         raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
 
-    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _read_frames(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Handle received frames until the connection ends, and fail the pending commands then."""
         try:
             while True:
-                opcode, payload = await _read(reader)
+                opcode, payload = await _read_frame(reader)
                 if opcode == Opcode.PING:
                     self._write(Opcode.PONG, payload)
                 elif opcode == Opcode.CLOSE:
@@ -198,6 +214,7 @@ class RpcConnection:
             self.closed.set()
 
     def _handle_payload(self, payload: dict[str, Any]) -> None:
+        """Complete a pending command with its response, or report an event."""
         nonce, event, data = payload.get("nonce"), payload.get("evt"), payload.get("data")
         response = self._pending.get(nonce) if isinstance(nonce, str) else None
         if response is not None:
@@ -221,23 +238,24 @@ class RpcConnection:
             raise sdk_error(ErrorType.NETWORK_ERROR, NO_CHAT_CLIENT, retryable=True)
         self._writer.write(rpc.encode_frame(opcode, payload))
 
-    def _fail_pending(self, why: str) -> None:
+    def _fail_pending(self, reason: str) -> None:
         for response in self._pending.values():
             if not response.done():
-                response.set_exception(sdk_error(ErrorType.NETWORK_ERROR, why, retryable=True))
+                response.set_exception(sdk_error(ErrorType.NETWORK_ERROR, reason, retryable=True))
         self._pending.clear()
 
     async def close(self) -> None:
         """Close the connection."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.wait([self._reading])
+        if self._read_task is not None:
+            self._read_task.cancel()
+            await asyncio.wait([self._read_task])
         if self._writer is not None:
             self._writer.close()
             self._writer = None
 
 
-async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
+async def _read_frame(reader: asyncio.StreamReader) -> tuple[int, Any]:
+    """Return the opcode and the payload of the next frame; except in a ping or pong, the payload is a dict."""
     opcode, length = rpc.HEADER.unpack(await reader.readexactly(rpc.HEADER.size))
     if length > FRAME_BYTES_MAX:
         raise ValueError(f"RPC frame of {length} bytes is too long")
@@ -246,6 +264,7 @@ async def _read(reader: asyncio.StreamReader) -> tuple[int, Any]:
 
 
 async def _open_pipe(path: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to a named pipe on Windows, or to a Unix socket elsewhere."""
     if sys.platform == "win32":
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader()

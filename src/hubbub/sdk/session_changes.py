@@ -11,6 +11,7 @@ from hubbub.sdk.cache import Cache, CachedLobby, CachedRelationship
 from hubbub.sdk.payloads import MemberPayload, PresencePayload
 
 EmittedEvents = Iterator[tuple[Any, ...]]
+"""Events for the game: tuples of the event name and the arguments of its callback."""
 
 
 class CacheSnapshot:
@@ -25,25 +26,27 @@ class CacheSnapshot:
         self._lobbies = dict(cache.lobbies)
 
     def changes(self, cache: Cache) -> EmittedEvents:
-        """Yield the events for the differences between the snapshot and the cache of the new session."""
+        """Yield the events for the differences between the snapshot and the cache of the new session.
+
+        Friends who went offline are added to the cache as offline presences."""
         for user_id in self._presences.keys() - cache.presences.keys():
             if user_id != self.current_user_id and cache.is_friend(user_id):
                 # READY contains only the presences of online users, so a friend without one is now offline.
                 cache.presences[user_id] = PresencePayload(user_id=user_id)
-        moved = set(self._changed_relations(cache))
+        regrouped_user_ids = set(self._changed_relations(cache))
         for user_id in self._changed_users(cache):
             yield "user_updated", user_id
             if cache.is_friend(user_id):
-                moved.add(user_id)
+                regrouped_user_ids.add(user_id)
         yield from self._relationship_changes(cache)
-        for user_id in sorted(moved):
+        for user_id in sorted(regrouped_user_ids):
             yield "relationship_groups_updated", user_id
         for lobby_id, old in self._lobbies.items():
             if (new := cache.lobbies.get(lobby_id)) is not None:
                 yield from self._lobby_changes(old, new)
 
     def _changed_users(self, cache: Cache) -> list[int]:
-        """Return the users whose data, profiles or presence changed; the current user's own presence is ignored."""
+        """Return the IDs of the users whose data, profiles or presence changed, except the current user's presence."""
         changed = {user_id for user_id, old in self._users.items() if cache.users.get(user_id, old) != old}
         for user_id in self._profiles.keys() | cache.profiles.keys():
             if self._profiles.get(user_id, []) != cache.profiles.get(user_id, []):
@@ -56,18 +59,19 @@ class CacheSnapshot:
         return sorted(changed)
 
     def _relation_pairs(self, cache: Cache) -> Iterator[tuple[int, CachedRelationship, CachedRelationship]]:
-        none = CachedRelationship()
+        """Yield user IDs with the previous and the new relationship, which is empty if there is none."""
+        no_relationship = CachedRelationship()
         for user_id in sorted(self._relations.keys() | cache.relations.keys()):
-            yield user_id, self._relations.get(user_id, none), cache.relations.get(user_id, none)
+            yield user_id, self._relations.get(user_id, no_relationship), cache.relations.get(user_id, no_relationship)
 
     def _changed_relations(self, cache: Cache) -> Iterator[int]:
         return (user_id for user_id, old, new in self._relation_pairs(cache) if old != new)
 
     def _relationship_changes(self, cache: Cache) -> EmittedEvents:
         for user_id, old, new in self._relation_pairs(cache):
-            for platform, before, after in ((True, old.platform, new.platform), (False, old.game, new.game)):
+            for is_platform, before, after in ((True, old.platform, new.platform), (False, old.game, new.game)):
                 if before != after:
-                    yield "relationship_created" if after else "relationship_deleted", user_id, platform
+                    yield "relationship_created" if after else "relationship_deleted", user_id, is_platform
 
     def _lobby_changes(self, old: CachedLobby, new: CachedLobby) -> EmittedEvents:
         if (old.metadata, old.flags, old.linked_channel) != (new.metadata, new.flags, new.linked_channel):
@@ -80,19 +84,21 @@ class CacheSnapshot:
                 yield "lobby_member_added", new.id, user_id
             elif _visible_member(before) != _visible_member(after):
                 yield "lobby_member_updated", new.id, user_id
-        mine, still = old.members.get(self.current_user_id), new.members.get(self.current_user_id)
+        own_before, own_after = old.members.get(self.current_user_id), new.members.get(self.current_user_id)
         # The connection state of the current user is ignored.
         if (
-            mine is not None
-            and still is not None
-            and (mine.metadata or {}, mine.flags) != (still.metadata or {}, still.flags)
+            own_before is not None
+            and own_after is not None
+            and (own_before.metadata or {}, own_before.flags) != (own_after.metadata or {}, own_after.flags)
         ):
             yield "lobby_member_updated", new.id, self.current_user_id
 
 
 def _visible_presence(presence: PresencePayload | None) -> tuple[str, list[Any]]:
+    """Return the parts of a presence that a game can read; a missing presence is offline."""
     return ("offline", []) if presence is None else (presence.status, presence.activities)
 
 
 def _visible_member(member: MemberPayload) -> tuple[Any, ...]:
+    """Return the parts of a lobby member that a game can read."""
     return member.metadata or {}, member.flags, bool(member.connected), member.additional_name

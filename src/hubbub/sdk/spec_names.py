@@ -11,7 +11,7 @@ IRREGULAR_PARTS: Final = {
     "v2": "V2",
     "vad": "VAD",
 }
-"""Parts of names that are not simply capitalized. The specification is inconsistent; `IRREGULAR_NAMES` has the exceptions."""
+"""Spelling of the parts of names that are not simply capitalized; `IRREGULAR_NAMES` has the exceptions."""
 
 IRREGULAR_NAMES: Final = {
     "HTTP_ERROR": "HTTPError",
@@ -29,6 +29,7 @@ IRREGULAR_NAMES: Final = {
     "PAYLOAD_TOO_LARGE": "PayloadTooLarge",
     "vad_threshold": "VadThreshold",
 }
+"""Names in the specification that do not follow the rule of `to_pascal_case`."""
 
 
 def to_pascal_case(name: str) -> str:

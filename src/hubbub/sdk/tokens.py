@@ -20,11 +20,15 @@ from hubbub.sdk.results import ClientResult, sdk_error, validation_error
 
 DEVICE_GRANT: Final = "urn:ietf:params:oauth:grant-type:device_code"
 SLOW_DOWN_SECONDS: Final = 5
+"""Time in seconds that is added to the polling interval after a slow_down error or a network error."""
 EXPIRY_LEAD_SECONDS: Final = 600.0
+"""Longest time from the expiration callback to the expiry of a token, in seconds."""
 EXPIRY_SHARE: Final = 0.1
-"""The expiration callback runs `EXPIRY_LEAD_SECONDS` before a token expires, or this share of a shorter lifetime."""
+"""Longest time from the expiration callback to the expiry of a token, as a share of the token's lifetime."""
 DEFAULT_LIFETIME_SECONDS: Final = 604_800
+"""Assumed lifetime of a token that the client did not get itself, in seconds."""
 NO_TOKENS: Final = ("", "", AuthorizationTokenType.USER, 0, "")
+"""Callback arguments of a failed token exchange."""
 
 
 class TokenExchange(NamedTuple):
@@ -75,13 +79,15 @@ ResultCallback = Callable[[ClientResult], object]
 
 
 class Tokens:
-    """Client part that gets tokens and tracks the expiry of the session's token."""
+    """Client part that gets tokens and tracks the expiry of the session's token; `opener` opens a URL in a browser."""
 
     def __init__(self, core: Core, opener: Callable[[str], object]) -> None:
         self._core = core
         self._opener = opener
-        self._polling: asyncio.Task[TokenExchange] | None = None
+        self._poll_task: asyncio.Task[TokenExchange] | None = None
+        """The running device authorization, or None."""
         self._expiry: asyncio.TimerHandle | None = None
+        """Timer of the expiration callback; None if none is scheduled."""
         self._expiry_callback_at_ms: float | None = None
         """Time of the expiration callback by the platform's clock, in Unix milliseconds; None if none is scheduled."""
         self._lifetimes: dict[str, int] = {}
@@ -89,6 +95,7 @@ class Tokens:
         self.restart_session: Callable[[], Any] | None = None
         """Coroutine function that starts a new gateway session."""
         self.sleep: Callable[[float], Any] = asyncio.sleep
+        """Waits for a number of seconds between polls; tests replace it."""
         core.close_hooks.append(self._close)
         core.clock.jump_watchers.append(self._schedule_expiry_callback)
 
@@ -124,7 +131,7 @@ class Tokens:
         `external_auth_type` and `external_auth_token` identify the provisional account, as in
         `get_provisional_token`."""
         form = self._code_form(application_id, code, code_verifier, redirect_uri)
-        form |= self._external(external_auth_type, external_auth_token)
+        form |= self._external_credential(external_auth_type, external_auth_token)
         return self._core.run("GetTokenFromProvisionalMerge", callback, NO_TOKENS, self._exchange, form)
 
     def refresh_token(
@@ -140,7 +147,7 @@ class Tokens:
 
         `token` is an access token or a refresh token."""
         self._core.logs.add_secrets(token)
-        return self._core.run("RevokeToken", callback, (), self._revoke, application_id, token)
+        return self._core.run("RevokeToken", callback, (), self._revoke_tokens, application_id, token)
 
     def exchange_child_token(
         self,
@@ -156,7 +163,7 @@ class Tokens:
             "ExchangeChildToken",
             callback,
             ("", AuthorizationTokenType.USER, 0, ""),
-            self._child,
+            self._exchange_child_token,
             parent_application_token,
             child_application_id,
         )
@@ -174,8 +181,8 @@ class Tokens:
 
         `external_auth_token` proves the player's identity to the provider named by `external_auth_type`. There is no
         refresh token: call this again when the access token expires."""
-        body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
-        return self._core.run("GetProvisionalToken", callback, NO_TOKENS, self._provisional, body)
+        body = {"client_id": str(application_id), **self._external_credential(external_auth_type, external_auth_token)}
+        return self._core.run("GetProvisionalToken", callback, NO_TOKENS, self._request_provisional_token, body)
 
     def unmerge_into_provisional_account(
         self,
@@ -187,14 +194,16 @@ class Tokens:
         """Separate the provisional account from the account that it was merged into.
 
         All tokens of the player are revoked; call `get_provisional_token` afterwards."""
-        body = {"client_id": str(application_id), **self._external(external_auth_type, external_auth_token)}
-        return self._core.run("UnmergeIntoProvisionalAccount", callback, (), self._unmerge, body)
+        body = {"client_id": str(application_id), **self._external_credential(external_auth_type, external_auth_token)}
+        return self._core.run("UnmergeIntoProvisionalAccount", callback, (), self._unmerge_account, body)
 
     def update_provisional_account_display_name(
         self, name: str, callback: ResultCallback | None = None
     ) -> Completion[None]:
         """Set the display name of the current provisional account: 1 to 32 characters."""
-        return self._core.run_in_session("UpdateProvisionalAccountDisplayName", callback, (), self._rename, name)
+        return self._core.run_in_session(
+            "UpdateProvisionalAccountDisplayName", callback, (), self._set_display_name, name
+        )
 
     # Devices
 
@@ -206,7 +215,7 @@ class Tokens:
         The client's `open_browser` receives the page with the code; if it cannot open a browser, a log warning contains
         the page and the code. The operation polls the platform until the player responds, and completes with a
         `TokenExchange`."""
-        return self._core.run("GetTokenFromDevice", callback, NO_TOKENS, self._device, args.copy(), {})
+        return self._core.run("GetTokenFromDevice", callback, NO_TOKENS, self._authorize_device, args.copy(), {})
 
     def get_token_from_device_provisional_merge(
         self,
@@ -219,18 +228,18 @@ class Tokens:
 
         `external_auth_type` and `external_auth_token` identify the provisional account, as in
         `get_provisional_token`."""
-        external = self._external(external_auth_type, external_auth_token)
+        external = self._external_credential(external_auth_type, external_auth_token)
         name = "GetTokenFromDeviceProvisionalMerge"
-        return self._core.run(name, callback, NO_TOKENS, self._device, args.copy(), external)
+        return self._core.run(name, callback, NO_TOKENS, self._authorize_device, args.copy(), external)
 
     def abort_get_token_from_device(self) -> None:
         """Cancel the running device authorization, which completes with `ErrorType.ABORTED`."""
-        self._core.driver.post(lambda: self._polling.cancel() if self._polling is not None else None)
+        self._core.driver.post(lambda: self._poll_task.cancel() if self._poll_task is not None else None)
 
     def open_authorize_device_screen(self, client_id: int, user_code: str) -> None:
         """Open the page on which the player enters `user_code`, a code that the game's backend requested."""
         url = f"{self._core.web_base}/activate?user_code={quote(user_code, safe='')}"
-        self._core.run_in_background(lambda: self._show(url, user_code, f"{self._core.web_base}/activate"))
+        self._core.run_in_background(lambda: self._open_page(url, user_code, f"{self._core.web_base}/activate"))
 
     def close_authorize_device_screen(self) -> None:
         """Call the screen-closed callback; a page that is open in a browser can only be closed by the player."""
@@ -250,7 +259,7 @@ class Tokens:
         Wait for completion before calling `connect`. If the client is connected and the token belongs to another user
         or application, a new session is started."""
         self._core.logs.add_secrets(token)
-        return self._core.run("UpdateToken", callback, (), self._update, token_type, token)
+        return self._core.run("UpdateToken", callback, (), self._update_token, token_type, token)
 
     def is_authenticated(self) -> bool:
         """Return whether a token is set; it may have expired."""
@@ -275,6 +284,7 @@ class Tokens:
     # Implementation
 
     def _code_form(self, application_id: int, code: str, verifier: str, redirect_uri: str) -> dict[str, str]:
+        """Return the form that exchanges an authorization code, whose secrets are masked in logs from now on."""
         self._core.logs.add_secrets(code, verifier)
         return {
             "grant_type": "authorization_code",
@@ -284,39 +294,42 @@ class Tokens:
             "redirect_uri": redirect_uri,
         }
 
-    def _external(self, kind: AuthenticationExternalAuthType, token: str) -> dict[str, str]:
+    def _external_credential(self, external_auth_type: AuthenticationExternalAuthType, token: str) -> dict[str, str]:
         self._core.logs.add_secrets(token)
-        wire = AuthenticationExternalAuthType(kind).wire
-        return {"external_auth_type": wire, "external_auth_token": token}
+        wire_type = AuthenticationExternalAuthType(external_auth_type).wire
+        return {"external_auth_type": wire_type, "external_auth_token": token}
 
     def _decode_exchange(self, body: bytes) -> TokenExchange:
+        """Decode a response of the token endpoint, and remember the lifetime of the access token."""
         payload = decode_payload(body, TokenPayload)
         self._core.logs.add_secrets(payload.access_token, payload.refresh_token)
         self._lifetimes[payload.access_token] = payload.expires_in
-        kind = _token_type(payload.token_type)
-        return TokenExchange(payload.access_token, payload.refresh_token or "", kind, payload.expires_in, payload.scope)
+        token_type = _token_type(payload.token_type)
+        return TokenExchange(
+            payload.access_token, payload.refresh_token or "", token_type, payload.expires_in, payload.scope
+        )
 
     async def _exchange(self, form: dict[str, str]) -> TokenExchange:
         return self._decode_exchange(await self._core.request("POST", "/oauth2/token", form=form, token=""))
 
-    async def _provisional(self, body: dict[str, str]) -> TokenExchange:
+    async def _request_provisional_token(self, body: dict[str, str]) -> TokenExchange:
         tokens = self._decode_exchange(await self._core.request("POST", "/partner-sdk/token", json=body, token=""))
         # Tokens of provisional accounts cannot be refreshed, only requested again (spec/sdk.md#8.1).
         return tokens._replace(refresh_token="")
 
-    async def _unmerge(self, body: dict[str, str]) -> None:
+    async def _unmerge_account(self, body: dict[str, str]) -> None:
         await self._core.request("POST", "/partner-sdk/provisional-accounts/unmerge", json=body, token="")
 
-    async def _rename(self, name: str) -> None:
+    async def _set_display_name(self, name: str) -> None:
         if not 1 <= len(name) <= 32:
             raise validation_error("The display name must have 1 to 32 characters")
         await self._core.request("PATCH", "/users/@me/account", json={"global_name": name})
 
-    async def _revoke(self, application_id: int, token: str) -> None:
+    async def _revoke_tokens(self, application_id: int, token: str) -> None:
         form = {"client_id": str(application_id), "token": token}
         await self._core.request("POST", "/oauth2/token/revoke", form=form, token="")
 
-    async def _child(self, parent_token: str, child_id: int) -> ChildToken:
+    async def _exchange_child_token(self, parent_token: str, child_id: int) -> ChildToken:
         body = {"parent_access_token": parent_token, "child_application_id": str(child_id)}
         payload = decode_payload(
             await self._core.request("POST", "/partner-sdk/child-token", json=body, token=""), TokenPayload
@@ -325,63 +338,65 @@ class Tokens:
         self._lifetimes[payload.access_token] = payload.expires_in
         return ChildToken(payload.access_token, _token_type(payload.token_type), payload.expires_in, payload.scope)
 
-    async def _device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
+    async def _authorize_device(self, args: DeviceAuthorizationArgs, external: dict[str, str]) -> TokenExchange:
+        """Run a device authorization; `external` is the credential of a provisional account to merge, or empty."""
         client_id = args.client_id or self._core.application_id
         if not args.scopes.strip():
             raise validation_error("Scopes are required")
         if not client_id:
             raise validation_error("client_id is required; set it or call set_application_id() first")
-        if self._polling is not None:
+        if self._poll_task is not None:
             raise validation_error("A device authorization is already in progress")
-        self._polling = asyncio.create_task(self._poll(client_id, args.scopes, external))
+        self._poll_task = asyncio.create_task(self._poll_for_tokens(client_id, args.scopes, external))
         try:
-            return await self._polling
+            return await self._poll_task
         except asyncio.CancelledError:
-            if self._core.destroyed or not self._polling.cancelled():
-                self._polling.cancel()
+            if self._core.destroyed or not self._poll_task.cancelled():
+                self._poll_task.cancel()
                 raise
             raise sdk_error(ErrorType.ABORTED, "The authorization was aborted") from None
         finally:
-            self._polling = None
+            self._poll_task = None
 
-    async def _poll(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
+    async def _poll_for_tokens(self, client_id: int, scopes: str, external: dict[str, str]) -> TokenExchange:
+        """Request a device code, show it to the player, and poll the token endpoint until the player responds."""
         form = {"client_id": str(client_id), "scope": scopes}
         device = decode_payload(
             await self._core.request("POST", "/oauth2/device/authorize", form=form, token=""), DevicePayload
         )
         self._core.logs.add_secrets(device.device_code)
         url = device.verification_uri_complete or device.verification_uri
-        await self._show(url, device.user_code, device.verification_uri)
-        request = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
-        interval, waited = device.interval, 0
+        await self._open_page(url, device.user_code, device.verification_uri)
+        token_form = {"grant_type": DEVICE_GRANT, "client_id": str(client_id), "device_code": device.device_code}
+        interval_seconds, waited_seconds = device.interval, 0
         while True:
-            await self.sleep(interval)
-            waited += interval
+            await self.sleep(interval_seconds)
+            waited_seconds += interval_seconds
             try:
-                return await self._exchange(request | external)
+                return await self._exchange(token_form | external)
             except ApiError as error:
                 error_code = error.extra.get("error")
                 if error_code == "slow_down":
-                    interval += SLOW_DOWN_SECONDS
+                    interval_seconds += SLOW_DOWN_SECONDS
                 elif error_code == "access_denied":
                     raise sdk_error(ErrorType.ABORTED, error_code) from None
                 elif error_code != "authorization_pending":
                     raise
             except (aiohttp.ClientError, OSError):
-                # A network error is not an answer, and the device code stays valid (RFC 8628, 3.5).
-                if waited >= device.expires_in:
+                # After a network error the device code is still valid, so polling continues (RFC 8628, 3.5).
+                if waited_seconds >= device.expires_in:
                     raise
-                interval += SLOW_DOWN_SECONDS
+                interval_seconds += SLOW_DOWN_SECONDS
 
-    async def _show(self, url: str, user_code: str, where: str) -> None:
-        """Open the page for a code; if no browser can be opened, log the code and the page."""
+    async def _open_page(self, url: str, user_code: str, page: str) -> None:
+        """Open `url`, which contains the code; if no browser can be opened, log the code and the URL of the `page`."""
         try:
             await run_in_daemon_thread(self._opener, url)
         except OSError as error:
-            self._core.logs.warning(f"{error}. Enter the code {user_code} at {where}")
+            self._core.logs.warning(f"{error}. Enter the code {user_code} at {page}")
 
-    async def _update(self, kind: AuthorizationTokenType, token: str) -> None:
-        if kind != AuthorizationTokenType.BEARER:
+    async def _update_token(self, token_type: AuthorizationTokenType, token: str) -> None:
+        if token_type != AuthorizationTokenType.BEARER:
             raise validation_error("Only bearer tokens are supported")
         core, application_id = self._core, self._core.application_id
         core.token = token
@@ -390,14 +405,14 @@ class Tokens:
             self._set_expiry(float(self._lifetimes[token]))
         if core.status is not ClientStatus.READY or self.restart_session is None:
             return
-        # The session continues with a refreshed token. An invalid one fails on the next request.
+        # The session continues with a refreshed token. An invalid token fails on the next request.
         with contextlib.suppress(ApiError, aiohttp.ClientError, OSError):
-            owner = await self.inspect_token()
-            if owner not in (0, core.cache.current_user_id) or core.application_id != application_id:
+            user_id = await self.inspect_token()
+            if user_id not in (0, core.cache.current_user_id) or core.application_id != application_id:
                 await self.restart_session()
 
-    async def _fetch_user(self, kind: AuthorizationTokenType, token: str) -> CurrentUser:
-        if kind != AuthorizationTokenType.BEARER:
+    async def _fetch_user(self, token_type: AuthorizationTokenType, token: str) -> CurrentUser:
+        if token_type != AuthorizationTokenType.BEARER:
             raise validation_error("Only bearer tokens are supported")
         user = decode_payload(await self._core.request("GET", "/users/@me", token=token), UserPayload)
         return CurrentUser(user.id, user.global_name or user.username or "")
@@ -421,7 +436,8 @@ class Tokens:
         self._expiry_callback_at_ms = None
 
     def _set_expiry(self, left_seconds: float) -> None:
-        # The expiry of a token from elsewhere is known, but not its lifetime: assume the default.
+        """Schedule the expiration callback of a token that expires in `left_seconds` seconds."""
+        # The lifetime of a token that the client did not get itself is unknown: assume the default.
         lead_seconds = min(
             EXPIRY_LEAD_SECONDS, self._lifetimes.get(self._core.token, DEFAULT_LIFETIME_SECONDS) * EXPIRY_SHARE
         )

@@ -36,7 +36,7 @@ CALL_SCOPES: Final = frozenset({"lobbies.write", "sdk.social_layer"})
 CALLS_MAX: Final = 25
 """Maximum number of simultaneous calls; the gateway closes a session that sends more in opcode 17 (decisions/0059)."""
 CLOSE_TIMEOUT_SECONDS: Final = 2.0
-"""Maximum time to wait for the voice connection of a call to close."""
+"""Maximum time to wait for the voice connection of a call to close, in seconds."""
 
 
 class VoiceCalls:
@@ -46,19 +46,25 @@ class VoiceCalls:
         self._core = core
         self._audio = audio
         self._calls: dict[int, CallState] = {}
+        """Calls by lobby ID."""
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        """Tasks of the running voice connections by lobby ID."""
         self.connections: dict[int, VoiceConnection] = {}
         """Voice connections of the calls by lobby ID."""
         self._global_settings = GlobalCallSettings()
-        self._signalling = CallSignaling(core, events, gateway, self._calls)
+        self._signaling = CallSignaling(core, events, gateway, self._calls)
         self._engine: AudioEngine | None = None
+        """Voice thread of all calls; None until the first call."""
         self._http: aiohttp.ClientSession | None = None
+        """HTTP session of all voice connections; None until the first call."""
         self._tls: ssl.SSLContext | bool | None = None
+        """TLS configuration for voice servers, or True for the default; None until the first call."""
         self._aec_dump: AecDump | None = None
         self._no_call_started = True
         self._input_volume = 100.0
         self._output_volume = 100.0
         self.input_device = self.output_device = DEFAULT_DEVICE
+        """IDs of the selected microphone and speaker."""
         self.options: dict[str, Any] = {
             "echo_cancellation": True,
             "noise_suppression": True,
@@ -84,7 +90,7 @@ class VoiceCalls:
         """Start or join the call of a lobby; returns None if the current user is already in it.
 
         Raises `MissingExtraError` if the `hubbub[voice]` extra is not installed."""
-        return self._start(channel_id, None, None)
+        return self._start_call(channel_id, None, None)
 
     def start_call_with_audio_callbacks(
         self, lobby_id: int, received_cb: ReceivedAudio, captured_cb: CapturedAudio
@@ -102,9 +108,9 @@ class VoiceCalls:
 
         Returns None if the current user is already in the call. Raises `MissingExtraError` if the `hubbub[voice]` extra
         is not installed."""
-        return self._start(lobby_id, received_cb, captured_cb)
+        return self._start_call(lobby_id, received_cb, captured_cb)
 
-    def _start(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
+    def _start_call(self, lobby_id: int, received: ReceivedAudio | None, captured: CapturedAudio | None) -> Call | None:
         require_extra()
         self._no_call_started = False
         core = self._core
@@ -119,13 +125,13 @@ class VoiceCalls:
             state.received_audio, state.captured_audio = received, captured
             state.on_settings_changed = self._refresh
             state.set_status(CallStatus.JOINING)
-            problem = self._start_error(lobby_id)
-            if problem:
-                self._warn(f"Could not start the call of lobby {lobby_id}: {problem}")
+            reason = self._start_error(lobby_id)
+            if reason:
+                self._warn(f"Could not start the call of lobby {lobby_id}: {reason}")
                 state.set_status(CallStatus.DISCONNECTED, CallError.FORBIDDEN)
             else:
                 state.is_wanted = True
-                core.run_in_background(lambda: self._connect(state))
+                core.run_in_background(lambda: self._run_call(state))
         return core.make(Call, core, lobby_id, state)
 
     def _start_error(self, lobby_id: int) -> str:
@@ -136,18 +142,19 @@ class VoiceCalls:
             return "the token has neither the lobbies.write nor the sdk.social_layer scope"
         if "StartCall" in self._core.disabled_functions:
             return "the platform disabled calls"
-        if sum(each.is_wanted for each in self._calls.values()) >= CALLS_MAX:
+        if sum(state.is_wanted for state in self._calls.values()) >= CALLS_MAX:
             return f"the limit of {CALLS_MAX} calls is reached"
         return ""
 
-    async def _connect(self, state: CallState) -> None:
+    async def _run_call(self, state: CallState) -> None:
+        """Connect a call and keep it connected until it ends."""
         task = asyncio.current_task()
         assert task is not None
         with self._core.lock:
             if state.has_ended or not state.is_wanted:
                 return
             self._tasks[state.lobby_id] = task
-        self._signalling.refresh()
+        self._signaling.refresh()
         try:
             # Load the voice libraries off the loop, which takes a while.
             await run_in_daemon_thread(importlib.import_module, "hubbub.sdk.media.voice_connection")
@@ -160,7 +167,7 @@ class VoiceCalls:
                 engine,
                 http,
                 tls,
-                self._signalling,
+                self._signaling,
                 self._core.driver.post,
                 self._warn,
             )
@@ -175,13 +182,13 @@ class VoiceCalls:
             if self._tasks.get(state.lobby_id) is task:
                 del self._tasks[state.lobby_id]
                 self.connections.pop(state.lobby_id, None)
-            self._leave(state)
+            self._mark_left(state)
 
-    def _leave(self, state: CallState) -> None:
-        """Tell the platform that the client left a call."""
-        wanted, state.is_wanted = state.is_wanted, False
-        if wanted and not self._core.destroyed:
-            self._signalling.refresh()
+    def _mark_left(self, state: CallState) -> None:
+        """Notify the platform that the client left a call."""
+        was_wanted, state.is_wanted = state.is_wanted, False
+        if was_wanted and not self._core.destroyed:
+            self._signaling.refresh()
 
     async def _shared_resources(self) -> "tuple[AudioEngine, aiohttp.ClientSession, ssl.SSLContext | bool]":
         """Create and return the resources that all calls of a client share."""
@@ -202,7 +209,7 @@ class VoiceCalls:
 
     def _refresh(self) -> None:
         """Send changed mute and deaf settings; called on the game's thread."""
-        self._core.driver.post(self._signalling.refresh)
+        self._core.driver.post(self._signaling.refresh)
 
     def get_call(self, channel_id: int) -> Call | None:
         """Return the current user's call in a lobby, or None."""
@@ -218,24 +225,25 @@ class VoiceCalls:
 
     def end_call(self, channel_id: int, callback: Callable[[], object] | None = None) -> Completion[None]:
         """Leave the call of a lobby; its `Call` objects become false. The callback has no arguments."""
-        return self._core.run("EndCall", _without_result(callback), (), self._end, [channel_id])
+        return self._core.run("EndCall", _without_result(callback), (), self._end_calls, [channel_id])
 
     def end_calls(self, callback: Callable[[], object] | None = None) -> Completion[None]:
         """Leave all calls; the callback has no arguments."""
-        return self._core.run("EndCalls", _without_result(callback), (), self._end, list(self._calls))
+        return self._core.run("EndCalls", _without_result(callback), (), self._end_calls, list(self._calls))
 
-    async def _end(self, channels: Sequence[int]) -> None:
-        for lobby_id in channels:
+    async def _end_calls(self, lobby_ids: Sequence[int]) -> None:
+        """Leave calls and wait until their voice connections are closed; ignore lobbies without a call."""
+        for lobby_id in lobby_ids:
             with self._core.lock:
                 state = self._calls.get(lobby_id)
                 task = self._tasks.get(lobby_id)
                 if state is None:
                     continue
-                wanted, state.is_wanted = state.is_wanted, False
+                was_wanted, state.is_wanted = state.is_wanted, False
             if state.status is not CallStatus.DISCONNECTED:
                 state.set_status(CallStatus.DISCONNECTING)
-            if wanted:
-                await self._signalling.leave(state)
+            if was_wanted:
+                await self._signaling.leave(state)
             if task is not None:
                 task.cancel()
                 await asyncio.wait([task], timeout=CLOSE_TIMEOUT_SECONDS)
@@ -246,7 +254,7 @@ class VoiceCalls:
                     del self._calls[lobby_id]
 
     async def _close(self) -> None:
-        """Release the shared resources when the client closes; the voice connections have ended before."""
+        """Release the shared resources when the client closes; the voice connections have already ended."""
         if self._http is not None:
             await self._http.close()
         if self._engine is not None:
@@ -275,31 +283,41 @@ class VoiceCalls:
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
         """Get the selected microphone."""
-        nothing = self._core.make(AudioDevice)
+        no_device = self._core.make(AudioDevice)
         return self._core.run(
-            "GetCurrentInputDevice", _without_result(callback), (nothing,), self._current, self._audio.inputs, True
+            "GetCurrentInputDevice",
+            _without_result(callback),
+            (no_device,),
+            self._current_device,
+            self._audio.inputs,
+            True,
         )
 
     def get_current_output_device(
         self, callback: Callable[[AudioDevice], object] | None = None
     ) -> Completion[AudioDevice]:
         """Get the selected speaker."""
-        nothing = self._core.make(AudioDevice)
+        no_device = self._core.make(AudioDevice)
         return self._core.run(
-            "GetCurrentOutputDevice", _without_result(callback), (nothing,), self._current, self._audio.outputs, False
+            "GetCurrentOutputDevice",
+            _without_result(callback),
+            (no_device,),
+            self._current_device,
+            self._audio.outputs,
+            False,
         )
 
     def set_input_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Select a microphone by its device ID, for all calls."""
-        return self._core.run("SetInputDevice", callback, (), self._choose, device_id, True)
+        return self._core.run("SetInputDevice", callback, (), self._select_device, device_id, True)
 
     def set_output_device(
         self, device_id: str, callback: Callable[[ClientResult], object] | None = None
     ) -> Completion[None]:
         """Select a speaker by its device ID, for all calls."""
-        return self._core.run("SetOutputDevice", callback, (), self._choose, device_id, False)
+        return self._core.run("SetOutputDevice", callback, (), self._select_device, device_id, False)
 
     @staticmethod
     def get_default_audio_device_id() -> str:
@@ -319,19 +337,22 @@ class VoiceCalls:
             for position, (id, name) in enumerate(devices)
         ]
 
-    async def _current(self, list_devices: Callable[[], Sequence[tuple[str, str]]], of_input: bool) -> AudioDevice:
-        chosen = self.input_device if of_input else self.output_device
+    async def _current_device(
+        self, list_devices: Callable[[], Sequence[tuple[str, str]]], is_input: bool
+    ) -> AudioDevice:
+        device_id = self.input_device if is_input else self.output_device
         devices = await self._devices(list_devices)
         # A selected device that was removed is replaced by the default device.
         return next(
-            (each for each in devices if each.id == chosen), devices[0] if devices else self._core.make(AudioDevice)
+            (device for device in devices if device.id == device_id),
+            devices[0] if devices else self._core.make(AudioDevice),
         )
 
-    async def _choose(self, device_id: str, of_input: bool) -> None:
-        known = await run_in_daemon_thread(self._audio.inputs if of_input else self._audio.outputs)
-        if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in known}:
+    async def _select_device(self, device_id: str, is_input: bool) -> None:
+        devices = await run_in_daemon_thread(self._audio.inputs if is_input else self._audio.outputs)
+        if device_id != DEFAULT_DEVICE and device_id not in {id for id, _ in devices}:
             raise validation_error("There is no audio device with this ID")
-        if of_input:
+        if is_input:
             self.input_device = device_id
         else:
             self.output_device = device_id
@@ -361,7 +382,7 @@ class VoiceCalls:
         return threshold
 
     def on_input_detected(self, detected: bool) -> None:
-        """Emit that the microphone became silent or audible."""
+        """Emit that the microphone became silent (`detected` is False) or audible."""
         self._core.emit("no_audio_input", detected)
 
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:

@@ -14,6 +14,7 @@ class Handle(Copyable):
 
     @property
     def _alive(self) -> bool:
+        """Whether the client has not been destroyed."""
         return not self._core.destroyed
 
     @property

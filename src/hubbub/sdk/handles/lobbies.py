@@ -11,6 +11,7 @@ from hubbub.sdk.payloads import MemberPayload, VoiceStatePayload
 from hubbub.sdk.records import LinkedChannel
 
 CAN_LINK_LOBBY: Final = 1 << 0
+"""Flag of a lobby member who may link a channel to the lobby."""
 
 
 class VoiceStateHandle(Copyable):
@@ -123,7 +124,7 @@ class LobbyHandle(Handle):
     @property
     def lobby_members(self) -> list[LobbyMemberHandle]:
         """Members of the lobby."""
-        return [self._core.make(LobbyMemberHandle, self._core, each, self._id) for each in self.lobby_member_ids]
+        return [self._core.make(LobbyMemberHandle, self._core, user_id, self._id) for user_id in self.lobby_member_ids]
 
     def get_lobby_member_handle(self, member_id: int) -> LobbyMemberHandle | None:
         """Return a member of the lobby by user ID, or None."""
@@ -136,10 +137,10 @@ class LobbyHandle(Handle):
     def linked_channel(self) -> LinkedChannel | None:
         """The channel that the lobby is linked to, or None."""
         data = self._data()
-        linked = data.linked_channel if data else None
-        if linked is None:
+        channel = data.linked_channel if data else None
+        if channel is None:
             return None
-        return self._core.make(LinkedChannel, id=linked.id, name=linked.name or "", guild_id=linked.guild_id or 0)
+        return self._core.make(LinkedChannel, id=channel.id, name=channel.name or "", guild_id=channel.guild_id or 0)
 
     def get_call_info_handle(self) -> CallInfoHandle | None:
         """Return the call of the lobby, or None if it has no participants."""

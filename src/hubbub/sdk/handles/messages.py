@@ -19,10 +19,12 @@ from hubbub.sdk.records import AdditionalContent
 T = TypeVar("T")
 
 SENT_FROM_GAME_FLAG: Final = 1 << 16
+"""Flag of a message that a game sent with the SDK."""
 VOICE_MESSAGE_FLAG: Final = 1 << 13
-_MENTION: Final = re.compile(r"<@!?(\d{1,20})>")
-_CHANNEL: Final = re.compile(r"<#(\d{1,20})>")
-_EMOJI: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
+"""Flag of a voice message."""
+_MENTION_PATTERN: Final = re.compile(r"<@!?(\d{1,20})>")
+_CHANNEL_PATTERN: Final = re.compile(r"<#(\d{1,20})>")
+_EMOJI_PATTERN: Final = re.compile(r"<a?:(\w{1,64}):\d{1,20}>")
 
 
 class ChannelHandle(Handle):
@@ -58,14 +60,15 @@ class MessageHandle(Handle):
         super().__init__(core, message.payload.id)
         self._message = message
 
-    def _read(self, name: str, otherwise: T) -> T:
-        found: T | None = getattr(self._message.payload, name) if self._alive else None
-        return otherwise if found is None or found is UNSET else found
+    def _read_field(self, name: str, otherwise: T) -> T:
+        """Return a field of the payload, or `otherwise` if it is null, missing, or the client was destroyed."""
+        value: T | None = getattr(self._message.payload, name) if self._alive else None
+        return otherwise if value is None or value is UNSET else value
 
     @property
     def author_id(self) -> int:
         """User ID of the author."""
-        author: UserPayload | None = self._read("author", None)
+        author: UserPayload | None = self._read_field("author", None)
         return author.id if author else 0
 
     @property
@@ -76,7 +79,7 @@ class MessageHandle(Handle):
     @property
     def channel_id(self) -> int:
         """ID of the channel or lobby that the message was sent to."""
-        return self._read("channel_id", 0) or self._read("lobby_id", 0)
+        return self._read_field("channel_id", 0) or self._read_field("lobby_id", 0)
 
     @property
     def channel(self) -> ChannelHandle | None:
@@ -86,8 +89,10 @@ class MessageHandle(Handle):
     @property
     def content(self) -> str:
         """The text to display, with known mentions, channels and custom emoji replaced by their names."""
-        named = _CHANNEL.sub(self._replace_channel, _MENTION.sub(self._replace_mention, self.raw_content))
-        return _EMOJI.sub(r":\1:", named)
+        text = _CHANNEL_PATTERN.sub(
+            self._replace_channel, _MENTION_PATTERN.sub(self._replace_mention, self.raw_content)
+        )
+        return _EMOJI_PATTERN.sub(r":\1:", text)
 
     def _replace_mention(self, match: re.Match[str]) -> str:
         user = find_user(self._core, int(match[1]))
@@ -100,7 +105,7 @@ class MessageHandle(Handle):
     @property
     def raw_content(self) -> str:
         """The text as sent, with mention and emoji markup."""
-        return self._read("content", "")
+        return self._read_field("content", "")
 
     @property
     def sent_timestamp(self) -> int:
@@ -110,12 +115,12 @@ class MessageHandle(Handle):
     @property
     def edited_timestamp(self) -> int:
         """Time of the last edit in Unix milliseconds; 0 if the message was not edited."""
-        return _ms(self._read("edited_timestamp", ""))
+        return _unix_ms(self._read_field("edited_timestamp", ""))
 
     @property
     def lobby(self) -> LobbyHandle | None:
         """The lobby that the message was sent to, or None."""
-        return find_lobby(self._core, self._read("lobby_id", 0))
+        return find_lobby(self._core, self._read_field("lobby_id", 0))
 
     @property
     def recipient_id(self) -> int:
@@ -132,12 +137,12 @@ class MessageHandle(Handle):
     @property
     def metadata(self) -> dict[str, str]:
         """Metadata that the sender's game attached to the message."""
-        return dict(self._read("metadata", {}))
+        return dict(self._read_field("metadata", {}))
 
     @property
     def moderation_metadata(self) -> dict[str, str]:
         """Moderation metadata that the game's backend attached to the message."""
-        return dict(self._read("moderation_metadata", {}))
+        return dict(self._read_field("moderation_metadata", {}))
 
     @property
     def additional_content(self) -> AdditionalContent | None:
@@ -146,6 +151,7 @@ class MessageHandle(Handle):
             return None
         payload = self._message.payload
         flags = payload.flags or 0
+        # Type, title and number of items of each kind of content, in order of precedence.
         kinds: tuple[tuple[AdditionalContentType, str | None, int], ...] = (
             (
                 AdditionalContentType.POLL,
@@ -182,7 +188,7 @@ class MessageHandle(Handle):
     @property
     def sent_from_game(self) -> bool:
         """Whether the message was sent from this game or another game of the same publisher."""
-        return bool(self._read("flags", 0) & SENT_FROM_GAME_FLAG)
+        return bool(self._read_field("flags", 0) & SENT_FROM_GAME_FLAG)
 
     @property
     def disclosure_type(self) -> DisclosureTypes | None:
@@ -197,5 +203,6 @@ def find_channel(core: Core, channel_id: int) -> ChannelHandle | None:
         return core.make(ChannelHandle, core, channel_id) if channel_id in core.cache.channels else None
 
 
-def _ms(moment: str) -> int:
-    return int(datetime.fromisoformat(moment).timestamp() * 1000) if moment else 0
+def _unix_ms(timestamp: str) -> int:
+    """Convert an ISO 8601 timestamp to Unix milliseconds; an empty timestamp is 0."""
+    return int(datetime.fromisoformat(timestamp).timestamp() * 1000) if timestamp else 0

@@ -20,6 +20,7 @@ from hubbub.sdk.handles.base import Handle
 from hubbub.sdk.payloads import ProfilePayload, UserPayload
 
 PROVISIONAL_FLAG: Final = 1 << 23
+"""Flag of a provisional account."""
 DEFAULT_AVATAR_COUNT: Final = 6
 STATUSES: Final = {
     "online": StatusType.ONLINE,
@@ -29,6 +30,7 @@ STATUSES: Final = {
     "streaming": StatusType.STREAMING,
     "invisible": StatusType.INVISIBLE,
 }
+"""Online statuses by their value on the wire."""
 
 
 class UserHandle(Handle):
@@ -62,14 +64,16 @@ class UserHandle(Handle):
         return data.avatar if data and data.avatar is not UNSET else None
 
     def avatar_url(self, animated_type: AvatarType = AvatarType.GIF, static_type: AvatarType = AvatarType.PNG) -> str:
-        """Return the URL of the avatar image in the given formats; a user without an avatar has a default image."""
+        """Return the URL of the avatar image; a user without an avatar has a default image.
+
+        `animated_type` is the format of an animated avatar, `static_type` the format of any other."""
         if not self._alive:
             return ""
-        cdn, hash = f"{self._core.web_base}/cdn", self.avatar
-        if hash is None:
+        cdn, avatar_hash = f"{self._core.web_base}/cdn", self.avatar
+        if avatar_hash is None:
             return f"{cdn}/embed/avatars/{(self._id >> 22) % DEFAULT_AVATAR_COUNT}.png"
-        kind = animated_type if hash.startswith("a_") else static_type
-        return f"{cdn}/avatars/{self._id}/{hash}.{kind.name.lower()}"
+        image_type = animated_type if avatar_hash.startswith("a_") else static_type
+        return f"{cdn}/avatars/{self._id}/{avatar_hash}.{image_type.name.lower()}"
 
     @property
     def is_provisional(self) -> bool:
@@ -93,8 +97,8 @@ class UserHandle(Handle):
             return None
         core = self._core
         with core.lock:
-            played = core.cache.activity_of(self._id, frozenset({core.application_id}), core.parent_application_id)
-        return from_wire(played, core.make) if played else None
+            activity = core.cache.activity_of(self._id, frozenset({core.application_id}), core.parent_application_id)
+        return from_wire(activity, core.make) if activity else None
 
     @property
     def relationship(self) -> "RelationshipHandle":
@@ -118,8 +122,8 @@ class RelationshipHandle(Handle):
 
     def _data(self) -> CachedRelationship:
         with self._core.lock:
-            found = self._core.cache.relations.get(self._id) if self._alive else None
-        return found or CachedRelationship()
+            relationship = self._core.cache.relations.get(self._id) if self._alive else None
+        return relationship or CachedRelationship()
 
     @property
     def platform_relationship_type(self) -> RelationshipType:
@@ -143,7 +147,9 @@ class RelationshipHandle(Handle):
 
 
 class UserApplicationProfileHandle(Handle):
-    """The profile of a user in a game, with an identity from an external provider."""
+    """The profile of a user in a game, with an identity from an external provider.
+
+    `index` is the position of the profile in the list of the user's profiles."""
 
     def __init__(self, core: Core, id: int, index: int) -> None:
         super().__init__(core, id)
@@ -151,8 +157,8 @@ class UserApplicationProfileHandle(Handle):
 
     def _data(self) -> ProfilePayload:
         with self._core.lock:
-            found = self._core.cache.profiles.get(self._id, []) if self._alive else []
-        return found[self._index] if self._index < len(found) else ProfilePayload()
+            profiles = self._core.cache.profiles.get(self._id, []) if self._alive else []
+        return profiles[self._index] if self._index < len(profiles) else ProfilePayload()
 
     @property
     def username(self) -> str:

@@ -10,6 +10,7 @@ from hubbub.sdk.audio import CHANNELS, FRAME_BYTES, SAMPLE_RATE
 FRAMES_MAX: Final = 15_000
 """Maximum length of a dump in frames: 5 minutes, about 58 MB per file."""
 FILENAMES: Final = ("hubbub-aec-in.wav", "hubbub-aec-out.wav")
+"""Names of the files with the captured and with the played audio."""
 
 
 class AecDump:
@@ -24,7 +25,7 @@ class AecDump:
                 for name in FILENAMES:
                     # Open the file separately: if opening fails, `Wave_write` raises again in its destructor.
                     file = self._stack.enter_context((directory / name).open("wb"))
-                    self._files.append(self._stack.enter_context(_waveform(file)))
+                    self._files.append(self._stack.enter_context(_open_wav(file)))
 
     def write(self, captured: bytes | None, played: bytes | None) -> None:
         """Write a frame of captured and played audio; None is written as silence."""
@@ -40,9 +41,10 @@ class AecDump:
         self._stack.close()
 
 
-def _waveform(file: IO[bytes]) -> wave.Wave_write:
-    made = wave.Wave_write(file)
-    made.setnchannels(CHANNELS)
-    made.setsampwidth(2)
-    made.setframerate(SAMPLE_RATE)
-    return made
+def _open_wav(file: IO[bytes]) -> wave.Wave_write:
+    """Return a WAV writer for a file, with the audio format of calls."""
+    writer = wave.Wave_write(file)
+    writer.setnchannels(CHANNELS)
+    writer.setsampwidth(2)
+    writer.setframerate(SAMPLE_RATE)
+    return writer

@@ -32,7 +32,9 @@ QUIET_FRAMES_MAX: Final = 10
 DATAGRAMS_PER_READ_MAX: Final = 256
 """Maximum number of datagrams read per call, so that the voice thread stays on time."""
 SPEAKERS_MAX: Final = 128
+"""Maximum number of remote SSRCs of a stream."""
 UNPLAYED_BYTES_MAX: Final = 25 * FRAME_BYTES
+"""Maximum size of the decoded audio of one participant that waits to be played, in bytes."""
 CONCEALMENT_FACTOR: Final = 0.5
 """Volume factor for repeating the previous frame in place of a lost one."""
 
@@ -41,7 +43,9 @@ class CallSettings(GateSettings, Protocol):
     """Settings of a call, read for every frame."""
 
     local_mutes: set[int]
+    """User IDs of the participants who are muted on this machine."""
     volumes: dict[int, float]
+    """Playback volumes in percent by user ID; 100 if a user is missing."""
     received_audio: ReceivedAudio | None
     captured_audio: CapturedAudio | None
 
@@ -64,7 +68,9 @@ class RemoteParticipant:
         """Number of frames since the last audio, at most `QUIET_FRAMES_MAX`."""
         self._decoder: Decoder | None = None
         self._unplayed = bytearray()
+        """Decoded audio that was not played yet."""
         self._last_frame: array[int] | None = None
+        """The last played frame, for concealment; None after silence."""
 
     @property
     def is_speaking(self) -> bool:
@@ -77,14 +83,14 @@ class RemoteParticipant:
         if len(self._unplayed) < FRAME_BYTES:
             frame, lost = self.jitter.take()
             if frame is not None:
-                opened = open_frame(self.user_id, frame)
-                if opened is None or opened == SILENCE_FRAME:
-                    lost = opened is None
-                    if opened == SILENCE_FRAME:
+                opus_frame = open_frame(self.user_id, frame)
+                if opus_frame is None or opus_frame == SILENCE_FRAME:
+                    lost = opus_frame is None
+                    if opus_frame == SILENCE_FRAME:
                         self.quiet_frames = QUIET_FRAMES_MAX
                         self._last_frame = None
                 else:
-                    lost = not self._decode(opened)
+                    lost = not self._decode(opus_frame)
             if lost and self._last_frame is not None:
                 self._last_frame = samples.scale(self._last_frame, CONCEALMENT_FACTOR)
                 return array("h", self._last_frame)
@@ -108,7 +114,11 @@ class RemoteParticipant:
 
 
 class AudioStream:
-    """The audio packets of one voice session."""
+    """The audio packets of one voice session.
+
+    `udp` is the socket to the voice server, `sealer` encrypts and decrypts its packets, and `user_id` is the current
+    user. `speaking` is called on the voice thread with the ID of a user, and whether the user starts or stops
+    speaking."""
 
     def __init__(
         self,
@@ -120,27 +130,32 @@ class AudioStream:
         speaking: Callable[[int, bool], None],
     ) -> None:
         self.udp = udp
-        self._sealer = sealer
+        self._packet_codec = sealer
         self._encryption = encryption
         self._settings = settings
         self._user_id = user_id
         self._speaking = speaking
-        """Called on the voice thread with the ID of a user who starts or stops speaking."""
+        """Called on the voice thread with a user ID, and whether the user starts or stops speaking."""
         self._gate = VoiceGate(settings)
         self._encoder: Encoder | None = None
         self._is_speaking = False
         self._silence_frames_left = 0
+        """Number of silence frames still to send at the end of speech."""
         self._timestamp = 0
+        """RTP timestamp of the current frame, in samples."""
         self._idle_frames = 0
+        """Number of frames since the last sent packet."""
         self._keepalives_sent = 0
         self._users: dict[int, int] = {}
+        """User IDs by SSRC."""
         self._speakers: dict[int, RemoteParticipant] = {}
+        """Participants whose audio arrived, by SSRC."""
         self.frames_since_packet = 0
         """Number of frames since the last packet of the server."""
         self.is_removed = False
         """Whether the stream is to be removed from the voice thread."""
 
-    # Called on the network thread; each makes a single atomic assignment
+    # Called on the network thread; each method makes a single atomic assignment
 
     def set_user(self, ssrc: int, user_id: int) -> None:
         """Record the user of an SSRC."""
@@ -149,7 +164,7 @@ class AudioStream:
 
     def remove_user(self, user_id: int) -> None:
         """Remove the SSRCs of a user who left."""
-        self._users = {ssrc: who for ssrc, who in self._users.items() if who != user_id}
+        self._users = {ssrc: owner_id for ssrc, owner_id in self._users.items() if owner_id != user_id}
 
     # Called on the voice thread
 
@@ -166,8 +181,9 @@ class AudioStream:
             self._receive(datagram)
 
     def _receive(self, datagram: bytes) -> None:
+        """Decrypt a datagram and buffer its audio; drop invalid datagrams and audio of unknown users."""
         try:
-            packet = self._sealer.open(datagram)
+            packet = self._packet_codec.open(datagram)
         except PacketError:
             return
         self.frames_since_packet = 0
@@ -182,7 +198,9 @@ class AudioStream:
         speaker.jitter.put(packet.sequence, packet.frame)
 
     def send_frame(self, captured: bytes | None, volume: float) -> float | None:
-        """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input."""
+        """Send the next 20 ms of the microphone; return their level in dBFS, or None while muted or without input.
+
+        `captured` are the samples, or None without input; `volume` is a factor."""
         self.frames_since_packet += 1
         self._timestamp += SAMPLES_PER_CHANNEL
         speaking, sent, level = False, False, None
@@ -196,26 +214,27 @@ class AudioStream:
             speaking = self._gate.passes(level)
             # Without an encryption group, such as when the user is alone in the call, nothing is sent.
             if speaking and self._encryption.ready:
-                sent = self._send(samples.scale(frame, volume))
+                sent = self._send_audio(samples.scale(frame, volume))
         if sent:
             self._silence_frames_left = TRAILING_SILENCE_FRAMES
         elif self._silence_frames_left:
             self._silence_frames_left -= 1
-            self._send_packet(self._sealer.seal(SILENCE_FRAME, self._timestamp))
+            self._send_packet(self._packet_codec.seal(SILENCE_FRAME, self._timestamp))
         self._send_keepalive_if_idle()
         if speaking != self._is_speaking:
             self._is_speaking = speaking
             self._speaking(self._user_id, speaking)
         return level
 
-    def _send(self, frame: "array[int]") -> bool:
+    def _send_audio(self, frame: "array[int]") -> bool:
+        """Encode, encrypt and send a frame; return whether a packet was sent."""
         if self._encoder is None:
             self._encoder = Encoder()
         sent = False
         for encoded in self._encoder.encode(frame):
             sealed = self._encryption.seal(encoded)
             if sealed is not None:
-                self._send_packet(self._sealer.seal(sealed, self._timestamp))
+                self._send_packet(self._packet_codec.seal(sealed, self._timestamp))
                 sent = True
         return sent
 
@@ -235,15 +254,15 @@ class AudioStream:
 
     def receive_frames(self) -> "list[array[int]]":
         """Return the next 20 ms of each audible participant, with the participant's volume applied."""
-        deaf, known = self._settings.deaf, self._users
+        deaf, user_ids = self._settings.deaf, self._users
         frames: list[array[int]] = []
         for ssrc, speaker in list(self._speakers.items()):
-            gone = known.get(ssrc) != speaker.user_id
+            has_left = user_ids.get(ssrc) != speaker.user_id
             was_speaking = speaker.is_speaking
-            frame = None if gone else speaker.next_frame(self._encryption.open)
-            if gone:
+            frame = None if has_left else speaker.next_frame(self._encryption.open)
+            if has_left:
                 del self._speakers[ssrc]
-            if was_speaking != (speaks := speaker.is_speaking and not gone):
+            if was_speaking != (speaks := speaker.is_speaking and not has_left):
                 self._speaking(speaker.user_id, speaks)
             if frame is None or deaf or speaker.user_id in self._settings.local_mutes:
                 continue

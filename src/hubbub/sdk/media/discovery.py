@@ -9,13 +9,14 @@ from hubbub.media.datagrams import discovery_request, parse_discovery_response
 from hubbub.media.rtp import PACKET_BYTES_MAX
 
 TRY_TIMEOUT_SECONDS: Final = 1.0
+"""Maximum time to wait for the response to one request, in seconds."""
 TRIES_MAX: Final = 5
 
 
 def open_udp_socket(ip: str, port: int) -> socket.socket:
     """Open a UDP socket to a server; raise ValueError for a host name, because resolving one would block."""
-    six = ipaddress.ip_address(ip).version == 6
-    udp = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_DGRAM)
+    is_ipv6 = ipaddress.ip_address(ip).version == 6
+    udp = socket.socket(socket.AF_INET6 if is_ipv6 else socket.AF_INET, socket.SOCK_DGRAM)
     try:
         udp.setblocking(False)
         udp.connect((ip, port))
@@ -33,9 +34,9 @@ async def discover_address(udp: socket.socket, ssrc: int) -> tuple[str, int]:
             udp.send(discovery_request(ssrc))
             async with asyncio.timeout(TRY_TIMEOUT_SECONDS):
                 while True:
-                    found = parse_discovery_response(await loop.sock_recv(udp, PACKET_BYTES_MAX), ssrc)
-                    if found is not None:
-                        return found
+                    address = parse_discovery_response(await loop.sock_recv(udp, PACKET_BYTES_MAX), ssrc)
+                    if address is not None:
+                        return address
         except TimeoutError:
             continue
         except OSError:

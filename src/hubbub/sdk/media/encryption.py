@@ -18,12 +18,13 @@ class GroupError(Exception):
 
 
 class CallEncryption:
-    """The client's membership in the MLS group of one call."""
+    """The client's membership in the MLS group of one call; `group_id` is the lobby ID."""
 
     def __init__(self, user_id: int, group_id: int) -> None:
         self._user_id, self._group_id = user_id, group_id
         self._session = davey.DaveSession(DAVE_VERSION, user_id, group_id)
         self._guard = threading.Lock()
+        """Guards the session, which the network thread and the voice thread use."""
 
     @property
     def ready(self) -> bool:

@@ -21,11 +21,13 @@ P = ParamSpec("P")
 THREAD_NAME: Final = "hubbub-voice"
 FRAME_SECONDS: Final = FRAME_MS / 1000
 LAG_MAX_SECONDS: Final = 0.2
-"""If the thread is later than this, it skips the missed frames instead of catching up."""
+"""Maximum delay in seconds that the thread catches up; after a longer delay it skips the missed frames."""
 JOIN_TIMEOUT_SECONDS: Final = 1.0
+"""Default maximum time to wait for the thread to end, in seconds."""
 QUIET_FRAMES: Final = 50
 """Number of quiet frames after which the microphone counts as silent: one second."""
 DETECTION_OFF_DBFS: Final = -100.0
+"""Threshold that turns the detection of a silent microphone off."""
 
 
 class AudioOptions(Protocol):
@@ -52,26 +54,31 @@ class AudioOptions(Protocol):
         """Level in dBFS below which the microphone counts as silent; -100 turns the detection off."""
 
     def on_input_detected(self, detected: bool) -> None:
-        """Report that the microphone became silent or audible."""
+        """Report that the microphone became silent (`detected` is False) or audible."""
 
     def record_frame(self, captured: bytes | None, played: bytes | None) -> None:
-        """Report the captured and played audio of a frame, for the AEC dump."""
+        """Report the captured and played audio of a frame, for the AEC dump; None is silence."""
 
 
 class AudioEngine:
-    """The voice thread of a client."""
+    """The voice thread of a client; `warn` logs a message."""
 
     def __init__(self, backend: AudioBackend, options: AudioOptions, warn: Callable[[str], None]) -> None:
         self._backend = backend
         self._options = options
         self._warn = warn
         self._warned: set[str] = set()
+        """Actions whose failure was already logged."""
         self._guard = threading.Lock()
+        """Guards the streams and the thread."""
         self._streams: list[AudioStream] = []
         self._thread: threading.Thread | None = None
         self._devices = ("", "")
+        """IDs of the microphone and the speaker that the backend was started with; empty if it is stopped."""
         self._input_detected = True
+        """Whether the microphone is audible."""
         self._quiet_frames = 0
+        """Number of consecutive frames below the threshold."""
 
     def add(self, stream: AudioStream) -> None:
         """Add the stream of a call, and start the thread if it is not running."""
@@ -95,45 +102,48 @@ class AudioEngine:
 
     def _run(self) -> None:
         selector = selectors.DefaultSelector()
-        known: list[AudioStream] = []
-        due = time.monotonic()
+        registered: list[AudioStream] = []
+        next_frame_at = time.monotonic()
         try:
-            while self._sync_streams(selector, known):
-                left = due - time.monotonic()
-                if left > 0:
-                    for key, _ in selector.select(left):
+            while self._sync_streams(selector, registered):
+                left_seconds = next_frame_at - time.monotonic()
+                if left_seconds > 0:
+                    for key, _ in selector.select(left_seconds):
                         key.data.read()
                     continue
-                self._run_frame(known)
-                due += FRAME_SECONDS
-                if -left > LAG_MAX_SECONDS:
-                    due = time.monotonic()
+                self._run_frame(registered)
+                next_frame_at += FRAME_SECONDS
+                if -left_seconds > LAG_MAX_SECONDS:
+                    next_frame_at = time.monotonic()
         finally:
             selector.close()
 
-    def _sync_streams(self, selector: selectors.BaseSelector, known: list[AudioStream]) -> bool:
-        """Register new streams and close removed ones; return False if there are none left and the thread must end."""
+    def _sync_streams(self, selector: selectors.BaseSelector, registered: list[AudioStream]) -> bool:
+        """Register new streams and close removed ones; return False if there are none left and the thread must end.
+
+        `registered` are the streams in the selector; the method updates the list."""
         with self._guard:
-            over = [stream for stream in self._streams if stream.is_removed]
+            removed_streams = [stream for stream in self._streams if stream.is_removed]
             self._streams = [stream for stream in self._streams if not stream.is_removed]
-            new = [stream for stream in self._streams if stream not in known]
+            new_streams = [stream for stream in self._streams if stream not in registered]
             if not self._streams:
-                # Under the lock, so that a call that starts now starts the devices after this.
+                # The backend is stopped under the lock, so that a call that starts now starts it afterwards.
                 self._thread = None
                 self._devices = ("", "")
                 self._try("stop", self._backend.stop)
-        for stream in over:
-            if stream in known:
-                known.remove(stream)
+        for stream in removed_streams:
+            if stream in registered:
+                registered.remove(stream)
                 selector.unregister(stream.udp)
             self._try("stop speaking", stream.stop_speaking)
             stream.udp.close()
-        for stream in new:
-            known.append(stream)
+        for stream in new_streams:
+            registered.append(stream)
             selector.register(stream.udp, selectors.EVENT_READ, stream)
-        return bool(known)
+        return bool(registered)
 
     def _run_frame(self, streams: list[AudioStream]) -> None:
+        """Capture a frame, send it to each call, and play the mixed audio of all calls."""
         devices = (self._options.input_device, self._options.output_device)
         if devices != self._devices:
             self._devices = devices
@@ -168,11 +178,12 @@ class AudioEngine:
             self._input_detected = detected
             self._options.on_input_detected(detected)
 
-    def _try(self, what: str, function: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
+    def _try(self, action: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Call a function; log the first exception of each `action`, and return None after an exception."""
         try:
-            return function(*args, **named)
+            return function(*args, **kwargs)
         except Exception as error:
-            if what not in self._warned:
-                self._warned.add(what)
-                self._warn(f"{what} failed on the voice thread: {error!r}")
+            if action not in self._warned:
+                self._warned.add(action)
+                self._warn(f"{action} failed on the voice thread: {error!r}")
             return None

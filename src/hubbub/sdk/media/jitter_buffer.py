@@ -17,10 +17,13 @@ class JitterBuffer:
 
     def __init__(self) -> None:
         self._frames: dict[int, bytes] = {}
+        """Buffered frames by sequence number without wraparound."""
         self._next: int | None = None
         """Sequence number to play next, without wraparound; frames with lower numbers are too late."""
         self._playing = False
+        """Whether playback has started; a missing frame then counts as lost."""
         self._waited = 0
+        """Number of reads that waited for enough frames to start, or for more frames while the buffer was empty."""
 
     def put(self, sequence: int, frame: bytes) -> None:
         """Add a frame by its 16-bit sequence number, in any order."""

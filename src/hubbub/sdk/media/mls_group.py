@@ -18,8 +18,9 @@ async def process_group_message(
 ) -> bool:
     """Process a group message of the voice server and send the response; rejoin the group if that fails.
 
-    Returns False if the voice server wants to continue without encryption."""
-    transition = 0
+    `op` and `data` are the opcode and the payload of the message, and `user_ids` the users in the call, who may be
+    added to the group. Returns False if the voice server wants to continue without encryption."""
+    transition_id = 0
     try:
         if op == VoiceOpcode.MLS_EXTERNAL_SENDER:
             encryption.set_external_sender(data)
@@ -28,11 +29,11 @@ async def process_group_message(
             if commit is not None:
                 await voice.send_bytes(VoiceOpcode.MLS_COMMIT_WELCOME, commit)
         elif op in (VoiceOpcode.MLS_ANNOUNCE_COMMIT, VoiceOpcode.MLS_WELCOME):
-            transition = int.from_bytes(data[:2], "big")
+            transition_id = int.from_bytes(data[:2], "big")
             (encryption.process_commit if op == VoiceOpcode.MLS_ANNOUNCE_COMMIT else encryption.process_welcome)(
                 data[2:]
             )
-            await _send_transition_ready(voice, transition)
+            await _send_transition_ready(voice, transition_id)
         elif op == VoiceOpcode.DAVE_PREPARE_EPOCH:
             if decode_voice_payload(data, DaveTransition).epoch == 1:
                 await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
@@ -43,11 +44,12 @@ async def process_group_message(
             await _send_transition_ready(voice, transition_payload.transition_id)
     except GroupError as error:
         log(f"Could not process a group message, rejoining the group: {error}")
-        await voice.send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition})
+        await voice.send(VoiceOpcode.MLS_INVALID_COMMIT_WELCOME, {"transition_id": transition_id})
         await voice.send_bytes(VoiceOpcode.MLS_KEY_PACKAGE, encryption.reset())
     return True
 
 
-async def _send_transition_ready(voice: VoiceSocket, transition: int) -> None:
-    if transition:
-        await voice.send(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition})
+async def _send_transition_ready(voice: VoiceSocket, transition_id: int) -> None:
+    """Report that the client is ready for a transition; the transition 0 needs no report."""
+    if transition_id:
+        await voice.send(VoiceOpcode.DAVE_TRANSITION_READY, {"transition_id": transition_id})

@@ -12,6 +12,7 @@ from hubbub.media.rtp import PACKET_BYTES_MAX
 from hubbub.sdk.audio import CHANNELS, SAMPLE_RATE, SAMPLES_PER_CHANNEL
 
 BITRATE: Final = 64_000
+"""Bits per second of the encoded audio."""
 DECODED_BYTES_MAX: Final = 6 * SAMPLES_PER_CHANNEL * CHANNELS * 2
 """Maximum size of a decoded Opus frame, 120 ms, in bytes."""
 
@@ -35,6 +36,7 @@ class Encoder:
         codec.open()
         self._codec = codec
         self._position = 0
+        """Number of samples per channel that were encoded."""
 
     def encode(self, samples: "array[int]") -> list[bytes]:
         """Encode 20 ms of samples; the first call may return no frame because of the encoder's delay."""
@@ -65,7 +67,10 @@ class Decoder:
         if not 0 < len(frame) <= PACKET_BYTES_MAX:
             raise OpusError(f"Invalid frame size: {len(frame)} bytes")
         try:
-            found = [bytes(each.planes[0])[: each.samples * CHANNELS * 2] for each in self._codec.decode(Packet(frame))]
+            chunks = [
+                bytes(audio_frame.planes[0])[: audio_frame.samples * CHANNELS * 2]
+                for audio_frame in self._codec.decode(Packet(frame))
+            ]
         except (av.FFmpegError, ValueError) as error:
             raise OpusError(str(error)) from error
-        return b"".join(found)[:DECODED_BYTES_MAX]
+        return b"".join(chunks)[:DECODED_BYTES_MAX]

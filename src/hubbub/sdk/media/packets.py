@@ -29,7 +29,7 @@ class PacketCodec:
         self._sequence = 0
 
     def seal(self, frame: bytes, timestamp: int) -> bytes:
-        """Build an encrypted RTP packet with a frame."""
+        """Build an encrypted RTP packet with a frame; `timestamp` counts samples per channel."""
         self._sequence = (self._sequence + 1) & 0xFFFF
         return self._cipher.encrypt(rtp.audio_header(self._sequence, timestamp & 0xFFFFFFFF, self._ssrc), frame)
 
@@ -38,13 +38,13 @@ class PacketCodec:
         if len(packet) < rtp.FIXED_HEADER_BYTES or packet[0] >> 6 != 2:
             raise PacketError
         is_control = packet[1] in rtp.RTCP_TYPES
-        clear = rtp.RTCP_HEADER_BYTES if is_control else rtp.header_length(packet)
-        if len(packet) < clear + TAG_BYTES + NONCE_BYTES:
+        header_bytes = rtp.RTCP_HEADER_BYTES if is_control else rtp.header_length(packet)
+        if len(packet) < header_bytes + TAG_BYTES + NONCE_BYTES:
             raise PacketError
-        body, _ = self._cipher.decrypt(packet, clear)
+        body, _ = self._cipher.decrypt(packet, header_bytes)
         if is_control or packet[1] & 0x7F != rtp.OPUS_PAYLOAD_TYPE:
             return None
-        frame = rtp.extract_frame(packet[:clear] + body, clear)
+        frame = rtp.extract_frame(packet[:header_bytes] + body, header_bytes)
         if frame is None:
             raise PacketError
         return AudioPacket(int.from_bytes(packet[8:12], "big"), int.from_bytes(packet[2:4], "big"), frame)

@@ -8,10 +8,12 @@ from typing import Final
 from hubbub.sdk.audio import FRAME_BYTES, FRAME_SAMPLES
 
 LEVEL_MIN_DBFS: Final = -100.0
-_FULL: Final = 32768.0
-_BITS: Final = 12
+"""Level of silence."""
+_FULL_SCALE: Final = 32768.0
+"""Amplitude of 0 dBFS."""
+_FRACTION_BITS: Final = 12
 """Fraction bits of a fixed-point factor; integer multiplication takes a third of the time of float multiplication."""
-_STEP: Final = 16
+_LEVEL_STEP: Final = 16
 """Step between the samples that a level is computed from: every eighth sample of the left channel."""
 
 
@@ -30,17 +32,17 @@ def silence() -> "array[int]":
 
 def level(samples: "array[int]") -> float:
     """Return the level of a frame in dBFS, at least -100."""
-    subset = samples[::_STEP]
-    power = sum(each * each for each in subset) / max(len(subset), 1)
-    return max(LEVEL_MIN_DBFS, 10 * math.log10(power / (_FULL * _FULL))) if power else LEVEL_MIN_DBFS
+    subset = samples[::_LEVEL_STEP]
+    power = sum(sample * sample for sample in subset) / max(len(subset), 1)
+    return max(LEVEL_MIN_DBFS, 10 * math.log10(power / (_FULL_SCALE * _FULL_SCALE))) if power else LEVEL_MIN_DBFS
 
 
 def scale(samples: "array[int]", factor: float) -> "array[int]":
     """Return the samples multiplied by a factor, clipped to 16 bits."""
     if factor == 1.0:
         return samples
-    multiplier = round(factor * (1 << _BITS))
-    return _clip([each * multiplier >> _BITS for each in samples])
+    multiplier = round(factor * (1 << _FRACTION_BITS))
+    return _clip([sample * multiplier >> _FRACTION_BITS for sample in samples])
 
 
 def mix(one: "array[int]", other: "array[int]") -> "array[int]":
@@ -49,8 +51,9 @@ def mix(one: "array[int]", other: "array[int]") -> "array[int]":
 
 
 def _clip(values: list[int]) -> "array[int]":
+    """Convert values to 16-bit samples; values outside the range become the nearest sample."""
     # The array checks the range of each value anyway, so clip only after an overflow, which is rare.
     try:
         return array("h", values)
     except OverflowError:
-        return array("h", [max(-32768, min(32767, each)) for each in values])
+        return array("h", [max(-32768, min(32767, value)) for value in values])

@@ -34,11 +34,11 @@ from hubbub.sdk.media.voice_socket import (
 )
 
 TICKET_TIMEOUT_SECONDS: Final = 30.0
-"""Maximum time to wait for a ticket from the platform (spec/sdk.md#20)."""
+"""Maximum time to wait for a ticket from the platform, in seconds (spec/sdk.md#20)."""
 CONNECT_TIMEOUT_SECONDS: Final = 20.0
-"""Maximum time from opening a connection to the status Connected."""
+"""Maximum time from opening a connection to the status Connected, in seconds."""
 RECONNECT_TIMEOUT_SECONDS: Final = 120.0
-"""Maximum time that a call is reconnecting."""
+"""Maximum time that a call is reconnecting, in seconds."""
 MOVE_TIMEOUT_SECONDS: Final = 5.0
 """Maximum time to wait for a new ticket after the close code 4014."""
 GROUP_TIMEOUT_SECONDS: Final = 5.0
@@ -53,7 +53,7 @@ BACKOFF_MIN_SECONDS: Final = 0.25
 BACKOFF_MAX_SECONDS: Final = 8.0
 CLOSE_TIMEOUT_SECONDS: Final = 0.25
 SPEAKING_INTERVAL_SECONDS: Final = 0.25
-"""Minimum interval between Speaking messages; audio packets already tell other clients sooner."""
+"""Minimum interval between Speaking messages in seconds; other clients detect speech from audio packets sooner."""
 FINAL_CLOSE_CODES: Final = frozenset(
     (
         VoiceCloseCode.UNKNOWN_PROTOCOL,
@@ -99,7 +99,10 @@ class CallGateway(Protocol):
 
 
 class VoiceConnection:
-    """The connection of one call to its voice server."""
+    """The connection of one call to its voice server.
+
+    `user_id` is the current user. `post` calls a function on the network loop from any thread, and `log` logs a
+    message."""
 
     def __init__(
         self,
@@ -122,26 +125,36 @@ class VoiceConnection:
         self._log = log
         self._socket: VoiceSocket | None = None
         self._seq = -1
+        """Sequence number of the last message of the session; -1 before the first."""
         self._ready: voice_payloads.VoiceReady | None = None
+        """Payload of READY; None before the session has started."""
         self._stream: AudioStream | None = None
+        """Audio stream of the session; None until the session key arrives."""
         self._udp: socket.socket | None = None
         """UDP socket until the stream takes it over."""
         self._encryption: CallEncryption | None = None
-        self._others: set[int] = set()
+        self._other_user_ids: set[int] = set()
+        """IDs of the other users in the call."""
         self._ssrcs: dict[int, int] = {}
+        """User IDs by SSRC."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._was_connected = False
+        """Whether the call has been connected at least once."""
         self._connected_at = 0.0
+        """Loop time at which the current connection became Connected; 0 until then."""
         self._was_accepted = False
         """Whether the voice server accepted the current connection."""
         self._group_timer: asyncio.TimerHandle | None = None
+        """Timer that stops waiting for the encryption group; None if the connection does not wait for it."""
         self._is_speaking = self._sent_speaking = False
+        """Whether the current user speaks, and the value in the last Speaking message."""
         self._is_sending_speaking = False
+        """Whether `_send_speaking` is running."""
 
     async def run(self) -> None:
         """Keep the call connected until it ends, and set its final status."""
         try:
-            await self._run()
+            await self._run_until_ended()
         except CallEnded as ended:
             self._log(f"The call of lobby {self._state.lobby_id} ended: {ended}")
             self._state.set_status(CallStatus.DISCONNECTED, ended.error, ended.detail)
@@ -150,19 +163,20 @@ class VoiceConnection:
 
     # Connecting and reconnecting
 
-    async def _run(self) -> None:
+    async def _run_until_ended(self) -> None:
+        """Connect and reconnect until the call ends; always raises `CallEnded`."""
         ticket = await self._get_ticket(CallError.JOIN_TIMEOUT)
         self._state.set_status(CallStatus.CONNECTING)
         loop = asyncio.get_running_loop()
-        how, failures, deadline = StartMode.IDENTIFY, 0, None
+        start_mode, failures, deadline = StartMode.IDENTIFY, 0, None
         while True:
-            code = await self._run_connection(ticket, how)
+            code = await self._run_connection(ticket, start_mode)
             self._raise_if_expelled(code)
-            newer = self._state.ticket
-            moved = newer is not None and newer != ticket
-            if not self._was_connected and not moved:
-                failed = CallError.SIGNALING_CONNECTION_FAILED
-                raise CallEnded(CallError.VOICE_CONNECTION_FAILED if self._was_accepted else failed, code)
+            new_ticket = self._state.ticket
+            has_moved = new_ticket is not None and new_ticket != ticket
+            if not self._was_connected and not has_moved:
+                failure = CallError.SIGNALING_CONNECTION_FAILED
+                raise CallEnded(CallError.VOICE_CONNECTION_FAILED if self._was_accepted else failure, code)
             if code in FINAL_CLOSE_CODES:
                 raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
             now = loop.time()
@@ -175,24 +189,29 @@ class VoiceConnection:
                 self._state.set_status(CallStatus.RECONNECTING)
             if now > deadline:
                 raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, code)
-            if not moved and code == VoiceCloseCode.DISCONNECTED:
-                newer = await self._wait_for_move(ticket, deadline)
-                moved = True
-            if moved:
-                assert newer is not None
-                how, ticket = StartMode.IDENTIFY, newer
+            if not has_moved and code == VoiceCloseCode.DISCONNECTED:
+                new_ticket = await self._wait_for_move(ticket, deadline)
+                has_moved = True
+            if has_moved:
+                assert new_ticket is not None
+                start_mode, ticket = StartMode.IDENTIFY, new_ticket
             elif code in STALE_CLOSE_CODES:
-                how = StartMode.IDENTIFY if self._was_accepted or how is StartMode.RESUME else StartMode.REJOIN
+                start_mode = (
+                    StartMode.IDENTIFY if self._was_accepted or start_mode is StartMode.RESUME else StartMode.REJOIN
+                )
             else:
-                how = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
+                start_mode = StartMode.RESUME if self._stream is not None else StartMode.IDENTIFY
             if failures and not self._was_accepted and code not in STALE_CLOSE_CODES:
                 await self._platform.ping(self._state)
             await asyncio.sleep(_backoff_seconds(failures))
             failures += 1
-            if how is StartMode.REJOIN:
+            if start_mode is StartMode.REJOIN:
                 await self._wait_for_session(deadline, code)
                 await self._platform.rejoin(self._state)
-                ticket, how = await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code), StartMode.IDENTIFY
+                ticket, start_mode = (
+                    await self._get_ticket(CallError.SIGNALING_UNEXPECTED_CLOSE, code),
+                    StartMode.IDENTIFY,
+                )
 
     async def _get_ticket(self, error: CallError, code: int = 0) -> VoiceTicket:
         """Wait for a ticket from the platform; raise `CallEnded` with `error` on timeout."""
@@ -217,6 +236,7 @@ class VoiceConnection:
             await self._wait_for_update(CHECK_INTERVAL_SECONDS)
 
     async def _wait_for_update(self, timeout_seconds: float) -> None:
+        """Wait until the ticket changes or the user is removed from the call, or until the timeout."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_seconds):
                 await self._state.updated.wait()
@@ -236,24 +256,25 @@ class VoiceConnection:
         return state.ticket
 
     def _raise_if_expelled(self, code: int) -> None:
+        """Raise `CallEnded` if the platform removed the user; `code` is the close code of the connection, or 0."""
         if self._state.is_expelled:
             server_code = code if code >= 4000 and code != UNRESPONSIVE_CLOSE_CODE else VoiceCloseCode.DISCONNECTED
             raise CallEnded(CallError.SIGNALING_UNEXPECTED_CLOSE, server_code)
 
     # Single connection
 
-    async def _run_connection(self, ticket: VoiceTicket, how: StartMode) -> int:
+    async def _run_connection(self, ticket: VoiceTicket, start_mode: StartMode) -> int:
         """Run one connection until it ends, and return its close code, or 0."""
         self._was_accepted = self._is_sending_speaking = False
-        resumed = how is StartMode.RESUME
+        resumed = start_mode is StartMode.RESUME
         if not resumed:
             self._release()
         voice = self._socket = VoiceSocket(self._http, ticket.endpoint, self._tls, self._seq)
         close_code = LEAVE_CLOSE_CODE
-        watching: asyncio.Task[None] | None = None
+        watch_task: asyncio.Task[None] | None = None
         try:
             await voice.open()
-            watching = asyncio.create_task(self._watch_connection(voice, ticket))
+            watch_task = asyncio.create_task(self._watch_connection(voice, ticket))
             credentials = {
                 "server_id": str(self._state.lobby_id),
                 "session_id": ticket.session_id,
@@ -274,30 +295,35 @@ class VoiceConnection:
             self._seq = voice.seq
             self._socket = None
             # The tasks must end first: one of them may be reading the UDP socket, which is closed next.
-            tasks = [*self._tasks, *([watching] if watching is not None else ())]
+            tasks = [*self._tasks, *([watch_task] if watch_task is not None else ())]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            closing = asyncio.ensure_future(voice.close(LEAVE_CLOSE_CODE if self._state.is_expelled else close_code))
+            close_task = asyncio.ensure_future(voice.close(LEAVE_CLOSE_CODE if self._state.is_expelled else close_code))
             try:
-                await asyncio.wait([closing], timeout=CLOSE_TIMEOUT_SECONDS)
+                await asyncio.wait([close_task], timeout=CLOSE_TIMEOUT_SECONDS)
             finally:
-                closing.cancel()
-                await asyncio.gather(closing, return_exceptions=True)
+                close_task.cancel()
+                await asyncio.gather(close_task, return_exceptions=True)
 
     async def _watch_connection(self, voice: VoiceSocket, ticket: VoiceTicket) -> None:
         """Close the connection if the call moved, the user was removed, packets stopped, or connecting is too slow."""
-        state, expelled, loop = self._state, 0, asyncio.get_running_loop()
+        state, checks_since_expelled, loop = self._state, 0, asyncio.get_running_loop()
         deadline = loop.time() + CONNECT_TIMEOUT_SECONDS
         while True:
             await self._wait_for_update(min(CHECK_INTERVAL_SECONDS, CONNECT_TIMEOUT_SECONDS))
             if state.is_expelled:
                 # Give the voice server time to close the connection itself with the actual close code.
-                expelled += 1
-            lost = self._stream is not None and self._stream.frames_since_packet > SILENT_FRAMES_MAX
-            slow = not self._connected_at and loop.time() > deadline
-            if lost or slow or expelled > 2 or (state.ticket is not None and state.ticket != ticket):
-                if lost:
+                checks_since_expelled += 1
+            is_udp_lost = self._stream is not None and self._stream.frames_since_packet > SILENT_FRAMES_MAX
+            is_too_slow = not self._connected_at and loop.time() > deadline
+            if (
+                is_udp_lost
+                or is_too_slow
+                or checks_since_expelled > 2
+                or (state.ticket is not None and state.ticket != ticket)
+            ):
+                if is_udp_lost:
                     self._log("No packet arrived for a while, reconnecting")
                     # A resumed session would keep the dead UDP path, so start a new one.
                     self._release()
@@ -305,6 +331,7 @@ class VoiceConnection:
                 return
 
     async def _handle_message(self, voice: VoiceSocket, op: int, data: bytes) -> None:
+        """Handle a message of the voice gateway with the opcode `op` and the payload `data`."""
         if op == VoiceOpcode.READY:
             if self._ready is not None:
                 raise VoiceSocketClosed(0)
@@ -325,18 +352,18 @@ class VoiceConnection:
             if self._stream is not None:
                 self._stream.set_user(speaking.ssrc, speaking.user_id)
         elif op == VoiceOpcode.CLIENTS_CONNECT:
-            self._others.update(decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids)
+            self._other_user_ids.update(decode_voice_payload(data, voice_payloads.ConnectedUsers).user_ids)
         elif op == VoiceOpcode.CLIENT_DISCONNECT:
             self._remove_user(decode_voice_payload(data, voice_payloads.DisconnectedUser).user_id)
         elif VoiceOpcode.DAVE_PREPARE_TRANSITION <= op <= VoiceOpcode.MLS_WELCOME and self._encryption is not None:
-            user_ids = self._others | {self._user_id}
+            user_ids = self._other_user_ids | {self._user_id}
             if not await process_group_message(voice, self._encryption, op, data, user_ids, self._log):
                 self._log("Leaving the call: the voice server wants to continue without end-to-end encryption")
                 raise CallEnded(CallError.VOICE_CONNECTION_FAILED)
         self._connect_when_ready()
 
     def _remove_user(self, user_id: int) -> None:
-        self._others.discard(user_id)
+        self._other_user_ids.discard(user_id)
         self._ssrcs = {ssrc: owner_id for ssrc, owner_id in self._ssrcs.items() if owner_id != user_id}
         if self._stream is not None:
             self._stream.remove_user(user_id)
@@ -345,7 +372,7 @@ class VoiceConnection:
 
     async def _open_udp(self, voice: VoiceSocket, ready: voice_payloads.VoiceReady) -> None:
         """Discover the client's address, choose the encryption mode of packets, and select the protocol."""
-        mode = next((each for each in ready.modes if each in SUPPORTED_MODES), None)
+        mode = next((name for name in ready.modes if name in SUPPORTED_MODES), None)
         if mode is None:
             self._log(f"No encryption mode of the voice server is supported: {', '.join(ready.modes)}")
             await voice.close(UNRESPONSIVE_CLOSE_CODE)
@@ -371,12 +398,12 @@ class VoiceConnection:
         if (
             description.mode not in SUPPORTED_MODES
             or len(description.secret_key) != 32
-            or not all(0 <= each < 256 for each in description.secret_key)
+            or not all(0 <= byte < 256 for byte in description.secret_key)
         ):
             raise VoiceSocketClosed(0)
         self._encryption = CallEncryption(self._user_id, self._state.lobby_id)
-        sealer = PacketCodec(description.mode, bytes(description.secret_key), ready.ssrc)
-        stream = AudioStream(udp, sealer, self._encryption, self._state, self._user_id, self._speaking_changed)
+        packet_codec = PacketCodec(description.mode, bytes(description.secret_key), ready.ssrc)
+        stream = AudioStream(udp, packet_codec, self._encryption, self._state, self._user_id, self._speaking_changed)
         self._stream, self._udp = stream, None
         for ssrc, user_id in self._ssrcs.items():
             stream.set_user(ssrc, user_id)
@@ -390,7 +417,7 @@ class VoiceConnection:
         """Become Connected once the stream exists and either no other client is present or the group is ready."""
         if self._stream is None or self._encryption is None or not self._was_accepted:
             return
-        if not self._others or self._encryption.ready:
+        if not self._other_user_ids or self._encryption.ready:
             self._become_connected()
 
     def _become_connected(self) -> None:
@@ -416,7 +443,7 @@ class VoiceConnection:
         if self._udp is not None:
             self._udp.close()
         self._stream = self._udp = self._encryption = self._ready = None
-        self._others, self._ssrcs, self._seq = set(), {}, -1
+        self._other_user_ids, self._ssrcs, self._seq = set(), {}, -1
 
     # Speaking
 
@@ -427,6 +454,7 @@ class VoiceConnection:
             self._post(self._update_speaking, speaks)
 
     def _update_speaking(self, speaks: bool) -> None:
+        """Record whether the current user speaks, and send a change to the voice server."""
         self._is_speaking = speaks
         if self._socket is not None and not self._is_sending_speaking and self._is_speaking != self._sent_speaking:
             self._is_sending_speaking = True
@@ -445,9 +473,9 @@ class VoiceConnection:
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_task_done)
 
-    def _done(self, task: "asyncio.Task[None]") -> None:
+    def _on_task_done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._log(f"A task of the call raised an unexpected exception: {error!r}")

@@ -22,8 +22,10 @@ class GateSettings(Protocol):
 
     audio_mode: AudioModeType
     ptt_active: bool
+    """Whether the push-to-talk key is pressed."""
     ptt_release_delay_ms: int
     vad: tuple[bool, float]
+    """Whether the voice activity threshold is automatic, and the fixed threshold in dBFS."""
 
 
 class VoiceGate:
@@ -34,6 +36,7 @@ class VoiceGate:
         self._open_frames = 0
         """Number of frames for which the gate stays open."""
         self._noise_floor = NOISE_FLOOR_MAX_DBFS
+        """Estimated level of the background noise in dBFS."""
 
     def passes(self, level: float) -> bool:
         """Return whether a frame of this level, in dBFS, is sent; call this once per frame."""
@@ -50,6 +53,7 @@ class VoiceGate:
         return self._open_frames > 0
 
     def _passes_push_to_talk(self) -> bool:
+        """Return whether the key is pressed, or was released less than the release delay ago."""
         if self._settings.ptt_active:
             self._open_frames = -(-self._settings.ptt_release_delay_ms // FRAME_MS)
             return True

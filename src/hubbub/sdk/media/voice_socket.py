@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 VOICE_GATEWAY_VERSION: Final = 8
 OPEN_TIMEOUT_SECONDS: Final = 10.0
-"""Maximum time to connect and receive Hello."""
+"""Maximum time to connect and receive Hello, in seconds."""
 CLOSE_TIMEOUT_SECONDS: Final = 0.5
 MESSAGE_BYTES_MAX: Final = 1024 * 1024
 LEAVE_CLOSE_CODE: Final = 1000
@@ -34,6 +34,7 @@ class VoiceFrame(msgspec.Struct):
 
 class _Hello(msgspec.Struct):
     heartbeat_interval: float
+    """Interval of heartbeats in milliseconds."""
 
 
 class VoiceSocketClosed(Exception):
@@ -46,7 +47,10 @@ class VoiceSocketClosed(Exception):
 
 
 class VoiceSocket:
-    """A connection to the voice gateway."""
+    """A connection to the voice gateway.
+
+    `endpoint` is the host and port, `tls` the TLS configuration or True for the default, and `seq` the sequence number
+    of the last message of a session to resume, or -1."""
 
     def __init__(self, http: aiohttp.ClientSession, endpoint: str, tls: ssl.SSLContext | bool, seq: int) -> None:
         self._http = http
@@ -55,6 +59,7 @@ class VoiceSocket:
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._heartbeat_task: asyncio.Task[None] | None = None
         self._unacknowledged = 0
+        """Number of heartbeats since the last acknowledgment."""
         self.seq = seq
         """Sequence number of the last message; -1 before the first."""
 
@@ -122,6 +127,7 @@ class VoiceSocket:
             await self._socket.close(code=code)
 
     async def _heartbeat(self, interval_seconds: float) -> None:
+        """Send heartbeats; close the connection if two are not acknowledged."""
         await asyncio.sleep(interval_seconds * random.random())
         while True:
             if self._unacknowledged >= 2:
@@ -134,7 +140,7 @@ class VoiceSocket:
 
 
 def decode_voice_payload(data: bytes | str, kind: type[T]) -> T:
-    """Decode a payload; raise `VoiceSocketClosed` if it is invalid."""
+    """Decode a payload of type `kind`; raise `VoiceSocketClosed` if it is invalid."""
     try:
         return msgspec.json.decode(data, type=kind, strict=False)
     except msgspec.MsgspecError as error:
