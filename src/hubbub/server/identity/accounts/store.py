@@ -17,7 +17,7 @@ TABLES: Final = (
 )
 """Tables that only this slice writes."""
 READS: Final = {
-    "tokens": "sign-ins are listed with the last use of their tokens",
+    "tokens": "sign-ins are listed with the creation time of their tokens",
     "users": "login by name or email, joined with the account",
 }
 """Tables of other slices that this slice reads, with the reason."""

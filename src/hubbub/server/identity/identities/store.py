@@ -14,7 +14,7 @@ TABLES: Final = (
 )
 """Tables that only this slice writes."""
 READS: Final = {
-    "tokens": "users with tokens of an application whose accounts are merged or unmerged",
+    "tokens": "users whose tokens end when an application joins a publisher",
 }
 """Tables of other slices that this slice reads, with the reason."""
 

@@ -33,7 +33,7 @@ def require_test_sku(call: Call, application_id: int, body: wire.CreateEntitleme
     for_guild = body.owner_type is EntitlementOwnerType.GUILD
     if for_guild is not sku.for_guilds:
         buyers = "guilds" if sku.for_guilds else "users"
-        raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is buyers to {buyers}.")
+        raise errors.invalid("owner_type", "ENTITLEMENT_OWNER_TYPE_INVALID", f"This SKU is sold to {buyers}.")
     if for_guild and guilds.find(call.tx, body.owner_id) is None:
         raise errors.UNKNOWN_GUILD()
     if not for_guild and users.find(call.tx, body.owner_id) is None:
