@@ -1,12 +1,14 @@
 """The command line of Hubbub. Commands are imported when they run, so that each one starts quickly."""
 
 import argparse
+import contextlib
 import gc
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import hubbub
 from hubbub.server.core import config as settings
@@ -63,6 +65,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return print_error(error, 2)
     except KeyboardInterrupt:
         return 130
+
+
+def run_process() -> NoReturn:
+    """Run a command and end the process with its exit code.
+
+    Threads of the file store (obstore) may still release Python objects when a command ends. If the interpreter is being
+    finalized at that moment, it aborts the process, so the process ends without finalization."""
+    code = main()
+    logging.shutdown()
+    # The reader of a pipe may be gone.
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
 
 
 def load(arguments: argparse.Namespace, defaults: dict[str, Any], *, rehearsal: bool = False) -> Config:
@@ -286,4 +302,4 @@ def _store_command(module: str, function: str) -> Callable[[argparse.Namespace],
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_process()
