@@ -28,7 +28,7 @@ from hubbub.server.core.files import Files
 from hubbub.server.core.logs import Secrets
 from hubbub.server.core.migrations import MigrationError
 from hubbub.server.core.payments import open_payments
-from hubbub.server.core.sqlite import is_locked
+from hubbub.server.core.sqlite_files import is_locked
 from hubbub.server.transports.voice import sockets
 
 FREE_BYTES_LOW: Final = 1024**3

@@ -69,7 +69,7 @@ def issue(
 ) -> str:
     """Create and store a token, under `token_id` if given, and return its text, of which only the hash is stored.
 
-    `kind` is `bot`, `user` or `bearer`; `now` and `expires_ms` are Unix milliseconds. With a `parent_id` the token is
+    `kind` is "bot", "user" or "bearer"; `now` and `expires_ms` are Unix milliseconds. With a `parent_id` the token is
     revoked together with that token of the same user."""
     token = generate_token(user_id, now, entropy)
     tx.run(

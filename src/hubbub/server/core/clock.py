@@ -97,7 +97,7 @@ class Clock(ABC):
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Mark the work inside the `with` block as work that `settle` waits for."""
+        """Mark the work inside the context as work that `settle` waits for."""
         self._begin()
         try:
             yield

@@ -186,7 +186,7 @@ def _withhold(record: logging.LogRecord, reason: str) -> None:
 
 
 def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:
-    """Return the attributes that a record got by `extra`."""
+    """Return the attributes that the caller added to a record."""
     return {name: value for name, value in record.__dict__.items() if name not in _PLAIN_FIELDS}
 
 

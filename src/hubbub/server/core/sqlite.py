@@ -21,6 +21,7 @@ from typing import Any, Final, TypeVar
 
 from hubbub.server.core import migrations
 from hubbub.server.core.commit_delivery import CommitDelivery, FinishedUnit
+from hubbub.server.core.sqlite_files import copy_database
 from hubbub.server.core.sqlite_tx import GET_SEQUENCE, SqliteReadTx, SqliteTx, is_unavailable
 from hubbub.server.core.store import Database, StoreUnavailable, Tx
 
@@ -312,7 +313,7 @@ class SqliteDatabase(Database):
     async def backup(self, path: str | os.PathLike[str]) -> None:
         """Copy the database to a new file while it stays in use."""
         if self._path is None:
-            await self._between_batches(lambda: _copy_database(self._connection, path))
+            await self._between_batches(lambda: copy_database(self._connection, path))
         else:
             await asyncio.to_thread(self._copy_file, path)
 
@@ -680,31 +681,6 @@ class SqliteDatabase(Database):
     def _copy_file(self, path: str | os.PathLike[str]) -> None:
         source = self._connect()
         try:
-            _copy_database(source, path)
+            copy_database(source, path)
         finally:
             source.close()
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a process has the database open."""
-    lock = Path(f"{path}.lock")
-    if not os.access(lock, os.R_OK | os.W_OK) or fcntl is None:
-        return False
-    handle = os.open(lock, os.O_RDWR)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return True
-    finally:
-        os.close(handle)
-    return False
-
-
-def _copy_database(source: sqlite3.Connection, path: str | os.PathLike[str]) -> None:
-    # The file is created before SQLite does it, so that only its owner can read it.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    target = sqlite3.connect(path)
-    try:
-        source.backup(target)
-    finally:
-        target.close()

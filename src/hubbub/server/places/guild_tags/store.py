@@ -9,7 +9,7 @@ TABLES: Final = ("guild_tags",)
 
 
 class GuildTagRow(NamedTuple):
-    """The tag of a guild."""
+    """A stored tag; a guild has at most one."""
 
     guild_id: int
     tag: str

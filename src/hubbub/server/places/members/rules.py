@@ -84,7 +84,7 @@ def require_outranks(standing: GuildAccess, target: GuildAccess) -> None:
 def require_own_nick(standing: GuildAccess, flags: int) -> None:
     """Raise unless the caller, who has these member flags, may change their own nickname.
 
-    A member whom AutoMod quarantined for their username needs CHANGE_NICKNAME only among the bits of their roles, since
+    A member that AutoMod quarantined for their username needs CHANGE_NICKNAME only among the bits of their roles, since
     the quarantine suspends most permissions."""
     quarantine_flag = flags & MemberFlags.AUTOMOD_QUARANTINED_USERNAME
     if not quarantine_flag or not standing.permissions & Permissions.CHANGE_NICKNAME:

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 DAY_MS: Final = 86_400_000
 HORIZON_DAYS: Final = 366 * 8 + 31
-"""Maximum distance of two occurrences in days: 29 February recurs after 8 years if a year like 2100 is no leap year."""
+"""Maximum distance of two occurrences in days: 29 February recurs after 8 years if a year like 2100 is not a leap year."""
 
 _EPOCH_ORDINAL: Final = date(1970, 1, 1).toordinal()
 """Number of 1 January 1970 as `date.toordinal` counts days."""

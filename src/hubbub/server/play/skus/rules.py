@@ -9,7 +9,7 @@ from hubbub.server.play.skus import store
 from hubbub.server.play.skus.store import SkuRow
 
 SUBSCRIPTION_FLAGS = SkuFlags.GUILD_SUBSCRIPTION | SkuFlags.USER_SUBSCRIPTION
-"""Flags that say to whom a subscription is sold."""
+"""Flags that say whether guilds or users buy a subscription."""
 
 
 def is_on_sale(row: SkuRow) -> bool:

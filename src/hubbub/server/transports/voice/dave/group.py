@@ -150,7 +150,7 @@ class DaveGroup:
     ) -> list[OutgoingMessage]:
         """Handle op 23, 26, 28 or 31 of a client. Invalid messages are counted in `rejections` and otherwise ignored.
 
-        `payload` is the data after the opcode of a binary message, or the mapping in `d`.
+        `payload` is the data after the opcode of a binary message, or the mapping of a JSON message.
         """
         participant = self._participants.get(user_id)
         try:
