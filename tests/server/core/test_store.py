@@ -595,6 +595,23 @@ class TestPostgres:
         assert len(runs) >= 3
         assert [event.body for event in events] == [b"1", b"2"]
 
+    async def test_all_of_many_conflicting_units_succeed(self, notes: PostgresDatabase, postgres_database: str) -> None:
+        """A unit that loses too often runs alone, after the units that were already running have ended."""
+        await notes.write(lambda tx: tx.run("INSERT INTO notes (id, word) VALUES (1, '0')"))
+
+        def increment(tx: Tx) -> None:
+            reached = int(tx.value("SELECT word FROM notes WHERE id = 1"))
+            # Every unit reads before any other one ends, so that nearly every concurrent attempt is a conflict.
+            tx.value("SELECT pg_sleep(0.005)")
+            tx.run("UPDATE notes SET word = ? WHERE id = 1", str(reached + 1))
+
+        crowded = PostgresDatabase(postgres_database, threads=24)
+        await crowded.start()
+        await asyncio.gather(*(crowded.write(increment) for _ in range(96)))
+        await crowded.close()
+
+        assert await notes.read(lambda tx: tx.value("SELECT word FROM notes")) == "96"
+
     async def test_a_limit_checked_before_inserting_holds(self, notes: PostgresDatabase) -> None:
         def pin(id: int) -> Callable[[Tx], None]:
             def work(tx: Tx) -> None:

@@ -5,12 +5,14 @@ as on SQLite (decisions/0003). Reads run over one REPEATABLE READ snapshot.
 """
 
 import asyncio
+import itertools
 import logging
 import random
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar
@@ -35,9 +37,10 @@ T = TypeVar("T")
 THREAD_COUNT: Final = 8
 CONCURRENT_ATTEMPTS_MAX: Final = 2
 """Attempts of a conflicting unit of work that run concurrently with other units of this process."""
-EXCLUSIVE_ATTEMPTS_MAX: Final = 8
-"""Further attempts that block other writes of this process, before the caller gets StoreUnavailable."""
+EXCLUSIVE_SECONDS_MAX: Final = 5.0
+"""How long a unit of work is retried while other writes of this process wait, before the caller gets StoreUnavailable."""
 BACKOFF_SECONDS: Final = 0.001
+BACKOFF_SECONDS_MAX: Final = 0.1
 POOL_TIMEOUT_SECONDS: Final = 5.0
 QUEUED_UNITS_MAX: Final = 10_000
 PREPARE_THRESHOLD: Final = 3
@@ -205,6 +208,47 @@ class _CommitOrder:
                 self._delivery.add(ready)
 
 
+class _WriteLock:
+    """Lets any number of threads write at the same time, or one thread alone."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._writers = 0
+        self._is_exclusive = False
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Write beside other threads, after the exclusive writer has finished."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._is_exclusive)
+            self._writers += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._writers -= 1
+                self._condition.notify_all()
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Write alone: wait for the running writers and hold back all others."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._is_exclusive)
+            self._is_exclusive = True
+            self._condition.wait_for(lambda: not self._writers)
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._is_exclusive = False
+                self._condition.notify_all()
+
+
+def _back_off(attempt: int) -> None:
+    """Wait for a random time that grows with the number of failed attempts."""
+    time.sleep(_backoff_random.uniform(0, min(BACKOFF_SECONDS_MAX, BACKOFF_SECONDS * 2**attempt)))
+
+
 class PostgresDatabase(Database):
     """A PostgreSQL database shared by any number of processes."""
 
@@ -215,11 +259,7 @@ class PostgresDatabase(Database):
         self._waiting_max = queued_units_max
         self._units: SimpleQueue[_Unit | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
-        self._exclusive_lock = threading.Lock()
-        """Held by the thread whose unit blocks other writes of this process."""
-        self._gate = threading.Event()
-        """Cleared while a unit blocks other writes of this process."""
-        self._gate.set()
+        self._write_lock = _WriteLock()
         self._open = False
         self._loop: asyncio.AbstractEventLoop
         self._delivery: CommitDelivery
@@ -338,20 +378,20 @@ class PostgresDatabase(Database):
     def _write(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> None:
         """Run a unit until it commits, fails, or exhausts its attempts, and deliver the result."""
         for attempt in range(CONCURRENT_ATTEMPTS_MAX):
-            self._gate.wait()
-            if self._try_once(work, future):
-                return
-            time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
-        # The unit would keep losing to newer ones, so other writes of this process wait for it.
-        with self._exclusive_lock:
-            self._gate.clear()
-            try:
-                for attempt in range(EXCLUSIVE_ATTEMPTS_MAX):
-                    if self._try_once(work, future):
-                        return
-                    time.sleep(_backoff_random.uniform(0, BACKOFF_SECONDS * 2**attempt))
-            finally:
-                self._gate.set()
+            with self._write_lock.shared():
+                if self._try_once(work, future):
+                    return
+            _back_off(attempt)
+        # The unit would keep losing to newer ones, so other writes of this process wait for it. From here on only
+        # other processes can collide with it.
+        with self._write_lock.exclusive():
+            deadline = time.monotonic() + EXCLUSIVE_SECONDS_MAX
+            for attempt in itertools.count():
+                if self._try_once(work, future):
+                    return
+                if time.monotonic() > deadline:
+                    break
+                _back_off(attempt)
         raise StoreUnavailable("the store is contended: every attempt collided with another writer")
 
     def _try_once(self, work: Callable[[Tx], Any], future: "asyncio.Future[Any]") -> bool:
