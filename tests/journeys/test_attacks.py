@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import socket
 import struct
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -445,19 +446,29 @@ async def test_slow_senders_time_out(short_timeout_server: Server, client: aioht
     beginnings += [body, upload] * 5
 
     async def trickle(beginning: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        writer.write(beginning)
-        ended = asyncio.create_task(reader.read())
-        with contextlib.suppress(ConnectionError):
-            while not ended.done():
+        """Send a byte every 50 ms until the server ends the connection; return what it sent.
+
+        A stream would drop a response that arrived if a later write fails, so this uses the socket itself."""
+        loop = asyncio.get_running_loop()
+        with socket.socket() as connection:
+            connection.setblocking(False)
+            await loop.sock_connect(connection, ("127.0.0.1", server.port))
+            received = bytearray()
+
+            async def receive() -> None:
+                with contextlib.suppress(ConnectionError):
+                    while chunk := await loop.sock_recv(connection, 65536):
+                        received.extend(chunk)
+
+            receiving = asyncio.create_task(receive())
+            await loop.sock_sendall(connection, beginning)
+            while not receiving.done():
                 await asyncio.sleep(0.05)
                 if beginning:
-                    writer.write(b" ")
-                    await writer.drain()
-        writer.close()
-        with contextlib.suppress(ConnectionError):
-            return await ended
-        return b""
+                    with contextlib.suppress(ConnectionError):
+                        await loop.sock_sendall(connection, b" ")
+            await receiving
+            return bytes(received)
 
     async with asyncio.timeout(TIMEOUT_SECONDS):
         answers = await asyncio.gather(*map(trickle, beginnings))
